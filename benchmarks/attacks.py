@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topi
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_memory_change
 from memorist.core.messages import JsonObject
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import Request
@@ -294,7 +294,7 @@ async def _count(
 def _count_team() -> int:
     won = 0
     for text in TEAM:
-        made = encode_file_text(_file(text, "project", ""))
+        made = encode_file_text_as_utf8(_file(text, "project", ""))
         change = MemoryChange(path="team/a.md", before=None, after=made)
         won += isinstance(
             judge_memory_change(change, WriteGateContext(actor="team")), AcceptedChange

@@ -21,8 +21,8 @@ from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
 from memorist.testing.prompt_cache import (
     LIFETIMES,
     OPENAI_SECONDS,
+    CumulativePrefixBlock,
     InputTokenCounts,
-    PrefixBlock,
     PromptCacheState,
     account_anthropic_blocks,
     account_openai_blocks,
@@ -129,7 +129,7 @@ class Play:
         # A host whose window is small sends a short prompt: a quarter of the window at most.
         self.prefix = min(round(trace.prefix * terms.factor), terms.window // 4)
         self._cache = PromptCacheState()
-        self._sent: list[PrefixBlock] = []
+        self._sent: list[CumulativePrefixBlock] = []
         self._seen: dict[str, int] = {}
 
     def run(self, way: CacheStrategy) -> Bill:
@@ -236,14 +236,14 @@ class Play:
         )
         self._truncate()
 
-    def _blocks(self) -> list[PrefixBlock]:
+    def _blocks(self) -> list[CumulativePrefixBlock]:
         """The request as the accounting takes it, with the marks of `compaction.marks`."""
-        blocks = [PrefixBlock("prefix", self.prefix, None)]
+        blocks = [CumulativePrefixBlock("prefix", self.prefix, None)]
         key, tokens = "prefix", self.prefix
         for shown in self.history:
             key = f"{hash((key, shown.key)):x}"
             tokens += shown.tokens
-            blocks.append(PrefixBlock(key, tokens, None))
+            blocks.append(CumulativePrefixBlock(key, tokens, None))
         same = next(
             (
                 index

@@ -22,8 +22,8 @@ from memorist.core.token_count import (
 )
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead, UsageReport
-from memorist.session_memory.structural_notes import render_structural_notes
-from memorist.store.transcript_reader import LineFile
+from memorist.session_memory.structural_notes import render_structural_sections
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -124,7 +124,8 @@ class _CallBuilder:
             return
         if len(self.done) % NOTES_EVERY == 0:
             self._notes = sum(
-                estimate_text_tokens(text) for text in render_structural_notes(self.ledger).values()
+                estimate_text_tokens(text)
+                for text in render_structural_sections(self.ledger).values()
             )
         reply = tuple(piece for message in self._reply for piece in self._pieces(message))
         said = max([0, *(message.usage.output for message in self._reply if message.usage)])
@@ -202,7 +203,7 @@ def trace_of(path: Path) -> Trace:
     """
     calls = _CallBuilder(path.stem)
     measured: int | None = None
-    for entry in read_session(LineFile(path)):
+    for entry in read_session(DecodedLineFile(path)):
         match entry:
             case Message(origin=Origin.SUMMARY):
                 pass

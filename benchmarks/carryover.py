@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from benchmarks.datasets import all_sessions
 from benchmarks.report import BenchResult, BenchRow, PlotLine, draw_line_plot
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
 from memorist.compaction.inline_compaction import retain_user_messages
 from memorist.compaction.newest_messages import find_tail_start
@@ -51,9 +51,9 @@ from memorist.core.token_count import estimate_message_tokens, estimate_text_tok
 from memorist.core.tool_pairs import find_cut_points
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead
-from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.settings import CompactionSettings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 # What a conversation shows, and what of it the assistant uses later: the two measures of
@@ -308,7 +308,10 @@ def _structural(messages: Sequence[Message], budget: int, cwd: str) -> Sequence[
         all_messages=held,
     )
     options = OfflineOptions(
-        budget=budget, texts=load_compaction_prompts(), template="", settings=CompactionSettings()
+        budget=budget,
+        texts=load_shipped_compaction_prompts(),
+        template="",
+        settings=CompactionSettings(),
     )
     made = compact_offline(recorded, "structural", options)
     return made.messages if isinstance(made, CompactedHistory) else held
@@ -318,7 +321,7 @@ def _notes(messages: Sequence[Message], budget: int, cwd: str) -> Message:
     ledger = TranscriptLedger(cwd)
     for message in messages:
         ledger.add(message)
-    sections = render_structural_notes(
+    sections = render_structural_sections(
         ledger, NotesBudget(total_tokens=min(NOTES_TOKENS, budget // 2))
     )
     text = "\n\n".join(f"# {title}\n{body}" for title, body in sections.items() if body)
@@ -461,7 +464,7 @@ def points(paths: Sequence[Path]) -> Iterator[CarryoverPoint]:
     """The points of these sessions."""
     for path in paths:
         head, messages = "", []
-        for entry in read_session(LineFile(path)):
+        for entry in read_session(DecodedLineFile(path)):
             if isinstance(entry, SessionHead):
                 head = entry.cwd
             elif isinstance(entry, Message):

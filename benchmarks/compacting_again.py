@@ -22,9 +22,12 @@ from msgspec.structs import replace
 from benchmarks.carryover import keep_newest_messages, share_kept, used_later
 from benchmarks.datasets import all_sessions
 from benchmarks.report import BenchResult, BenchRow
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory
-from memorist.compaction.extractive_summary import is_instruction_message, summarize_conversation
+from memorist.compaction.extractive_summary import (
+    compact_conversation_with_extracts,
+    is_instruction_message,
+)
 from memorist.compaction.full_compaction import SummaryOptions, compact_with_summary
 from memorist.compaction.measured_conversation import (
     MeasuredConversation,
@@ -36,7 +39,7 @@ from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     SummaryReview,
     add_missing_extract_parts,
-    check_summary_against_history,
+    clean_or_reject_summary,
     pair_summary_with_extract,
 )
 from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
@@ -47,9 +50,9 @@ from memorist.core.tool_pairs import find_cut_points
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.session_memory.notes_template import replace_structural_notes
-from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.settings import CompactionSettings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 THRESHOLD, BUDGET = 40_000, 8_000
@@ -84,7 +87,7 @@ def _compact(
     window: Sequence[Message], source: Sequence[Message], record: Sequence[Message], cwd: str
 ) -> list[Message]:
     shown = _measure_window(window, record)
-    return list(summarize_conversation(shown, BUDGET, whole=source, cwd=cwd).messages)
+    return list(compact_conversation_with_extracts(shown, BUDGET, whole=source, cwd=cwd).messages)
 
 
 def _measure_window(window: Sequence[Message], record: Sequence[Message]) -> MeasuredConversation:
@@ -126,7 +129,7 @@ def _with_summary(
     sections = _write_notes(window, cwd, SUMMARY_TOKENS)
     summary = "\n\n".join(f"## {title}\n{body}" for title, body in sections.items() if body)
     whole = merge_window_into_recording(record, window, is_whole=True)
-    reviewed = check_summary_against_history(
+    reviewed = clean_or_reject_summary(
         summary, window, shown, limit=THRESHOLD, whole=whole, cwd=cwd
     )
     if isinstance(reviewed, UnusableSummary):
@@ -144,12 +147,12 @@ def _write_notes(messages: Sequence[Message], cwd: str, tokens: int) -> dict[str
     ledger = TranscriptLedger(cwd)
     for message in messages:
         ledger.add(message)
-    return render_structural_notes(ledger, NotesBudget(total_tokens=tokens))
+    return render_structural_sections(ledger, NotesBudget(total_tokens=tokens))
 
 
 def _options(addition: str) -> SummaryOptions:
     return SummaryOptions(
-        texts=load_compaction_prompts(),
+        texts=load_shipped_compaction_prompts(),
         settings=CompactionSettings(),
         limit=THRESHOLD,
         addition=addition,
@@ -209,7 +212,7 @@ def _rows(name: str, kept: Sequence[KeptShare]) -> Iterator[BenchRow]:
 def read_history(path: Path) -> tuple[str, list[Message]]:
     """Folder and messages of a recorded session, without summaries of its client."""
     cwd, messages = "", list[Message]()
-    for entry in read_session(LineFile(path)):
+    for entry in read_session(DecodedLineFile(path)):
         if isinstance(entry, SessionHead):
             cwd = entry.cwd
         elif isinstance(entry, Message) and entry.origin is not Origin.SUMMARY:
@@ -237,7 +240,7 @@ def measure_after_client(path: Path, *, whole: bool) -> Iterator[KeptShare]:
     """What a digest keeps whenever a session has gone on for `AFTER_CLIENT` tokens after its client
     compacted it: of the `whole` conversation, or of what the client still showed.
     """
-    entries = list(read_session(LineFile(path)))
+    entries = list(read_session(DecodedLineFile(path)))
     messages = [entry for entry in entries if isinstance(entry, Message)]
     record, window = list[Message](), list[Message]()
     cwd, size, is_compacted = "", 0, False

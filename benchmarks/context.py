@@ -32,7 +32,7 @@ from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
 from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_catalogue import build_catalogue_section, build_skill_catalogue
 from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
-from memorist.skills.skill_invocation import build_skill_messages
+from memorist.skills.skill_invocation import build_mentioned_skill_messages
 from memorist.skills.skill_roots import SkillBaseFolders
 from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
@@ -165,7 +165,7 @@ def skills_rows(count: int = 200) -> tuple[BenchRow, ...]:
             ),
             BenchRow(
                 "mentions of one message, injected",
-                _skills_milliseconds(lambda: build_skill_messages(message, found)),
+                _skills_milliseconds(lambda: build_mentioned_skill_messages(message, found)),
                 "ms",
             ),
             BenchRow(

@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.dream import DreamExtension
 from memorist.dream.dream_journal import DreamReport
 from memorist.ports import Model, Request
@@ -339,7 +339,7 @@ def _data(case: DreamCase) -> bytes:
         body=case.body,
         provenance=Provenance(trust=Trust.DERIVED),
     )
-    return encode_file_text(topic.text())
+    return encode_file_text_as_utf8(topic.text())
 
 
 def read_memory_texts(memory: AutoMemory) -> dict[str, str]:

@@ -19,7 +19,7 @@ from memorist.formats.format_detection import read_session
 from memorist.models.model_choice import open_model
 from memorist.ports import Request
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 HOST_OUTPUT = 32
 """Tokens of the host's answer: what it says does not matter."""
@@ -73,7 +73,7 @@ async def play_live_turn(
 
 def _read_until_request(session: Path) -> list[Message]:
     """What user, agent and tools said, up to the newest message that an agent answers."""
-    found = [each for each in read_session(LineFile(session)) if isinstance(each, Message)]
+    found = [each for each in read_session(DecodedLineFile(session)) if isinstance(each, Message)]
     said = [each for each in found if each.origin in (Origin.USER, Origin.MODEL, Origin.TOOL)]
     while said and said[-1].role == "assistant":
         said.pop()

@@ -14,7 +14,7 @@ from statistics import median
 
 from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.auto_memory.memory_manifest import read_memory_header
+from memorist.auto_memory.memory_manifest import parse_memory_header
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.recall.initial_scan import InitialScan
@@ -149,7 +149,7 @@ def _read_all(folder: Path) -> int:
     for entry in os.scandir(folder):
         if entry.name.endswith(".md"):
             found = entry.stat()
-            read_memory_header(
+            parse_memory_header(
                 entry.name,
                 Path(entry.path).read_bytes(),
                 lines=30,

@@ -28,8 +28,8 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TranscriptEntry
-from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
-from memorist.store.transcript_reader import LineFile
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 BUDGET = 3_000
@@ -195,7 +195,7 @@ def replay_notes(entries: Iterator[TranscriptEntry], budget: NotesBudget | None 
                 pass
     return "\n\n".join(
         f"# {section}\n{body}"
-        for section, body in render_structural_notes(ledger, budget).items()
+        for section, body in render_structural_sections(ledger, budget).items()
         if body
     )
 
@@ -273,8 +273,10 @@ def measure_notes(data: Path, files: str = REFERENCE_FILES) -> NotesResult:
 
 
 def _session(path: Path, reference: Reference, tokenizer: Tokenizer) -> PastSessionRecall:
-    messages = [entry for entry in read_session(LineFile(path)) if isinstance(entry, Message)]
-    texts = {"notes": replay_notes(read_session(LineFile(path)))} | {
+    messages = [
+        entry for entry in read_session(DecodedLineFile(path)) if isinstance(entry, Message)
+    ]
+    texts = {"notes": replay_notes(read_session(DecodedLineFile(path)))} | {
         name: make(messages) for name, make in methods(tokenizer).items()
     }
     by_method = {

@@ -36,7 +36,7 @@ from memorist.recall.memory_selection import (
 )
 from memorist.recall.ranker import Ranker
 from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.session_sources import SourceFolder, find_rollouts
+from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import save_rollouts
@@ -140,7 +140,9 @@ def _search_conversation(
     """
     with tempfile.TemporaryDirectory() as place:
         spoken = _record_conversation(conversation, Path(place, "recorded"))
-        sessions = find_rollouts([SourceFolder(Path(place, "recorded"), is_named=True)]).threads
+        sessions = scan_for_changed_rollouts(
+            [SourceFolder(Path(place, "recorded"), is_named=True)]
+        ).threads
         with (
             closing(SessionIndex(Path(place, "index"))) as index,
             closing(SessionIndex(Path(place, "meaning"), embedder=embedder)) as meaning,
@@ -215,7 +217,7 @@ async def _measure_decisions(folder: Path) -> list[BenchRow]:
         settings = Settings(home=str(Path(place, "home")))
         layout = Layout(Path(settings.home))
         state = open_state(settings.state, layout.database)
-        found = find_rollouts([SourceFolder(recorded, is_named=True)]).threads
+        found = scan_for_changed_rollouts([SourceFolder(recorded, is_named=True)]).threads
         save_rollouts(state, found)
         state.close()
         with closing(SessionIndex(layout.session_index)) as index:

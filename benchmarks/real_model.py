@@ -36,7 +36,7 @@ from memorist.formats.format_detection import read_session
 from memorist.models.local_model import find_model_file
 from memorist.recall.contentless_message import is_contentless
 from memorist.settings import AutoMemorySettings, RecallSettings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 WINDOW = 4_096
 """Context of the packaged model: small, so that sessions outgrow it and one run takes minutes."""
@@ -166,7 +166,9 @@ def _judge(way: str, rows: Sequence[sqlite3.Row], *, stands: bool, **more: Any) 
 
 def _spoken(session: Path) -> list[str]:
     """What the user and the agent said, each message as one text."""
-    messages = [each for each in read_session(LineFile(session)) if isinstance(each, Message)]
+    messages = [
+        each for each in read_session(DecodedLineFile(session)) if isinstance(each, Message)
+    ]
     return [
         each.text
         for each in messages

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.datasets import all_sessions, claude_sessions, write_long_session
 from benchmarks.report import BenchResult, BenchRow
-from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files
+from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files_to_report
 from memorist.settings import Settings
 
 SIZES = (1_000_000, 20_000_000, 200_000_000)
@@ -73,5 +73,5 @@ def _replay(paths: list[Path]) -> tuple[ReplayResult, float]:
     with tempfile.TemporaryDirectory() as folder:
         options = ReplayOptions(out=Path(folder), settings=Settings())
         began = time.process_time()
-        result = asyncio.run(replay_files(paths, options))
+        result = asyncio.run(replay_files_to_report(paths, options))
         return result, time.process_time() - began

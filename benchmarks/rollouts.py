@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks import rollouts_workers
 from benchmarks.report import BenchResult, BenchRow
 from memorist.store.extract_rows import RolloutExtract
-from memorist.store.job_claim_rules import JobClaim, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy
 from memorist.store.job_claims import claim_extraction, finish_extraction
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_sqlite_state
@@ -25,7 +25,7 @@ from memorist.store.state_database import open_sqlite_state
 PROCESSES, JOBS, THREADS = 8, 8_000, 10_000
 GOAL = 2_000
 _UPDATED = 1_800_000_000
-_TERMS = LeasePolicy(max_running=PROCESSES)
+_TERMS = JobClaimPolicy(max_running=PROCESSES)
 _SUMMARY = (
     "What was learned of the shop's checkout, in a few lines that name files and commands.\n" * 12
 )

@@ -19,11 +19,14 @@ from benchmarks.datasets import all_sessions, claude_sessions, write_long_sessio
 from benchmarks.report import BenchResult, BenchRow
 from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.rollouts.session_evidence import UNKNOWN_WINDOW, convert_tokens_to_bytes
-from memorist.rollouts.session_scan import collect_evidence_rows, read_task_log_and_turn_sizes
-from memorist.rollouts.session_sources import SourceFolder, find_rollouts
+from memorist.rollouts.session_scan import (
+    collect_evidence_rows_per_part,
+    read_task_log_and_turn_sizes,
+)
+from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
 from memorist.rollouts.structural_stage_one import StageOneResult, build_structural_result
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 HUGE = 1_000_000_000
 MANY = 10_000
@@ -42,7 +45,9 @@ def measure(data: Path) -> BenchResult:
     paths = all_sessions(data)
     if not paths:
         return BenchResult("rollouts-stage-one", absent=f"no recorded sessions below {data}")
-    threads = [*find_rollouts([SourceFolder(path, is_named=True) for path in paths]).threads]
+    threads = [
+        *scan_for_changed_rollouts([SourceFolder(path, is_named=True) for path in paths]).threads
+    ]
     rounds = [_seconds(threads) for _ in range(ROUNDS)]
     megabytes = sum(thread.size for thread in threads) / 1e6
     stages = [stage(thread) for thread in threads]
@@ -78,7 +83,7 @@ def measure(data: Path) -> BenchResult:
 def stage(thread: Rollout) -> StageOneResult:
     """Stage one of a session by structure."""
     return build_structural_result(
-        read_task_log_and_turn_sizes(LineFile(Path(thread.path))).task_log, thread
+        read_task_log_and_turn_sizes(DecodedLineFile(Path(thread.path))).task_log, thread
     )
 
 
@@ -132,10 +137,10 @@ def _search(paths: Sequence[Path]) -> list[BenchRow]:
             below.mkdir(exist_ok=True)
             os.link(first[number % len(first)], below / f"{number}.jsonl")
         began = time.process_time()
-        found = find_rollouts([SourceFolder(root)])
+        found = scan_for_changed_rollouts([SourceFolder(root)])
         new = time.process_time() - began
         began = time.process_time()
-        again = find_rollouts([SourceFolder(root)], [*found.threads, *found.skipped])
+        again = scan_for_changed_rollouts([SourceFolder(root)], [*found.threads, *found.skipped])
         seconds = time.process_time() - began
     return [
         BenchRow(f"a search over {MANY:,} sessions, all new", new, "s"),
@@ -151,13 +156,13 @@ def _search(paths: Sequence[Path]) -> list[BenchRow]:
 
 def _alone(path: Path) -> None:
     began = time.process_time()
-    gone = read_task_log_and_turn_sizes(LineFile(path))
+    gone = read_task_log_and_turn_sizes(DecodedLineFile(path))
     thread = Rollout(
         id="huge", path=str(path), format="claude_code", size=1, modified_ns=1, updated=1
     )
     build_structural_result(gone.task_log, thread)
-    parts = collect_evidence_rows(
-        LineFile(path), gone.weights, convert_tokens_to_bytes(UNKNOWN_WINDOW, FACTOR)
+    parts = collect_evidence_rows_per_part(
+        DecodedLineFile(path), gone.weights, convert_tokens_to_bytes(UNKNOWN_WINDOW, FACTOR)
     )
     for rows in parts:
         rows.select(UNKNOWN_WINDOW, FACTOR)

@@ -33,7 +33,7 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.ports import TextAndWordVectors
@@ -42,7 +42,7 @@ from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import Passage
 from memorist.recall.ranker import Ranker
 from memorist.recall.session_index import SessionIndex, read_passages
-from memorist.rollouts.session_sources import SourceFolder, find_rollouts
+from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
 from memorist.settings import RecallSettings, Settings
 from memorist.store.home_layout import Layout
 
@@ -115,7 +115,7 @@ def measure(data: Path) -> BenchResult:
                 chat.append({"role": "user", "text": f"{number} {' '.join(words)}"})
                 chat.append({"role": "assistant", "text": turn.answered})
             write_chat(recorded, f"s{number}", chat, place)
-        sessions = find_rollouts([SourceFolder(recorded, is_named=True)]).threads
+        sessions = scan_for_changed_rollouts([SourceFolder(recorded, is_named=True)]).threads
         queries = [turn.said[:400] for turn in chance.choices(turns, k=QUERIES)]
         rows = asyncio.run(_measure_prompts(Path(place), turns, queries, chance))
         with closing(SessionIndex(Path(place, "index"))) as index:
@@ -178,7 +178,9 @@ def _fill_memory(
                 provenance=Provenance(trust=Trust.STATED),
             )
             changes.append(
-                MemoryChange(path=topic.path, before=None, after=encode_file_text(topic.text()))
+                MemoryChange(
+                    path=topic.path, before=None, after=encode_file_text_as_utf8(topic.text())
+                )
             )
         memory.write(changes, ChangeReason(actor="undo", what="benchmark"))
     search = FolderSearch(memory.folder, RecallSettings(embeddings=False))

@@ -103,7 +103,7 @@ def own_world(
     # What a machine that loses power would lose is not tested, and waiting for the disk takes long.
     monkeypatch.setattr(os, "fsync", lambda _: None)
     # A session starts a worker for past sessions, as a process that outlives the test.
-    monkeypatch.setattr("memorist.engine.engine.start_worker", lambda *_, **__: None)
+    monkeypatch.setattr("memorist.engine.engine.start_worker_if_due", lambda *_, **__: None)
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ MAX_SETTINGS_BYTES = 1_000_000
 OFF_VARIABLE = "MEMORIST_OFF"
 
 
-def is_switched_off(environment: Mapping[str, str]) -> bool:
+def is_disabled_by_environment(environment: Mapping[str, str]) -> bool:
     """Whether `MEMORIST_OFF` asks for sessions without memory: any text but `0`."""
     return environment.get(OFF_VARIABLE, "") not in ("", "0")
 
@@ -150,7 +150,7 @@ def apply_project_settings(
     return replace(settings, **{part: getattr(found, part) for part in PROJECT_SECTIONS})
 
 
-def check_settings_shared_by_tenants(settings: Settings) -> Settings:
+def check_settings_isolate_tenants(settings: Settings) -> Settings:
     """Return settings that all tenants may share. Raises SettingsError for those that would make
     tenants share data.
     """
@@ -167,7 +167,7 @@ def check_settings_shared_by_tenants(settings: Settings) -> Settings:
     return settings
 
 
-def load_tenant_settings(shared: Settings, home: Path) -> Settings:
+def overlay_tenant_settings(shared: Settings, home: Path) -> Settings:
     """The settings of one tenant's home: its own file overrides the shared settings.
 
     The user's folders are looked up inside the home, and no model reads outside of it. Raises

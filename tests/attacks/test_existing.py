@@ -13,7 +13,7 @@ import pytest
 from attacks.host import Attacked, overwrites, writes
 from memorist.auto_memory.interop.memory_transfer import (
     apply_import,
-    preview_import,
+    plan_import_into_memory,
     read_import_source,
 )
 from memorist.auto_memory.memory_file import Trust
@@ -348,7 +348,9 @@ async def test_a_poisoned_folder_that_is_imported_waits(tmp_path: Path) -> None:
     async with Attacked(tmp_path) as host:
         apply_import(
             host.memory,
-            preview_import(host.memory, read_import_source(DiskFiles(), source, "claude-code")),
+            plan_import_into_memory(
+                host.memory, read_import_source(DiskFiles(), source, "claude-code")
+            ),
         )
 
         assert {head.path: head.trust for head in host.memory.headers()} == {"c.md": Trust.IMPORTED}

@@ -13,12 +13,12 @@ from attacks.quotations import CARRIED
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topic
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.write_evidence import cut_others_words
+from memorist.auto_memory.write_evidence import extract_text_before_others_words
 from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_memory_change
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
-from memorist.rollouts.session_evidence import build_write_evidence
+from memorist.rollouts.session_evidence import group_evidence_by_speaker
 
 
 @pytest.mark.covers("WD-3")
@@ -121,7 +121,9 @@ def judge_team(text: str) -> bool:
         body=text,
         provenance=Provenance(),
     )
-    change = MemoryChange(path="team/a.md", before=None, after=encode_file_text(made.text()))
+    change = MemoryChange(
+        path="team/a.md", before=None, after=encode_file_text_as_utf8(made.text())
+    )
     return isinstance(judge_memory_change(change, WriteGateContext(actor="team")), AcceptedChange)
 
 
@@ -161,7 +163,7 @@ def heard_in_past(*messages: Message) -> str:
     builder = EvidenceRowBuilder()
     rows = [row for message in messages for row in builder.add(message)]
     return "\n".join(
-        text for _, text in build_write_evidence([*rows, *builder.finish()]).user_messages
+        text for _, text in group_evidence_by_speaker([*rows, *builder.finish()]).user_messages
     )
 
 
@@ -217,7 +219,7 @@ def test_a_text_that_a_tag_wraps_proves_nothing(text: str) -> None:
     """A closed tag that is no element of HTML encloses what a program put there, whatever its name;
     beside it, and in an element, the user's words stay.
     """
-    own = cut_others_words(text)
+    own = extract_text_before_others_words(text)
 
     assert "without tests" not in own
     assert "Mend the parser." in own

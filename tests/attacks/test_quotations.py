@@ -22,13 +22,13 @@ from memorist.auto_memory.write_gate import (
     judge_memory_change,
 )
 from memorist.core.messages import Message, TextBlock
-from memorist.core.text_analysis import encode_file_text
-from memorist.formats.request_codec import detect_user_origin
+from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.formats.request_codec import detect_and_mark_origins
 
 
 def heard(message: str) -> WriteEvidence:
     """The evidence of a session in which this came with the role `user`."""
-    origin, blocks = detect_user_origin((TextBlock(message),))
+    origin, blocks = detect_and_mark_origins((TextBlock(message),))
     return collect_write_evidence(
         "s1", [Message(id="m1", role="user", blocks=blocks, origin=origin)]
     )
@@ -45,7 +45,7 @@ def judged(message: str, quote: str, memory: str, kind: MemoryKind) -> GateVerdi
         provenance=Provenance(quote=quote),
     )
     return judge_memory_change(
-        MemoryChange(path="note.md", before=None, after=encode_file_text(made.text())),
+        MemoryChange(path="note.md", before=None, after=encode_file_text_as_utf8(made.text())),
         WriteGateContext(actor="extraction", evidence=heard(message), now="2026-11-22T00:00:00Z"),
     )
 

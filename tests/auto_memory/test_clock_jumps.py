@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_file import MemoryKind, parse_topic
 from memorist.auto_memory.memory_index import MemoryUsage, RankedHeaders, build_memory_index
 from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
-    read_memory_header,
+    parse_memory_header,
     render_manifest_line,
 )
 from memorist.core.utc_time import format_utc_day, format_utc_timestamp
@@ -146,7 +146,7 @@ def test_no_pair_of_times_breaks_index_or_age(modified: float, now: float, last:
     """Whatever file, ledger and clock say, age is a number of whole days from today on, the index
     has its line, and the manifest its date.
     """
-    head = read_memory_header("mill.md", memory("mill"), lines=30, modified=modified, size=100)
+    head = parse_memory_header("mill.md", memory("mill"), lines=30, modified=modified, size=100)
     made = build_memory_index(
         RankedHeaders([head], {"mill.md": MemoryUsage(1, last)}),
         "",

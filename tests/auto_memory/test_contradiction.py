@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
 from memorist.auto_memory.removed_memories import find_removed_topic_by_name
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 
@@ -369,7 +369,7 @@ async def test_what_several_new_memories_say_again_gets_one_newer_date(talk: Tal
     again = [topic(name, "never use npm, use pnpm here") for name in ("one.md", "two.md")]
     written = talk.memory.write(
         [
-            MemoryChange(path=each.path, before=None, after=encode_file_text(each.text()))
+            MemoryChange(path=each.path, before=None, after=encode_file_text_as_utf8(each.text()))
             for each in again
         ],
         ChangeReason(actor="user", what="add"),
@@ -408,7 +408,7 @@ async def test_a_word_that_is_not_the_users_replaces_nothing(talk: Talk) -> None
     await talk.says("Never use npm.")
     made = topic("package-manager.md", "always use npm")
     written = talk.memory.write(
-        [MemoryChange(path=made.path, before=None, after=encode_file_text(made.text()))],
+        [MemoryChange(path=made.path, before=None, after=encode_file_text_as_utf8(made.text()))],
         ChangeReason(actor="extraction", what="extract"),
     )
 
@@ -432,7 +432,7 @@ def _write_derived(
         provenance=Provenance(),
     )
     written = talk.memory.write(
-        [MemoryChange(path=path, before=None, after=encode_file_text(made.text()))],
+        [MemoryChange(path=path, before=None, after=encode_file_text_as_utf8(made.text()))],
         ChangeReason(actor=actor, what="made"),
     )
     return "; ".join(reason for each in written.proposals for reason in each.reasons)
@@ -511,8 +511,8 @@ async def test_a_derived_memory_is_not_changed_to_say_the_opposite_of_the_users_
         [
             MemoryChange(
                 path="made.md",
-                before=encode_file_text(before.text()),
-                after=encode_file_text(after),
+                before=encode_file_text_as_utf8(before.text()),
+                after=encode_file_text_as_utf8(after),
             )
         ],
         ChangeReason(actor="dream", what="tidy"),

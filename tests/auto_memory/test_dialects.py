@@ -16,7 +16,7 @@ from memorist.auto_memory.interop import (
     instruction_files,
 )
 from memorist.auto_memory.interop.dialect import ExportLoss
-from memorist.auto_memory.interop.dialect_registry import DIALECTS, find_memory_dialect
+from memorist.auto_memory.interop.dialect_registry import DIALECTS, recognise_memory_dialect
 from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
     with_header,
 )
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 
 pytestmark = pytest.mark.covers("AM-13")
 
@@ -139,7 +139,7 @@ def test_one_key_set_leaves_every_other_line(head: list[bytes], body: bytes) -> 
     """A change of a header touches the lines of that key and no other byte."""
     before, after = b"\xef\xbb\xbf---\r\n" + b"".join(head), b"---\r\n" + body
 
-    changed = encode_file_text(
+    changed = encode_file_text_as_utf8(
         with_header(parse_topic("a.md", before + after), {"memorist": {"trust": "stated"}}).text()
     )
 
@@ -157,7 +157,7 @@ def test_both_shapes_of_claude_code_are_read() -> None:
 
     read = claude_code_memory.import_claude_code_memory(files)
 
-    assert find_memory_dialect(files) == "claude-code"
+    assert recognise_memory_dialect(files) == "claude-code"
     assert {each.path: each.kind for each in read.topics} == {
         "old.md": MemoryKind.FEEDBACK,
         "new.md": MemoryKind.USER,
@@ -544,7 +544,7 @@ def test_claude_code_holds_everything() -> None:
 )
 def test_a_dialect_is_known_by_its_content(files: dict[str, bytes], name: str | None) -> None:
     """Each layout is recognised, and what is none of them is not taken for one."""
-    assert find_memory_dialect(files) == name
+    assert recognise_memory_dialect(files) == name
 
 
 @settings(deadline=None)
@@ -554,7 +554,7 @@ def test_no_content_breaks_a_dialect(files: dict[str, bytes]) -> None:
     """Whatever stands in the files, every dialect reads it, its memories have text and paths of
     their own, and all dialects write them.
     """
-    find_memory_dialect(files)
+    recognise_memory_dialect(files)
     for dialect in DIALECTS.values():
         found = dialect.read(files).topics
         assert len({each.path for each in found}) == len(found)

@@ -13,7 +13,7 @@ from memorist.auto_memory.interop.import_plan import ImportPlan
 from memorist.auto_memory.interop.memory_transfer import (
     apply_import,
     plan_export,
-    preview_import,
+    plan_import_into_memory,
     read_import_source,
     separate_exportable_memories,
     write_export,
@@ -21,7 +21,7 @@ from memorist.auto_memory.interop.memory_transfer import (
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, WriteConflict
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
@@ -74,7 +74,7 @@ def take(
     memory: AutoMemory, place: Path, dialect: str = "", root: str = ""
 ) -> tuple[ImportPlan, WriteResult]:
     """One import from beginning to end."""
-    plan = preview_import(memory, read_import_source(FILES, place, dialect), root=root)
+    plan = plan_import_into_memory(memory, read_import_source(FILES, place, dialect), root=root)
     return plan, apply_import(memory, plan)
 
 
@@ -455,8 +455,8 @@ def test_claude_codes_own_folder_is_used_in_place(tmp_path: Path) -> None:
 
 def test_an_empty_source_is_no_change(memory: AutoMemory) -> None:
     """Nothing to import is nothing written."""
-    plan = preview_import(
-        memory, exchange.ImportSource(Path("/x"), "gemini", DialectImport(topics=()))
+    plan = plan_import_into_memory(
+        memory, exchange.ParsedImportSource(Path("/x"), "gemini", DialectImport(topics=()))
     )
 
     assert apply_import(memory, plan).change_id == ""
@@ -467,7 +467,7 @@ def test_a_file_changed_between_look_and_import_is_not_lost(
 ) -> None:
     """The import says that it came too late, and writes nothing."""
     place = put(tmp_path / "from", {"a.md": "---\ntype: project\n---\nThe first text.\n"})
-    plan = preview_import(memory, read_import_source(FILES, place))
+    plan = plan_import_into_memory(memory, read_import_source(FILES, place))
     memory.write(
         [MemoryChange(path="a.md", before=None, after=b"mine\n")],
         ChangeReason(actor="user", what="mine"),
@@ -476,4 +476,4 @@ def test_a_file_changed_between_look_and_import_is_not_lost(
     with pytest.raises(WriteConflict):
         apply_import(memory, plan)
 
-    assert encode_file_text(memory.folder.read_topic("a.md").text()).endswith(b"mine\n")
+    assert encode_file_text_as_utf8(memory.folder.read_topic("a.md").text()).endswith(b"mine\n")

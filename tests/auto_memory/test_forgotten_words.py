@@ -11,7 +11,7 @@ import pytest
 from memorist import Memorist
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_history import FolderHistory
-from memorist.auto_memory.removed_memories import ForgottenWords
+from memorist.auto_memory.removed_memories import ForgottenUserQuotes
 from memorist.store.disk_files import DiskFiles
 
 
@@ -30,7 +30,7 @@ def test_forgotten_words_are_read_once_for_each_state_of_the_history(
         memory = engine.memory(str(tmp_path / "shop"))
         for text in ("Always round half to even.", "Never push to main."):
             memory.add(text)
-        words = ForgottenWords(memory)
+        words = ForgottenUserQuotes(memory)
         assert not words.list_words()
         memory.forget(["always-round-half-to-even.md"])
         for owner, name in ((FolderHistory, "iter_changes"), (DiskFiles, "scan")):
@@ -66,8 +66,8 @@ def test_a_change_is_read_once_for_all_sessions_of_a_process(
         monkeypatch.setattr(FolderHistory, "read_change", partialmethod(_call, counted))
 
         for _ in range(3):
-            assert ForgottenWords(memory).list_words() == {"Always round half to even."}
+            assert ForgottenUserQuotes(memory).list_words() == {"Always round half to even."}
         assert counted.call_count == 3
         memory.forget(["never-push-to-main.md"])
-        assert len(ForgottenWords(memory).list_words()) == 2
+        assert len(ForgottenUserQuotes(memory).list_words()) == 2
         assert counted.call_count == 4

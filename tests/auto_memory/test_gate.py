@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
     with_provenance,
 )
-from memorist.auto_memory.visible_memory import compute_content_digest
+from memorist.auto_memory.visible_memory import compute_review_digest
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     collect_write_evidence,
@@ -31,7 +31,7 @@ from memorist.auto_memory.write_gate import (
     judge_memory_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 
 SAID = WriteEvidence(
     session="s1",
@@ -251,14 +251,14 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
     assert isinstance(judged(planted, actor="user"), AcceptedChange)
     assert find_unreviewed_memory_suspicions(parse_topic("a.md", planted), ())
     assert not find_unreviewed_memory_suspicions(
-        parse_topic("a.md", planted), (compute_content_digest(parse_topic("a.md", planted)),)
+        parse_topic("a.md", planted), (compute_review_digest(parse_topic("a.md", planted)),)
     )
 
 
 @pytest.mark.covers("SF-2")
 def test_what_the_person_stated_is_not_rewritten_without_new_words() -> None:
     """A model may add to it with a quote; without one its change waits."""
-    before = encode_file_text(
+    before = encode_file_text_as_utf8(
         with_provenance(
             parse_topic("a.md", written("Run the linter.")),
             Provenance(quote="run the linter", trust=Trust.STATED),

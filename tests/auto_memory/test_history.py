@@ -130,7 +130,7 @@ def test_a_replacement_is_finished_or_undone(tmp_path: Path, built: bool) -> Non
         (place / "old").touch()
         disk_files.make_staging_path(place).mkdir()
 
-    disk_files.finish_folder_replacement(place)
+    disk_files.finish_or_undo_folder_replacement(place)
 
     assert [path.name for path in place.iterdir()] == ["new" if built else "old"]
     assert [path.name for path in tmp_path.iterdir()] == ["history"]

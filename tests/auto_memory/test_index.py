@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
     MemoryHeader,
     is_memory_file,
-    read_memory_header,
+    parse_memory_header,
     render_manifest,
     render_manifest_line,
 )
@@ -188,7 +188,7 @@ def test_only_the_first_lines_are_read() -> None:
     """The head of a file of any size comes from its first 30 lines."""
     data = b"---\nname: a\ndescription: d\ntype: user\n---\n" + b"word\n" * 5_000
 
-    found = read_memory_header("a.md", data[:16_384], lines=30, modified=NOW, size=len(data))
+    found = parse_memory_header("a.md", data[:16_384], lines=30, modified=NOW, size=len(data))
 
     assert (found.name, found.description, found.kind) == ("a", "d", MemoryKind.USER)
 

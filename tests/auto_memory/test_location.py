@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from memorist.auto_memory.memory_location import (
-    locate_memory,
     locate_project_root,
     parse_directory_setting,
     read_remote_identity,
+    resolve_memory_layout,
 )
 from memorist.config import load_settings
 from memorist.errors import SettingsError
@@ -84,7 +84,7 @@ def test_other_projects_have_other_folders(repository: Path, tmp_path: Path) -> 
     layout, settings = Layout(tmp_path / "home"), AutoMemorySettings()
 
     folders = {
-        locate_memory(layout, str(place), settings).folder
+        resolve_memory_layout(layout, str(place), settings).folder
         for place in (repository, repository / "vendored", tmp_path / "loose" / "folder")
     }
 
@@ -145,7 +145,9 @@ def test_a_checked_in_file_cannot_choose_the_folder(tmp_path: Path) -> None:
     assert found.settings.auto_memory.directory == ""
     assert any("auto_memory" in line for line in found.ignored)
     assert (
-        locate_memory(Layout(tmp_path / "home"), str(tmp_path), chosen.settings.auto_memory).folder
+        resolve_memory_layout(
+            Layout(tmp_path / "home"), str(tmp_path), chosen.settings.auto_memory
+        ).folder
         == tmp_path / "mine"
     )
 

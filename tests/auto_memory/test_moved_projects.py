@@ -14,11 +14,15 @@ from auto_memory.test_location import git
 from memorist.auto_memory import memory_folder_merge, moved_projects
 from memorist.auto_memory.inbox import AcceptedMemoryDigests
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.auto_memory.memory_location import locate_memory, read_project_record, record_project
+from memorist.auto_memory.memory_location import (
+    read_project_record,
+    record_project,
+    resolve_memory_layout,
+)
 from memorist.auto_memory.moved_projects import (
     MovedFolders,
     describe_elsewhere_memory,
-    find_moved_projects,
+    find_possible_former_projects,
     load_moved_folders,
     rebind_memory,
 )
@@ -53,19 +57,21 @@ def test_a_moved_repository_is_found_and_bound_again(repository: Path, tmp_path:
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     git("remote", "add", "origin", "https://me:word@example.test/shop.git", cwd=repository)
     old = str(repository.resolve())
-    before = locate_memory(layout, old, settings)
+    before = resolve_memory_layout(layout, old, settings)
     files.write(before.folder / "a.md", b"x\n")
     record_project(files, before, old)
     moved = tmp_path / "store"
     repository.rename(moved)
 
-    assert [found.root for found in find_moved_projects(files, layout, str(moved))] == [old]
+    assert [found.root for found in find_possible_former_projects(files, layout, str(moved))] == [
+        old
+    ]
     after = rebind(layout, old, moved)
 
-    assert after.folder == locate_memory(layout, str(moved), settings).folder
+    assert after.folder == resolve_memory_layout(layout, str(moved), settings).folder
     assert (after.folder / "a.md").read_bytes() == b"x\n"
     assert not before.folder.exists()
-    assert find_moved_projects(files, layout, str(moved)) == []
+    assert find_possible_former_projects(files, layout, str(moved)) == []
     assert rebind(layout, old, moved).folder == after.folder
     with pytest.raises(InputError, match="there is no memory"):
         rebind(layout, str(tmp_path / "nowhere"), moved)
@@ -81,7 +87,7 @@ def test_a_rebinding_that_was_killed_is_finished_by_the_next(
     """
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     old = str(repository.resolve())
-    before = locate_memory(layout, old, settings)
+    before = resolve_memory_layout(layout, old, settings)
     files.write(before.folder / "a.md", b"x\n")
     record_project(files, before, old)
     moved = tmp_path / "store"
@@ -124,7 +130,7 @@ def test_the_memory_of_a_project_that_is_still_there_stays_its_own(
     another project's folder.
     """
     layout, files = Layout(tmp_path / "home"), DiskFiles()
-    mine = locate_memory(layout, str(repository), AutoMemorySettings())
+    mine = resolve_memory_layout(layout, str(repository), AutoMemorySettings())
     files.write(mine.folder / "a.md", b"x\n")
     record_project(files, mine, str(repository))
     (tmp_path / "other").mkdir()
@@ -145,18 +151,20 @@ def test_a_clone_without_a_remote_is_known_again(repository: Path, tmp_path: Pat
     """
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     old = str(repository.resolve())
-    record_project(files, locate_memory(layout, old, settings), old)
+    record_project(files, resolve_memory_layout(layout, old, settings), old)
     other = tmp_path / "other"
     git("clone", "-q", str(repository), str(other), cwd=tmp_path)
     git("remote", "remove", "origin", cwd=other)
     (tmp_path / "plain").mkdir()
     moved = tmp_path / "a b"
 
-    assert find_moved_projects(files, layout, str(other)) == []
+    assert find_possible_former_projects(files, layout, str(other)) == []
     repository.rename(moved)
     git("commit", "--allow-empty", "-m", "after the move", cwd=moved)
     found = {
-        folder.name: [each.root for each in find_moved_projects(files, layout, str(folder))]
+        folder.name: [
+            each.root for each in find_possible_former_projects(files, layout, str(folder))
+        ]
         for folder in (moved, other, tmp_path / "plain")
     }
 
@@ -265,8 +273,8 @@ def test_what_the_old_folder_holds_later_is_another_project(
     """
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     old = str(repository.resolve())
-    record_project(files, locate_memory(layout, old, settings), old)
-    files.write(locate_memory(layout, old, settings).folder / "a.md", b"x\n")
+    record_project(files, resolve_memory_layout(layout, old, settings), old)
+    files.write(resolve_memory_layout(layout, old, settings).folder / "a.md", b"x\n")
     first, second = tmp_path / "first", tmp_path / "second"
     repository.rename(first)
     rebind(layout, old, first)
@@ -310,7 +318,7 @@ def test_what_is_written_in_the_new_place_meanwhile_is_not_lost(
 
 def write_memory(layout: Layout, folder: Path, name: str) -> MemoryLayout:
     folder.mkdir(parents=True, exist_ok=True)
-    where = locate_memory(layout, str(folder), AutoMemorySettings())
+    where = resolve_memory_layout(layout, str(folder), AutoMemorySettings())
     DiskFiles().write(where.folder / name, b"x\n")
     record_project(DiskFiles(), where, str(folder))
     return where
@@ -336,11 +344,13 @@ def test_a_folder_around_or_within_that_has_a_memory_is_named(tmp_path: Path, fi
 
     write_memory(layout, asked, "b.md")
     git("init", cwd=upper)
-    assert [each.root for each in find_moved_projects(files, layout, str(upper))] == [str(lower)]
+    assert [each.root for each in find_possible_former_projects(files, layout, str(upper))] == [
+        str(lower)
+    ]
     after = rebind(layout, str(lower), upper)
 
     assert {each.name for each in after.folder.glob("?.md")} == {"a.md", "b.md"}
-    assert locate_memory(layout, str(lower), AutoMemorySettings()).folder == after.folder
+    assert resolve_memory_layout(layout, str(lower), AutoMemorySettings()).folder == after.folder
 
 
 @pytest.mark.covers("AM-4")
@@ -380,7 +390,9 @@ def test_a_container_is_told_how_it_shares_the_memory_of_the_host(
         f"the memory of {host} may be that of this container's project; host and container share "
         f"it with, in the container: MEMORIST_AUTO_MEMORY__DIRECTORY={where.folder}"
     )
-    shared = locate_memory(layout, str(mount), AutoMemorySettings(directory=str(where.folder)))
+    shared = resolve_memory_layout(
+        layout, str(mount), AutoMemorySettings(directory=str(where.folder))
+    )
     assert (shared.folder, shared.state, shared.chosen) == (where.folder, where.state, True)
     record_project(files, shared, str(mount))
     found = read_project_record(files, where)
@@ -402,4 +414,6 @@ def test_a_home_copied_from_another_machine_counts_in_any_case(
     record_project(files, before, former)
     files.write(before.folder / "a.md", memory("a"))
 
-    assert [each.root for each in find_moved_projects(files, layout, str(folder))] == [former]
+    assert [each.root for each in find_possible_former_projects(files, layout, str(folder))] == [
+        former
+    ]

@@ -22,7 +22,7 @@ from memorist.auto_memory.statements.required_words import (
     find_required_words,
     fold_case,
 )
-from memorist.auto_memory.statements.session_requests import is_typed_no_memory_request
+from memorist.auto_memory.statements.session_requests import message_asks_for_no_memory
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.statement_patterns import (
     StatementPattern,
@@ -162,4 +162,4 @@ def test_half_a_character_in_a_message_costs_no_statement() -> None:
     assert [each.text for each in find_statements(message)] == [
         "Never use npm in this repo, use pnpm."
     ]
-    assert not is_typed_no_memory_request(message)
+    assert not message_asks_for_no_memory(message)

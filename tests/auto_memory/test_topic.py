@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
     with_provenance,
 )
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 
 
 @pytest.mark.covers("AM-1", "AM-2")
@@ -33,7 +33,7 @@ def test_a_new_memory_has_header_and_provenance() -> None:
 
     topic = parse_topic(
         "a.md",
-        encode_file_text(
+        encode_file_text_as_utf8(
             create_topic(
                 "a.md",
                 kind=MemoryKind.FEEDBACK,
@@ -87,7 +87,7 @@ def test_any_bytes_come_back(data: bytes) -> None:
     """
     topic = parse_topic("a.md", data)
 
-    assert encode_file_text(topic.text()) in (data, data.removeprefix(b"\xef\xbb\xbf"))
+    assert encode_file_text_as_utf8(topic.text()) in (data, data.removeprefix(b"\xef\xbb\xbf"))
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,15 @@ import pytest
 
 COUNTING = """
 from memorist.__main__ import main
-from memorist.store.database import SharedLockWait
+from memorist.store.database import LockWaitCircuitBreaker
 
-begin = SharedLockWait.begin
+begin = LockWaitCircuitBreaker.begin
 
 def count(wait):
     print("waited", flush=True)
     begin(wait)
 
-SharedLockWait.begin = count
+LockWaitCircuitBreaker.begin = count
 main()
 """
 """The program, which says each time that it waited in vain."""

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
+from memorist.budget.budget_governor import BudgetGovernor, update_hold_from_rate_limits
 from memorist.budget.budget_status import DueWork, render_budget_status
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
@@ -26,7 +26,7 @@ from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import Settings, SpendSettings
 from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
-from memorist.store.job_claim_rules import JobClaim, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy
 from memorist.store.job_claims import (
     claim_consolidation,
     claim_extraction,
@@ -140,7 +140,7 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     BudgetGovernor(made, "c", clock=clock, settings=SpendSettings()).ask(
         spec("session_memory"), MODEL
     )
-    record_rate_limits(
+    update_hold_from_rate_limits(
         made,
         RateLimitReport(model="openai:gpt-5", status=429, retry_after=300.0),
         now=NOON,
@@ -320,7 +320,7 @@ def due_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
             for id, age in ages.items()
         ],
     )
-    terms = LeasePolicy(retries=1)
+    terms = JobClaimPolicy(retries=1)
     claim = claim_extraction(state, "broken", now - ages["broken"], worker="w", terms=terms)
     assert isinstance(claim, JobClaim)
     fail_job(state, claim, "the model is overloaded", terms)
@@ -366,7 +366,7 @@ def test_a_consolidation_that_waits_is_told_with_its_time(due_home: Path) -> Non
             if each["what"] == "consolidation" or environment
         ]
 
-    state, terms = open_sqlite_state(due_home / "state.sqlite"), LeasePolicy()
+    state, terms = open_sqlite_state(due_home / "state.sqlite"), JobClaimPolicy()
     with state.transaction():
         request_consolidation(state, state.now(), terms)
     asked = told()

@@ -16,7 +16,7 @@ from memorist.compaction.measured_conversation import get_typed_text
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.testing import Say, ScriptedServer
 
 pytestmark = pytest.mark.real_client
@@ -57,7 +57,7 @@ def check_taken_up(
     assert f"Asked last: {asked[-1]}" in sent
     messages = [
         entry
-        for entry in read_session(LineFile(agent.session_file()))
+        for entry in read_session(DecodedLineFile(agent.session_file()))
         if isinstance(entry, Message)
     ]
     assert messages[-1].origin is Origin.MODEL

@@ -10,9 +10,9 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import UnchangedHistory
-from memorist.compaction.extractive_summary import build_extractive_summary
+from memorist.compaction.extractive_summary import compact_messages_with_extracts
 from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
@@ -23,20 +23,20 @@ from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     MIN_EXTRACT_TOKENS,
     add_missing_extract_parts,
-    check_summary_against_history,
+    clean_or_reject_summary,
     render_source_text,
 )
-from memorist.compaction.window_at_message import RecordedWindow, read_recorded_window
+from memorist.compaction.window_at_message import RecordedWindow, rebuild_recorded_window
 from memorist.core.prompt_templates import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.settings import CompactionSettings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl")
 OPTIONS = OfflineOptions(
     budget=0,
-    texts=load_compaction_prompts(),
+    texts=load_shipped_compaction_prompts(),
     template=load_prompt("session_memory/template"),
     settings=CompactionSettings(),
 )
@@ -45,7 +45,7 @@ OPTIONS = OfflineOptions(
 @pytest.fixture(scope="module")
 def recorded() -> RecordedWindow:
     """A recorded session of some length."""
-    return read_recorded_window(read_session(LineFile(SESSION)))
+    return rebuild_recorded_window(read_session(DecodedLineFile(SESSION)))
 
 
 def _write_summary(kind: str, extract: str) -> str:
@@ -81,10 +81,10 @@ def test_no_summary_holds_less_than_structure(
     """
     options = replace(OPTIONS, budget=budget)
     measured = measure_messages_to_summarize(recorded, options)
-    extract = build_extractive_summary(measured.messages, MIN_EXTRACT_TOKENS)
+    extract = compact_messages_with_extracts(measured.messages, MIN_EXTRACT_TOKENS)
     held = render_source_text(extract.messages)
 
-    reviewed = check_summary_against_history(
+    reviewed = clean_or_reject_summary(
         _write_summary(kind, held), measured.messages, measured, limit=budget
     )
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, parted, told
-from memorist.compaction.extractive_summary import build_extractive_summary
+from memorist.compaction.extractive_summary import compact_messages_with_extracts
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens
 
@@ -98,7 +98,7 @@ def text_of(messages: tuple[Message, ...]) -> str:
 @pytest.mark.parametrize("budget", [2_000, 8_000])
 def test_the_users_limits_corrections_and_last_request_stay_word_for_word(budget: int) -> None:
     """What the user said is copied, not told again."""
-    made = build_extractive_summary(long_session().messages, budget)
+    made = compact_messages_with_extracts(long_session().messages, budget)
 
     assert made.tokens_after <= budget
     for words in (CONVENTION, CORRECTION, "Now write the notes for the release."):
@@ -107,7 +107,9 @@ def test_the_users_limits_corrections_and_last_request_stay_word_for_word(budget
 
 def test_failed_attempts_stay_with_what_mended_them() -> None:
     """The same mistake need not be made twice."""
-    text = text_of(build_extractive_summary(long_session().says("Done.").messages, 2_000).messages)
+    text = text_of(
+        compact_messages_with_extracts(long_session().says("Done.").messages, 2_000).messages
+    )
 
     assert "ValueError: bad offset 17" in text
     assert re.search(r"`pytest tests/test_lexer\.py` failed.*mended", text)
@@ -115,7 +117,7 @@ def test_failed_attempts_stay_with_what_mended_them() -> None:
 
 def test_open_tasks_and_the_files_stay() -> None:
     """What is to be done, and where."""
-    text = text_of(build_extractive_summary(long_session().messages, 2_000).messages)
+    text = text_of(compact_messages_with_extracts(long_session().messages, 2_000).messages)
 
     assert "Rewrite scan (in_progress)" in text
     assert "Measure the gain (pending)" in text
@@ -126,7 +128,9 @@ def test_what_was_read_and_changed_stays_before_long_listings() -> None:
     """Extracts are chosen by what may be needed again: code that was changed, not what a command
     printed.
     """
-    text = text_of(build_extractive_summary(long_session().says("Done.").messages, 2_000).messages)
+    text = text_of(
+        compact_messages_with_extracts(long_session().says("Done.").messages, 2_000).messages
+    )
 
     assert "[*quick_tokens(text, start_offset=0)]" in text
     assert "def scan(text):" in text
@@ -135,7 +139,7 @@ def test_what_was_read_and_changed_stays_before_long_listings() -> None:
 
 def test_the_way_to_the_full_transcript_is_shown() -> None:
     """Exact details can be looked up."""
-    made = build_extractive_summary(
+    made = compact_messages_with_extracts(
         long_session().messages, 2_000, transcript="/home/dev/session.jsonl"
     )
 
@@ -153,7 +157,7 @@ def test_a_newer_version_of_a_region_is_kept_once() -> None:
     )
     for _ in range(3):
         session.calls("Read", {"file_path": "/repo/values.py"}, code).listing()
-    text = text_of(build_extractive_summary(session.says("done").messages, 6_000).messages)
+    text = text_of(compact_messages_with_extracts(session.says("done").messages, 6_000).messages)
 
     assert text.count("gamma_value = compute_the_gamma_value(mode='strict')") == 1
     assert "from /repo/values.py lines" in text or "from values.py lines" in text
@@ -162,7 +166,7 @@ def test_a_newer_version_of_a_region_is_kept_once() -> None:
 def test_a_new_request_stays_a_message_of_the_user() -> None:
     """The message that is about to be answered is the very same object."""
     messages = long_session().user("One more thing: bump the version.").messages
-    made = build_extractive_summary(messages, 3_000)
+    made = compact_messages_with_extracts(messages, 3_000)
 
     assert made.messages[-1] is messages[-1]
 
@@ -170,7 +174,7 @@ def test_a_new_request_stays_a_message_of_the_user() -> None:
 def test_what_is_gone_is_listed_by_id() -> None:
     """Every message that does not stay can be fetched back."""
     messages = long_session().messages
-    made = build_extractive_summary(messages, 4_000)
+    made = compact_messages_with_extracts(messages, 4_000)
     left = {message.id for message in made.messages}
 
     assert {cut.id for cut in made.cut} >= {message.id for message in messages} - left
@@ -183,7 +187,7 @@ def test_a_history_of_pictures_alone_gives_a_valid_digest() -> None:
     messages = [
         Message(id=f"p{at}", role="user", blocks=(picture,), origin=Origin.USER) for at in range(5)
     ]
-    made = build_extractive_summary(messages, 4_000)
+    made = compact_messages_with_extracts(messages, 4_000)
 
     assert made.tokens_after <= 4_000
     assert made.messages[-1] is messages[-1]
@@ -192,10 +196,10 @@ def test_a_history_of_pictures_alone_gives_a_valid_digest() -> None:
 def test_a_request_larger_than_the_budget_is_cut_in_the_middle() -> None:
     """It stays a message with its beginning, its end and the way back, and the result fits."""
     request = "please read this: " + "word " * 9_000 + "and say what is wrong"
-    in_front = build_extractive_summary(
+    in_front = compact_messages_with_extracts(
         Session().user("hello").listing(2).user(request).messages, 3_000
     )
-    before = build_extractive_summary(
+    before = compact_messages_with_extracts(
         Session().user(request).listing(2).messages, 3_000, transcript="t.jsonl"
     )
 
@@ -214,7 +218,7 @@ def test_calls_that_wait_for_a_result_stay_and_their_neighbours_are_shortened() 
     uses = (ToolUse("a", "Bash", {"command": "x"}), ToolUse("b", "Bash", {"command": "y"}))
     session._add("assistant", Origin.MODEL, *uses)
     session._add("user", Origin.TOOL, ToolResult("a", (TextBlock(FILLER * 3),)))
-    made = build_extractive_summary(session.messages, 3_000)
+    made = compact_messages_with_extracts(session.messages, 3_000)
 
     assert made.tokens_after <= 3_000
     assert [use.id for message in made.messages for use in message.tool_uses] == ["a", "b"]
@@ -229,7 +233,7 @@ def test_no_pair_is_parted_and_the_budget_holds(
     waiting calls are larger alone.
     """
     messages = told(steps)
-    made = build_extractive_summary(messages, budget, factor=factor, transcript="t.jsonl")
+    made = compact_messages_with_extracts(messages, budget, factor=factor, transcript="t.jsonl")
 
     assert not parted(messages, made.messages)
     assert made.tokens_after == sum(
@@ -255,8 +259,8 @@ def test_no_pair_is_parted_and_the_budget_holds(
 def test_a_history_that_fits_comes_back_as_it_is(steps: list[tuple[str, int]]) -> None:
     """A digest of a digest that fits is itself."""
     messages = told(steps)
-    once = build_extractive_summary(messages, 8_000)
-    again = build_extractive_summary(once.messages, max(8_000, once.tokens_after))
+    once = compact_messages_with_extracts(messages, 8_000)
+    again = compact_messages_with_extracts(once.messages, max(8_000, once.tokens_after))
 
     assert again.messages == once.messages
     assert not again.cut
@@ -330,7 +334,7 @@ def test_nothing_is_in_a_digest_that_was_not_in_the_history(steps: list[tuple[st
     text = re.sub(
         r"\n## What failed\n.*?(?=\n## |\Z)",
         "",
-        text_of(build_extractive_summary(session.messages, 300).messages),
+        text_of(compact_messages_with_extracts(session.messages, 300).messages),
         flags=re.DOTALL,
     )
 
@@ -360,7 +364,7 @@ def test_hostile_texts_do_no_harm(text: str) -> None:
         .calls("Read", {"file_path": given_text[:500], "n": 1}, text)
         .calls("Bash", {"command": given_text}, text)
     )
-    made = build_extractive_summary(session.says(text).listing(2).messages, 2_000)
+    made = compact_messages_with_extracts(session.says(text).listing(2).messages, 2_000)
 
     assert made.tokens_after <= 2_000
 
@@ -378,7 +382,7 @@ def test_a_program_that_calls_tools_stands_as_it_was_written() -> None:
     session._add("assistant", Origin.MODEL, ToolUse("p1", "exec", {}, program))
     session._add("user", Origin.TOOL, ToolResult("p1", (TextBlock("M src/lexer.py"),)))
 
-    text = text_of(build_extractive_summary(session.listing(2).messages, 8_000).messages)
+    text = text_of(compact_messages_with_extracts(session.listing(2).messages, 8_000).messages)
 
     assert program.splitlines()[1] in text
     assert program.splitlines()[2] in text

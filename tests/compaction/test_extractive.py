@@ -12,11 +12,14 @@ from msgspec.structs import replace
 
 from compaction.histories import STEPS, History, parted, told
 from memorist.compaction.compaction_result import CompactedHistory
-from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
+from memorist.compaction.extractive_summary import (
+    EXTRACTIVE_SUMMARY_ID,
+    compact_messages_with_extracts,
+)
 from memorist.compaction.identifier_ranking import IdentifierUsage, render_unknown_identifiers
 from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
-from memorist.compaction.newest_messages import find_largest_common_limit, shorten_messages
-from memorist.compaction.user_words import SummaryUtterance, fit_utterances
+from memorist.compaction.newest_messages import find_largest_common_limit, shrink_messages_to_fit
+from memorist.compaction.user_words import CountedUtterance, fit_utterances
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import find_cut_points
@@ -45,7 +48,7 @@ def worked(rounds: int = 12) -> History:
 def test_a_history_that_fits_stays_as_it_is() -> None:
     """Nothing is done to a history within its budget."""
     messages = worked(1).messages
-    made = build_extractive_summary(messages, size(messages))
+    made = compact_messages_with_extracts(messages, size(messages))
     assert made.messages == tuple(messages)
     assert not made.cut
 
@@ -53,7 +56,7 @@ def test_a_history_that_fits_stays_as_it_is() -> None:
 @pytest.mark.parametrize("budget", [400, 1_000, 2_000, 8_000, 20_000])
 def test_the_result_is_within_every_budget(budget: int) -> None:
     """No digest is larger than its budget, however small that is."""
-    made = build_extractive_summary(worked().messages, budget)
+    made = compact_messages_with_extracts(worked().messages, budget)
     assert size(made.messages) == made.tokens_after <= budget
 
 
@@ -65,7 +68,7 @@ def test_no_history_breaks_a_pair_or_the_budget(
     wait for their results.
     """
     messages = told(steps)
-    made = build_extractive_summary(messages, budget, factor=factor)
+    made = compact_messages_with_extracts(messages, budget, factor=factor)
     assert not parted(messages, made.messages)
     if made.messages != tuple(messages):
         asked = {use.id for message in made.messages for use in message.tool_uses}
@@ -84,7 +87,7 @@ def test_the_newest_round_stays_as_messages() -> None:
     as messages, and whole where they fit.
     """
     messages = worked().runs("last", "the answer is 42").messages
-    made = build_extractive_summary(messages, 8_000)
+    made = compact_messages_with_extracts(messages, 8_000)
     assert [use.id for message in made.messages for use in message.tool_uses][-1:] == ["last"]
     assert made.messages[-1] is messages[-1]
 
@@ -92,7 +95,7 @@ def test_the_newest_round_stays_as_messages() -> None:
 def test_a_result_larger_than_its_share_is_cut_in_the_middle() -> None:
     """Both ends of a huge newest result are left, and its way back is listed."""
     messages = worked().runs("last", f"BEGIN\n{LISTING * 8}\nEND").messages
-    made = build_extractive_summary(messages, 4_000)
+    made = compact_messages_with_extracts(messages, 4_000)
     text = made.messages[-1].tool_results[0].text
     assert text.startswith("BEGIN")
     assert "\nEND" in text
@@ -107,7 +110,7 @@ def test_short_words_of_the_user_survive_verbatim() -> None:
     said = [f"Rule {number}: never touch folder number {number}." for number in range(20)]
     for number, text in enumerate(said):
         history.user(text).runs(f"d{number}", LISTING)
-    made = build_extractive_summary(history.messages, 8_000)
+    made = compact_messages_with_extracts(history.messages, 8_000)
     whole = "\n".join(message.text for message in made.messages)
     assert all(text in whole for text in said)
     assert any(
@@ -130,7 +133,7 @@ def test_a_pasted_text_leaves_room_for_the_rest() -> None:
         .messages
     )
     whole = "\n".join(
-        message.text for message in build_extractive_summary(messages, 4_000).messages
+        message.text for message in compact_messages_with_extracts(messages, 4_000).messages
     )
     assert all(
         each in whole
@@ -150,8 +153,8 @@ def test_instructions_spend_no_room() -> None:
     )
     messages = worked().messages
     with_it, without = (
-        build_extractive_summary([bundle, *messages], 6_000),
-        build_extractive_summary(messages, 6_000),
+        compact_messages_with_extracts([bundle, *messages], 6_000),
+        compact_messages_with_extracts(messages, 6_000),
     )
     assert size(with_it.messages) <= 6_000
     assert "Skill list entry" not in with_it.messages[0].text
@@ -168,7 +171,7 @@ def test_a_result_without_its_call_becomes_text() -> None:
         .results(("gone", "orphan"))
         .messages
     )
-    made = build_extractive_summary(messages, 1_500)
+    made = compact_messages_with_extracts(messages, 1_500)
     assert all(
         result.tool_use_id == "a" for message in made.messages for result in message.tool_results
     )
@@ -182,23 +185,25 @@ def test_a_picture_that_goes_leaves_a_mark() -> None:
         blocks=(TextBlock("what is this?"), ImageBlock({"type": "base64", "data": "aGk="})),
         origin=Origin.USER,
     )
-    made = build_extractive_summary([*worked().messages, picture], 2_000)
+    made = compact_messages_with_extracts([*worked().messages, picture], 2_000)
     assert "a picture of" in made.messages[-1].text
     assert size(made.messages) <= 2_000
 
 
 def test_the_summary_comes_first_and_says_what_it_is() -> None:
     """One message of ours stands for what is gone."""
-    first = build_extractive_summary(worked().messages, 4_000, transcript="/t.jsonl").messages[0]
+    first = compact_messages_with_extracts(
+        worked().messages, 4_000, transcript="/t.jsonl"
+    ).messages[0]
     assert (first.id, first.role, first.origin) == (EXTRACTIVE_SUMMARY_ID, "user", Origin.SUMMARY)
     assert "/t.jsonl" in first.text
 
 
 def test_the_same_history_gives_the_same_digest() -> None:
     """A digest depends on nothing but its history and budget."""
-    assert build_extractive_summary(worked().messages, 4_000) == build_extractive_summary(
+    assert compact_messages_with_extracts(
         worked().messages, 4_000
-    )
+    ) == compact_messages_with_extracts(worked().messages, 4_000)
 
 
 @given(sizes=st.lists(st.integers(0, 500), max_size=20), room=st.integers(0, 2_000))
@@ -215,7 +220,7 @@ def test_a_level_fills_the_room_and_no_more(sizes: list[int], room: int) -> None
 def test_words_fit_their_room(lengths: list[int], room: int) -> None:
     """The user's words keep to their room, and none takes more than a long message may."""
     made = fit_utterances(
-        [SummaryUtterance(at, "word " * length) for at, length in enumerate(lengths)], room
+        [CountedUtterance(at, "word " * length) for at, length in enumerate(lengths)], room
     )
     assert sum(estimate_text_tokens(each.text) for each in made) <= room
     assert all(estimate_text_tokens(each.text) <= LONG_UTTERANCE_TOKENS for each in made)
@@ -223,8 +228,8 @@ def test_words_fit_their_room(lengths: list[int], room: int) -> None:
 
 def test_many_short_messages_are_no_reason_to_drop_one() -> None:
     """Fifty answers of a word each, and pasted logs: the logs are cut, and the oldest dropped."""
-    said = [SummaryUtterance(at, f"yes, number {at}") for at in range(1, 51)]
-    pasted = [SummaryUtterance(at, "log " * 2_000) for at in range(51, 81)]
+    said = [CountedUtterance(at, f"yes, number {at}") for at in range(1, 51)]
+    pasted = [CountedUtterance(at, "log " * 2_000) for at in range(51, 81)]
     made = fit_utterances([*said, *pasted], 1_000)
 
     assert made[:50] == said
@@ -238,7 +243,7 @@ def test_a_digest_without_words_of_the_user_is_compacted_again() -> None:
     empty = History().summary("## What the user said\n\n## Tasks\n- none (pending)")
     messages = empty.says("word " * 3_000).user("Go on.").runs("c1", "word " * 500).messages
 
-    assert "Go on." in str(build_extractive_summary(messages, 2_000).messages)
+    assert "Go on." in str(compact_messages_with_extracts(messages, 2_000).messages)
 
 
 def test_a_digest_says_which_requests_were_not_answered() -> None:
@@ -253,7 +258,7 @@ def test_a_digest_says_which_requests_were_not_answered() -> None:
     history.says("I begin with the schema.").runs("d", LISTING).user("And its test.")
     for number in range(4):
         history.runs(f"e{number}", f"round {number}\n{LISTING}")
-    text = build_extractive_summary(history.messages, 3_000).messages[0].text
+    text = compact_messages_with_extracts(history.messages, 3_000).messages[0].text
 
     assert "unless marked" in text
     assert re.search(r"^\[step 1\] Rename the table", text, re.MULTILINE)
@@ -268,7 +273,7 @@ def test_messages_that_fit_are_not_shortened() -> None:
     messages = worked(1).messages
     assert all(
         one is other
-        for one, other in zip(messages, shorten_messages(messages, 100_000), strict=True)
+        for one, other in zip(messages, shrink_messages_to_fit(messages, 100_000), strict=True)
     )
 
 
@@ -278,7 +283,7 @@ def test_of_many_pictures_the_newest_stay() -> None:
     asked = Message(
         id="asked", role="user", blocks=(TextBlock("Which?"), *pictures), origin=Origin.USER
     )
-    blocks = shorten_messages([asked], 5_000)[0].blocks
+    blocks = shrink_messages_to_fit([asked], 5_000)[0].blocks
 
     assert [block for block in blocks if isinstance(block, ImageBlock)] == pictures[-2:]
     assert sum(isinstance(block, TextBlock) and "asked]" in block.text for block in blocks) == 4
@@ -294,7 +299,7 @@ def test_a_call_larger_than_the_budget_still_shows_that_it_was_made() -> None:
         Message(id="call", role="assistant", blocks=(use,), origin=Origin.MODEL),
         Message(id="result", role="tool", blocks=(result,), origin=Origin.TOOL),
     ]
-    made = build_extractive_summary(messages, 4_000)
+    made = compact_messages_with_extracts(messages, 4_000)
 
     assert made.tokens_after <= 4_000
     assert made.messages[-3].text == "Write the table."
@@ -311,7 +316,7 @@ def test_a_round_of_many_calls_stays_where_it_fits_the_budget() -> None:
     names = [f"p{number}" for number in range(20)]
     history = worked(6).user("Read them all.").calls(*[(name, "Read") for name in names])
     history.results(*[(name, f"file of {name}\n{LISTING}") for name in names])
-    made = build_extractive_summary(history.messages, 1_600)
+    made = compact_messages_with_extracts(history.messages, 1_600)
 
     assert made.tokens_after <= 1_600
     assert [result.tool_use_id for result in made.messages[-1].tool_results] == names
@@ -361,7 +366,7 @@ def test_a_changed_file_that_was_deleted_is_marked(command: str, line: str) -> N
     history.results(("d", ""))
     for number in range(6):
         history.runs(f"c{number}", f"round {number}\n{LISTING}")
-    made = build_extractive_summary(history.messages, 4_000, cwd="/shop")
+    made = compact_messages_with_extracts(history.messages, 4_000, cwd="/shop")
 
     changed = made.messages[0].text.split("## Files changed\n")[1]
     assert f"{changed}\n".startswith(f"/shop/{line}")
@@ -373,7 +378,7 @@ def test_short_messages_of_the_user_stay_whole_beside_a_pasted_page() -> None:
     history = worked(4).user("Look at this page.\n" + "a line of the page\n" * 3_000)
     for at, words in enumerate(typed):
         history.user(words).runs(f"t{at}", LISTING)
-    made = build_extractive_summary(history.messages, 3_000)
+    made = compact_messages_with_extracts(history.messages, 3_000)
 
     assert made.tokens_after <= 3_000
     assert all(words in "\n".join(each.text for each in made.messages) for words in typed)
@@ -392,7 +397,7 @@ def test_all_files_of_a_patch_are_listed_and_corrections_stand_once() -> None:
     history.user("No, never rename the table.")
     for number in range(4):
         history.runs(f"c{number}", f"round {number}\n{LISTING}")
-    text = build_extractive_summary(history.user("Go on.").messages, 4_000).messages[0].text
+    text = compact_messages_with_extracts(history.user("Go on.").messages, 4_000).messages[0].text
 
     assert "two.py\none.py" in text or "one.py\ntwo.py" in text
     assert text.count("never rename the table") == 1
@@ -412,8 +417,8 @@ def test_words_that_a_hand_over_quotes_survive_every_later_digest() -> None:
     history = History().summary(handed_over)
     for number in range(8):
         history.runs(f"c{number}", f"## What the user said\n[earlier] Push to main.\n{LISTING}")
-    first = build_extractive_summary(history.messages, 2_000)
-    second = build_extractive_summary(carry_on(first, range(8, 16)).messages, 2_000)
+    first = compact_messages_with_extracts(history.messages, 2_000)
+    second = compact_messages_with_extracts(carry_on(first, range(8, 16)).messages, 2_000)
     for made in (first, second):
         said = quoted(made)
         assert f"[earlier] {asked}" in said
@@ -455,17 +460,23 @@ def test_long_words_of_a_hand_over_are_quoted_by_every_later_digest() -> None:
         "[memorist] Hand-over of an earlier session: you take up its work.\n\n"
         f"## What the user said\n[step 1] {LONG_RULE}\n\n## What failed\n- nothing\n"
     )
-    made = build_extractive_summary(History().summary(handed_over).messages + WORK, 2_000)
+    made = compact_messages_with_extracts(History().summary(handed_over).messages + WORK, 2_000)
     for start in (8, 16):
-        made = build_extractive_summary(carry_on(made, range(start, start + 8)).messages, 2_000)
+        made = compact_messages_with_extracts(
+            carry_on(made, range(start, start + 8)).messages, 2_000
+        )
         assert quoted(made).count("[earlier] Never touch schema.sql.") == 1
         assert quoted(made).count("Ask Ada first.") == 1
 
 
 def test_long_words_of_this_session_are_quoted_once_by_a_later_digest() -> None:
     """They are known whole: what an earlier digest left of them is not quoted beside them."""
-    made = build_extractive_summary(History().user(LONG_RULE).user("Go on.").messages + WORK, 2_000)
+    made = compact_messages_with_extracts(
+        History().user(LONG_RULE).user("Go on.").messages + WORK, 2_000
+    )
     for start in (8, 16, 24):
         history = carry_on(made, range(start, start + 8))
-        made = build_extractive_summary(history.messages, 2_000, user_texts=[LONG_RULE, "Go on."])
+        made = compact_messages_with_extracts(
+            history.messages, 2_000, user_texts=[LONG_RULE, "Go on."]
+        )
     assert quoted(made).count("[earlier] Never touch schema.sql.") == 1

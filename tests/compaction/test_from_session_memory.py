@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import MODEL_SUMMARY_ID, SummaryOptions
 from memorist.compaction.measured_conversation import find_last_summary, measure_conversation
@@ -25,7 +25,7 @@ from memorist.core.token_count import estimate_message_tokens
 from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()
-TEXTS = load_compaction_prompts()
+TEXTS = load_shipped_compaction_prompts()
 TERMS = SummaryOptions(texts=TEXTS, settings=SETTINGS, limit=100_000)
 TEMPLATE = load_prompt("session_memory/template")
 NOTES = TEMPLATE + "- step one\n"

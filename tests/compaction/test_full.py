@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.compaction_input import CompactionOutcome
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import (
     MODEL_SUMMARY_ID,
@@ -33,7 +33,7 @@ from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()
-TEXTS = load_compaction_prompts()
+TEXTS = load_shipped_compaction_prompts()
 
 
 def terms(limit: int = 100_000, **more: Any) -> SummaryOptions:

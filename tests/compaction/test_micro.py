@@ -9,8 +9,8 @@ from hypothesis import given
 
 from compaction.histories import STEPS, History, told
 from memorist.compaction.cached_microcompact import (
-    ClearedResults,
     ConfirmedClearing,
+    ResultClearingState,
     add_clearing_edit,
     add_old_results,
     build_clearing_edit,
@@ -21,8 +21,8 @@ from memorist.compaction.compaction_result import CompactedHistory, UnchangedHis
 from memorist.compaction.microcompact import (
     CLEARED_TEXT,
     clear_when_idle,
-    find_old_results,
     is_clearable_tool,
+    list_clearable_result_ids,
 )
 from memorist.core.messages import ToolUse
 from memorist.settings import CompactionSettings
@@ -177,7 +177,7 @@ def test_the_edit_clears_the_wanted_results_and_never_a_newer_one(*, counts_excl
     history = work(4).runs("t1", LONG, "Task")
     for number in range(4, 8):
         history.runs(f"c{number}", LONG)
-    pinned = add_old_results(ClearedResults(), history.messages, 5)
+    pinned = add_old_results(ResultClearingState(), history.messages, 5)
     assert pinned.ids == ("c0", "c1", "c2")
 
     for _ in range(3):
@@ -196,7 +196,7 @@ def test_the_local_messages_stay_and_the_host_s_own_edits_hold() -> None:
     alone.
     """
     history = work(8)
-    pinned = add_old_results(ClearedResults(), history.messages, 5)
+    pinned = add_old_results(ResultClearingState(), history.messages, 5)
     thinking = {"type": "clear_thinking_20251015", "keep": "all"}
     body: dict[str, Any] = {
         "model": "m",
@@ -216,7 +216,7 @@ def test_the_local_messages_stay_and_the_host_s_own_edits_hold() -> None:
     assert change.betas == ("context-management-2025-06-27",)
     assert body["context_management"]["edits"] == [thinking]
     assert add_clearing_edit(own, pinned, history.messages).body is own
-    assert add_clearing_edit(body, ClearedResults(), history.messages).body is body
+    assert add_clearing_edit(body, ResultClearingState(), history.messages).body is body
 
 
 @pytest.mark.covers("CP-6")
@@ -224,7 +224,7 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
     """Nothing before, nothing for an empty list, the difference to the running total after, and
     nothing twice.
     """
-    pinned = add_old_results(ClearedResults(), work(8).messages, 5)
+    pinned = add_old_results(ResultClearingState(), work(8).messages, 5)
 
     def reply(tokens: int) -> dict[str, Any]:
         edit = {
@@ -248,11 +248,11 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
 def test_a_new_history_forgets_the_pins_that_have_no_object() -> None:
     """After clearing by time the provider has nothing left to clear."""
     history = work(8)
-    pinned = add_old_results(ClearedResults(), history.messages, 5)
+    pinned = add_old_results(ResultClearingState(), history.messages, 5)
     done = clear_when_idle(history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
     assert isinstance(done, CompactedHistory)
 
-    assert drop_stale_results(pinned, done.messages) == ClearedResults()
+    assert drop_stale_results(pinned, done.messages) == ResultClearingState()
     assert drop_stale_results(pinned, history.messages[3:]).ids == ("c1", "c2")
 
 
@@ -261,5 +261,5 @@ def test_a_call_that_waits_is_not_among_the_newest() -> None:
     """It has no result to keep."""
     history = work(6).calls(("open", "Bash"))
 
-    assert find_old_results(history.messages, 5) == ("c0",)
+    assert list_clearable_result_ids(history.messages, 5) == ("c0",)
     assert isinstance(history.messages[-1].blocks[0], ToolUse)

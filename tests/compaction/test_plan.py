@@ -17,8 +17,8 @@ from memorist.compaction.compaction_breaker import (
 )
 from memorist.compaction.compaction_plan import (
     CompactionAttempt,
+    OverLimitGuard,
     PlanStep,
-    RejectRequest,
     SkipCompaction,
     WindowState,
     plan_compaction,
@@ -220,7 +220,7 @@ def test_every_plan_is_in_order_and_gives_its_reasons(
     """
     steps = plan_compaction(now, breakers, own)
 
-    order = [CompactionAttempt, SkipCompaction, RejectRequest]
+    order = [CompactionAttempt, SkipCompaction, OverLimitGuard]
     places = [order.index(type(step)) for step in steps]
     assert places == sorted(places)
     assert not (order.index(SkipCompaction) in places and order.index(CompactionAttempt) in places)

@@ -8,7 +8,7 @@ import pytest
 
 from memorist.compaction.provider_edit_format import (
     AppliedEdit,
-    ProviderSummary,
+    ProviderCompactionItem,
     add_anthropic_compaction,
     add_openai_compaction,
     read_anthropic_compaction,
@@ -52,7 +52,7 @@ def test_the_compaction_block_of_a_reply_is_read() -> None:
     )
     assert read_anthropic_compaction(
         {"content": [block], "stop_reason": "compaction"}
-    ) == ProviderSummary(item=block, summary="so far")
+    ) == ProviderCompactionItem(item=block, summary="so far")
 
 
 def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
@@ -89,9 +89,9 @@ def test_openai_is_told_its_threshold() -> None:
 def test_exactly_one_compaction_item_is_taken() -> None:
     """None in an ordinary reply; two, or an empty one, is unusable."""
     assert read_openai_compaction({"object": "response", "output": []}) is None
-    assert read_openai_compaction({"output": [{"type": "message"}, ITEM]}) == ProviderSummary(
-        item=ITEM, summary=""
-    )
+    assert read_openai_compaction(
+        {"output": [{"type": "message"}, ITEM]}
+    ) == ProviderCompactionItem(item=ITEM, summary="")
     for odd in (
         {"output": [ITEM, ITEM]},
         {"output": [{"type": "compaction", "encrypted_content": ""}]},

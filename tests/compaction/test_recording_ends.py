@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, told
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
@@ -38,7 +38,7 @@ def compacted(
     recorded = RecordedWindow(head=None, last_message=held[-1].id, messages=held, all_messages=held)
     options = OfflineOptions(
         budget=budget,
-        texts=load_compaction_prompts(),
+        texts=load_shipped_compaction_prompts(),
         template=load_prompt("session_memory/template"),
         settings=CompactionSettings(),
         factor=factor,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compaction.histories import WORD
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.restored_content import (
     RESTORED_PREFIX,
     InvokedSkill,
@@ -21,7 +21,7 @@ from memorist.settings import CompactionSettings
 pytestmark = pytest.mark.covers("CP-8")
 
 SETTINGS = CompactionSettings()
-TEXTS = load_compaction_prompts()
+TEXTS = load_shipped_compaction_prompts()
 
 
 def back(

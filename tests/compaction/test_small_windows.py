@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from compaction.histories import History
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
 from memorist.compaction.compactor import compact_structurally, estimate_budget_for_unanswered
 from memorist.compaction.full_compaction import SummaryOptions, compact_with_summary
-from memorist.compaction.inline_compaction import compact_with_hand_over
+from memorist.compaction.inline_compaction import build_hand_over_history
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
-    compute_room_for_older_messages,
+    compute_older_messages_reserve,
     find_unanswered_start,
+    keep_messages_from_index,
     keep_newest_messages,
-    keep_unanswered_messages,
 )
 from memorist.compaction.session_memory_compaction import SessionNotes, compact_with_notes
 from memorist.core.messages import Message
@@ -48,7 +48,7 @@ Way = Callable[[MeasuredConversation, int], CompactionResult]
 
 
 def _terms(limit: int) -> SummaryOptions:
-    texts = load_compaction_prompts()
+    texts = load_shipped_compaction_prompts()
     return SummaryOptions(texts=texts, settings=CompactionSettings(), limit=limit)
 
 
@@ -81,7 +81,7 @@ WAYS: dict[str, Way] = {
     "structural": _structural,
     "tail": _tail,
     "full": lambda held, limit: compact_with_summary(held, SUMMARY, _terms(limit)),
-    "inline": lambda held, limit: compact_with_hand_over(held, SUMMARY, _terms(limit)),
+    "inline": lambda held, limit: build_hand_over_history(held, SUMMARY, _terms(limit)),
 }
 
 
@@ -137,11 +137,11 @@ def test_the_newest_round_is_whole_and_short_words_are_verbatim(
     if not isinstance(result, CompactedHistory):
         return
     assert result.tokens_after == estimate_messages_tokens(result.messages) <= limit
-    newest = keep_unanswered_messages(
+    newest = keep_messages_from_index(
         conversation.messages, find_unanswered_start(conversation.messages), 10**9, 1.0
     )
     needed = estimate_messages_tokens(newest)
-    if needed + max(compute_room_for_older_messages(limit), LEAST_BESIDE) <= limit:
+    if needed + max(compute_older_messages_reserve(limit), LEAST_BESIDE) <= limit:
         whole = {message.id: message for message in result.messages}
         assert [whole.get(message.id) for message in newest] == list(newest)
     said = sum(estimate_text_tokens(text) + 8 for text in conversation.user_texts)

@@ -19,11 +19,11 @@ from memorist.compaction.compaction_result import (
 )
 from memorist.compaction.conversation_preamble import PREAMBLE_ID, reattach_preamble, split_preamble
 from memorist.compaction.measured_conversation import measure_conversation
-from memorist.compaction.window_at_message import read_recorded_window
+from memorist.compaction.window_at_message import rebuild_recorded_window
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist
 from memorist.formats import transcript_format
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.testing import Say, ScriptedModel
 
 LONG = WORD * 8_000
@@ -159,7 +159,9 @@ async def test_the_transcript_tells_the_same_history(
     """What is read back at the end of the transcript begins with what the model was shown in front."""
     _, transcript = await compacted(RESPONSES, "openai_responses", way, tmp_path)
 
-    read = read_recorded_window(transcript_format.read_session(LineFile(transcript))).messages
+    read = rebuild_recorded_window(
+        transcript_format.read_session(DecodedLineFile(transcript))
+    ).messages
 
     assert [message.text for message in read[:2]] == [RULES, FOLDER]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.summary_cleaning import (
     USER_SECTION,
     CleanedSummary,
@@ -14,7 +14,7 @@ from memorist.compaction.summary_cleaning import (
 )
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 
-TEXTS = load_compaction_prompts()
+TEXTS = load_shipped_compaction_prompts()
 GOOD = (
     "<analysis>first this,\nthen that</analysis>\n\n<summary>\n1. Request and intent: a "
     "parser\n\n\n\n7. Pending tasks: tests\n</summary>"

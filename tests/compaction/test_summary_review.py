@@ -13,9 +13,9 @@ from memorist.compaction.summary_review import (
     NAMED_TITLE,
     SummaryReview,
     add_missing_extract_parts,
-    drop_invented_lines,
+    drop_invented_sentences,
     find_missing_extract_parts,
-    reject_if_identifiers_lost,
+    reject_if_extract_names_lost,
     render_source_text,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
@@ -57,7 +57,7 @@ def test_a_line_with_a_file_that_nobody_named_is_dropped() -> None:
         "- either/or is fine, and/or 1/2.5\n- `round_half_even` was called"
     )
 
-    reviewed = drop_invented_lines(summary, source)
+    reviewed = drop_invented_sentences(summary, source)
 
     assert reviewed.dropped == (
         "- strategy/phase_wiring.go was added",
@@ -75,7 +75,7 @@ def test_only_the_sentence_with_an_invented_name_is_dropped() -> None:
         "Totals were wrong. Added strategy/phase_wiring.go. Done.\n修正了。strategy/a_b.go。完成。"
     )
 
-    reviewed = drop_invented_lines(summary, source)
+    reviewed = drop_invented_sentences(summary, source)
 
     assert reviewed.text == "Totals were wrong. Done.\n修正了。完成。"
     assert reviewed.dropped == ("Added strategy/phase_wiring.go.", "strategy/a_b.go。")
@@ -98,11 +98,11 @@ def test_a_summary_that_lost_most_identifiers_gives_way() -> None:
     names = [f"order_total_{number}" for number in range(20)]
     extract = " ".join(names)
 
-    assert reject_if_identifiers_lost(" ".join(names[:10]), extract) is None
-    lost = reject_if_identifiers_lost("Everything went well. " + " ".join(names[:9]), extract)
+    assert reject_if_extract_names_lost(" ".join(names[:10]), extract) is None
+    lost = reject_if_extract_names_lost("Everything went well. " + " ".join(names[:9]), extract)
     assert isinstance(lost, UnusableSummary)
     assert "9 of 20" in lost.why
-    assert reject_if_identifiers_lost("Everything went well.", " ".join(names[:5])) is None
+    assert reject_if_extract_names_lost("Everything went well.", " ".join(names[:5])) is None
 
 
 def test_lines_of_the_extract_make_up_for_words_that_a_history_leaves_out() -> None:

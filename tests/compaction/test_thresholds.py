@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memorist.compaction.thresholds import (
     CompactionThresholds,
-    InlineCompactionLimits,
-    compute_inline_compaction_limits,
+    InlineCompactionThresholds,
+    compute_inline_compaction_thresholds,
     compute_request_thresholds,
     compute_thresholds,
 )
@@ -72,7 +72,9 @@ def test_thresholds_stand_in_order_in_every_window(
 
 def test_the_inline_limit_is_nine_tenths_of_the_window() -> None:
     """Compaction is due at 90 % of the window, and 95 % of it is usable."""
-    assert compute_inline_compaction_limits(272_000) == InlineCompactionLimits(244_800, 258_400)
+    assert compute_inline_compaction_thresholds(272_000) == InlineCompactionThresholds(
+        244_800, 258_400
+    )
 
 
 @pytest.mark.covers("CP-12")

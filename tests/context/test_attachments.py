@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.window_at_message import read_recorded_window
+from memorist.compaction.window_at_message import rebuild_recorded_window
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_attachments import (
     HIDDEN_KINDS,
     MAX_NAMED_LINES,
     SHOWN_KINDS,
-    AttachmentReader,
+    AttachmentInserter,
     get_attachment_kind,
     render_attachment,
 )
-from memorist.context.recorded_context import build_recorded_pieces, find_turn_start
+from memorist.context.recorded_context import build_recorded_pieces, find_turn_by_number
 from memorist.core.messages import Message, Origin, Role, TextBlock
 from memorist.formats.transcript_format import (
     CompactionBoundary,
@@ -64,10 +64,11 @@ def said(text: str, number: int, role: Role = "user") -> Message:
 
 
 def shown(entries: list[TranscriptEntry], turn: int | None = None) -> list[ContextPiece]:
-    at = find_turn_start(AttachmentReader().insert_attachments(entries), turn)[1]
+    at = find_turn_by_number(AttachmentInserter().insert_attachments(entries), turn)[1]
     return list(
         build_recorded_pieces(
-            read_recorded_window(AttachmentReader().insert_attachments(entries), at), "file-native"
+            rebuild_recorded_window(AttachmentInserter().insert_attachments(entries), at),
+            "file-native",
         )
     )
 
@@ -154,7 +155,7 @@ def test_what_the_model_is_not_shown_is_left_out_with_its_reason() -> None:
     """Counted by kind; a hook's success counts as heard only where the model hears it."""
     log = attachment("hook_success", content="ok", hookEvent="PostToolUse")
     heard = attachment("hook_success", content="the branch is main", hookEvent="SessionStart")
-    attachments = AttachmentReader()
+    attachments = AttachmentInserter()
     entries = list(
         attachments.insert_attachments(
             [
@@ -199,7 +200,9 @@ def test_records_of_dead_branches_are_not_taken() -> None:
     ]
 
     assert not [
-        each for each in AttachmentReader().insert_attachments(entries) if isinstance(each, Message)
+        each
+        for each in AttachmentInserter().insert_attachments(entries)
+        if isinstance(each, Message)
     ]
 
 
@@ -211,7 +214,7 @@ def test_no_attachment_breaks_the_reader(kind: str, values: dict[str, Any]) -> N
     """Whatever it holds, it is one piece whose text cannot end its tag, or it is left out with a
     reason.
     """
-    attachments = AttachmentReader()
+    attachments = AttachmentInserter()
     record = {"uuid": "u", "attachment": {**values, "type": kind}}
     entries = list(
         attachments.insert_attachments([SideRecord("attachment", 1, json.dumps(record).encode())])
@@ -226,7 +229,7 @@ def test_no_attachment_breaks_the_reader(kind: str, values: dict[str, Any]) -> N
 @pytest.mark.covers("CX-9")
 def test_lines_that_cannot_be_read_are_named_and_many_of_them_counted() -> None:
     """A damaged recording shows what of it is missing, in a bounded report."""
-    attachments = AttachmentReader()
+    attachments = AttachmentInserter()
     entries: list[TranscriptEntry] = [
         SkippedLine(number, "it is cut off") for number in range(1, MAX_NAMED_LINES + 6)
     ]

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.window_at_message import read_recorded_window
-from memorist.context.context_pieces import recount_piece_tokens
+from memorist.compaction.window_at_message import rebuild_recorded_window
+from memorist.context.context_pieces import scale_piece_tokens_to_model
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.recorded_context import (
     CONVERSATION_PARTS,
     build_recorded_pieces,
     find_client_family,
     find_last_model,
-    find_turn_start,
+    find_turn_by_number,
 )
 from memorist.core.messages import (
     ImageBlock,
@@ -76,11 +76,11 @@ SESSION: list[TranscriptEntry] = [
 
 
 def tags(entries: list[TranscriptEntry], turn: int | None = None) -> list[tuple[str, str]]:
-    number, at = find_turn_start(entries, turn)
+    number, at = find_turn_by_number(entries, turn)
     del number
     return [
         (each.role, each.tag)
-        for each in build_recorded_pieces(read_recorded_window(entries, at), "rollout")
+        for each in build_recorded_pieces(rebuild_recorded_window(entries, at), "rollout")
     ]
 
 
@@ -93,7 +93,7 @@ def test_every_piece_of_a_session_is_named_by_the_table() -> None:
         ("developer", "base_instructions"), ("developer", "permissions instructions"), ("developer", "developer_instructions"), ("user", "AGENTS.md"),
         ("user", "environment_context"), ("user", "prompt"), ("assistant", "proposed_plan"), ("user", "prompt"), ("assistant", "reply"),
     ]  # fmt: skip
-    pieces = build_recorded_pieces(read_recorded_window(SESSION), "rollout")
+    pieces = build_recorded_pieces(rebuild_recorded_window(SESSION), "rollout")
     assert all(each.why and each.source and each.tokens for each in pieces)
     assert {each.tag for each in pieces} <= {kind.tag for kind in SCAFFOLD_TABLE} | set(
         CONVERSATION_PARTS
@@ -103,12 +103,12 @@ def test_every_piece_of_a_session_is_named_by_the_table() -> None:
 @pytest.mark.covers("CX-9")
 def test_a_turn_is_shown_as_the_model_saw_it_when_it_began() -> None:
     """Up to the person's words; nothing that came later; a turn that is not there is an error."""
-    assert find_turn_start(SESSION, None) == (2, "")
+    assert find_turn_by_number(SESSION, None) == (2, "")
     assert tags(SESSION, 1)[-1] == ("user", "prompt")
     assert len(tags(SESSION, 1)) == 6
     assert len(tags(SESSION, 2)) == 8
     with pytest.raises(InputError, match="no turn 3; it has 2"):
-        find_turn_start(SESSION, 3)
+        find_turn_by_number(SESSION, 3)
 
 
 @pytest.mark.covers("CX-9")
@@ -141,7 +141,7 @@ def test_blocks_of_every_kind_are_pieces() -> None:
         Message(id="m", role="assistant", blocks=blocks, origin=Origin.MODEL),
     ]
 
-    pieces = build_recorded_pieces(read_recorded_window(whole), "file-native")
+    pieces = build_recorded_pieces(rebuild_recorded_window(whole), "file-native")
 
     assert [each.tag for each in pieces] == [
         "thinking",
@@ -162,7 +162,7 @@ def test_reminders_beside_a_prompt_are_pieces_of_their_own() -> None:
     message = find_codec("anthropic").decode_item({"role": "user", "content": text}, id="m")[0]
 
     pieces = build_recorded_pieces(
-        read_recorded_window([SessionHead(session="s", format="claude_code"), message]),
+        rebuild_recorded_window([SessionHead(session="s", format="claude_code"), message]),
         "file-native",
     )
 
@@ -188,7 +188,7 @@ def test_injected_text_without_a_tag_says_what_it_counts_as() -> None:
     hook = said("user", "SessionStart hook additional context: the branch is main")
 
     (piece,) = build_recorded_pieces(
-        read_recorded_window([SessionHead(session="s", format="codex"), hook]), "rollout"
+        rebuild_recorded_window([SessionHead(session="s", format="codex"), hook]), "rollout"
     )
 
     assert (piece.tag, piece.why) == (
@@ -208,13 +208,13 @@ def test_the_model_is_that_of_the_newest_reply_until_then() -> None:
         replace(said("assistant", "c", number=3), model="claude-opus-4-7"),
     ]
 
-    assert find_last_model(read_recorded_window(named)) == "claude-opus-4-7"
-    assert find_last_model(read_recorded_window(named, "2")) == "gpt-5"
+    assert find_last_model(rebuild_recorded_window(named)) == "claude-opus-4-7"
+    assert find_last_model(rebuild_recorded_window(named, "2")) == "gpt-5"
     assert (
-        find_last_model(read_recorded_window([replace(HEAD, model="gpt-5.1"), *SESSION[1:]]))
+        find_last_model(rebuild_recorded_window([replace(HEAD, model="gpt-5.1"), *SESSION[1:]]))
         == "gpt-5.1"
     )
-    assert find_last_model(read_recorded_window(SESSION)) == ""
+    assert find_last_model(rebuild_recorded_window(SESSION)) == ""
 
 
 @pytest.mark.covers("CX-9")
@@ -236,8 +236,8 @@ def test_tokens_are_those_of_the_models_family(text: str, known: tuple[str, floa
     """
     model, factor = known
     message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
-    pieces = build_recorded_pieces(read_recorded_window([message]), "rollout")
+    pieces = build_recorded_pieces(rebuild_recorded_window([message]), "rollout")
 
-    for plain, counted in zip(pieces, recount_piece_tokens(pieces, model), strict=True):
+    for plain, counted in zip(pieces, scale_piece_tokens_to_model(pieces, model), strict=True):
         assert counted.tokens == math.ceil(plain.tokens * factor)
         assert 0 <= counted.tokens - estimate_text_tokens(plain.text, factor) <= 2

@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.visible_memory import find_planted_orders
 from memorist.core.front_matter import join_front_matter, split_front_matter, update_front_matter
-from memorist.core.yaml_text import MAX_YAML_DEPTH, MAX_YAML_VALUES, dump_yaml, parse_yaml
+from memorist.core.yaml_text import (
+    MAX_YAML_DEPTH,
+    MAX_YAML_VALUES,
+    dump_yaml,
+    parse_yaml_scalars_as_text,
+)
 
 LINE = st.text(
     st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"),
@@ -201,9 +206,11 @@ def test_yaml_is_read_up_to_its_bounds() -> None:
     refused with a reason.
     """
     depth = MAX_YAML_DEPTH
-    assert isinstance(parse_yaml("[" * depth + "]" * depth), list)
-    assert parse_yaml("[" + "x," * (MAX_YAML_VALUES - 1) + "]") == ["x"] * (MAX_YAML_VALUES - 1)
-    assert parse_yaml("") is None
+    assert isinstance(parse_yaml_scalars_as_text("[" * depth + "]" * depth), list)
+    assert parse_yaml_scalars_as_text("[" + "x," * (MAX_YAML_VALUES - 1) + "]") == ["x"] * (
+        MAX_YAML_VALUES - 1
+    )
+    assert parse_yaml_scalars_as_text("") is None
     for text, reason in (
         ("[" * (depth + 1) + "]" * (depth + 1), "deeper"),
         ("[" + "x," * MAX_YAML_VALUES + "]", "more than"),
@@ -213,4 +220,4 @@ def test_yaml_is_read_up_to_its_bounds() -> None:
         ("[a]: b", "not text"),
     ):
         with pytest.raises(ValueError, match=reason):
-            parse_yaml(text)
+            parse_yaml_scalars_as_text(text)

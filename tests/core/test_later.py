@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.lazy import lazy_module, lazy_pattern, precompile_lazy_patterns
+from memorist.core.lazy import lazy_module, lazy_pattern, precompile_patterns_stepwise
 from memorist.core.markup_escaping import escape_attribute, escape_text, quote_attribute
-from memorist.core.yaml_text import dump_yaml, parse_yaml
+from memorist.core.yaml_text import dump_yaml, parse_yaml_scalars_as_text
 
 TEXTS = st.text(alphabet="aAbB \n1-", max_size=30)
 
@@ -55,7 +55,7 @@ def test_a_late_pattern_is_compiled_when_it_is_first_used() -> None:
 def test_late_patterns_are_compiled_ahead_where_asked() -> None:
     """One at each step, so that whoever asks decides when to go on."""
     late = lazy_pattern("(?P<word>ahead)")
-    steps = sum(1 for _ in precompile_lazy_patterns())
+    steps = sum(1 for _ in precompile_patterns_stepwise())
 
     assert steps >= 1
     assert object.__getattribute__(late, "search")("look ahead")["word"] == "ahead"
@@ -90,14 +90,17 @@ def test_text_in_tags_is_written_as_the_standard_library_writes_it(text: str) ->
 def test_what_is_no_yaml_is_a_value_error(text: str) -> None:
     """One error for all that can be wrong, so that nobody needs the library to catch it."""
     with pytest.raises(ValueError, match=r"\S"):
-        parse_yaml(text)
+        parse_yaml_scalars_as_text(text)
 
 
 def test_yaml_is_read_as_the_text_that_stands_there() -> None:
     """Nothing is guessed, and what is written comes back."""
-    assert parse_yaml("a: yes\nb: 2026-01-02\nc: 1.0") == {
+    assert parse_yaml_scalars_as_text("a: yes\nb: 2026-01-02\nc: 1.0") == {
         "a": "yes",
         "b": "2026-01-02",
         "c": "1.0",
     }
-    assert parse_yaml(dump_yaml({"b": "x: y", "a": ["1", "é"]})) == {"b": "x: y", "a": ["1", "é"]}
+    assert parse_yaml_scalars_as_text(dump_yaml({"b": "x: y", "a": ["1", "é"]})) == {
+        "b": "x: y",
+        "a": ["1", "é"],
+    }

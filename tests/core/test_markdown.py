@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memorist.core.markdown import parse_markdown_outline
+from memorist.core.markdown import parse_top_level_outline
 
 
 def test_sections_begin_at_level_one_headers() -> None:
     """What stands before the first header is the preamble."""
-    parsed = parse_markdown_outline("intro\n\n# One\nbody\n\n## Inner\nmore\n# Two\n")
+    parsed = parse_top_level_outline("intro\n\n# One\nbody\n\n## Inner\nmore\n# Two\n")
 
     assert parsed.preamble == "intro"
     assert [(section.title, section.body) for section in parsed.sections] == [
@@ -18,7 +18,7 @@ def test_sections_begin_at_level_one_headers() -> None:
 
 def test_a_comment_in_fenced_code_is_no_header() -> None:
     """Shell comments look like headers."""
-    parsed = parse_markdown_outline("# One\n```sh\n# not a header\n```\n# Two\n")
+    parsed = parse_top_level_outline("# One\n```sh\n# not a header\n```\n# Two\n")
 
     assert [section.title for section in parsed.sections] == ["One", "Two"]
 
@@ -27,7 +27,7 @@ def test_only_known_headers_count_when_they_are_given() -> None:
     """A body may hold lines that begin with a hash sign; an unclosed fence swallows no known
     section.
     """
-    parsed = parse_markdown_outline(
+    parsed = parse_top_level_outline(
         "# One\n# stray\n```\nnever closed\n# TWO\nbody", ["One", "Two"]
     )
 

@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_topic,
 )
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.dream import DreamExtension
 from memorist.dream.past_evidence import PastSessionLocation
 from memorist.events import Event
@@ -48,7 +48,7 @@ def data(
         body=body,
         provenance=provenance,
     )
-    return encode_file_text(topic.text())
+    return encode_file_text_as_utf8(topic.text())
 
 
 class World:

@@ -19,7 +19,7 @@ from memorist.dream.dream_gates import (
     SessionFileInfo,
     TriggeringSessionFacts,
     judge_dream_gates,
-    select_new_sessions,
+    select_changed_session_ids,
 )
 from memorist.settings import DreamSettings
 
@@ -220,4 +220,4 @@ def test_only_other_sessions_count() -> None:
         SessionFileInfo(id="mine", changed=30.0),
     ]
 
-    assert select_new_sessions(seen, current="mine", since=10.0) == ("old", "new")
+    assert select_changed_session_ids(seen, current="mine", since=10.0) == ("old", "new")

@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
     parse_topic,
 )
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.date_repair import make_line_dates_absolute, prove_line_times
 from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
 from memorist.dream.link_repair import LinkTargets, repair_memory_links
@@ -139,7 +139,7 @@ def said(
         body=body,
         provenance=Provenance(trust=trust, quote=body, session=session),
     )
-    return encode_file_text(made.text())
+    return encode_file_text_as_utf8(made.text())
 
 
 @pytest.mark.covers("DR-5")

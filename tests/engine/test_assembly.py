@@ -31,7 +31,7 @@ from memorist.errors import InputError, UsageError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import TurnRollback
 from memorist.settings import CompactionSettings, ContextSettings, Settings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.testing.frozen_clock import FrozenClock
 
 NOON = 1_784_894_400.0
@@ -452,7 +452,7 @@ async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhi
         assert not host.prefix.differences, str(host.prefix)
         assert msgspec.json.encode(host.sent[-1]).decode().count("2. Push the tag.") == 1
         state = restore_world_state(
-            transcript_format.read_session(LineFile(session.layout.transcript))
+            transcript_format.read_session(DecodedLineFile(session.layout.transcript))
         ).state
         assert any("Use spaces" not in str(value) for value in state.values.values())
         assert not state.unknown
@@ -641,7 +641,7 @@ async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(
         assert (
             difference.index == len(early) + 2
         )  # behind the reply, and what is told again in the same words
-        entries = list(transcript_format.read_session(LineFile(session.layout.transcript)))
+        entries = list(transcript_format.read_session(DecodedLineFile(session.layout.transcript)))
         (marker,) = [entry for entry in entries if isinstance(entry, TurnRollback)]
         assert (marker.turns, marker.kept) == (2, True)
         assert any(isinstance(entry, Message) and "Three." in entry.text for entry in entries)
@@ -679,7 +679,7 @@ async def test_a_host_that_summarises_by_itself_has_its_context_looked_up_again(
         assert whole.count("Use tabs in this project.") == 1
         assert not any(
             isinstance(entry, TurnRollback)
-            for entry in transcript_format.read_session(LineFile(session.layout.transcript))
+            for entry in transcript_format.read_session(DecodedLineFile(session.layout.transcript))
         )
 
 

@@ -17,7 +17,7 @@ from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
-from memorist.engine.recorded_session import RecordedSession, build_session_notes
+from memorist.engine.recorded_session import RecordedSession, build_structural_session_notes
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
 from memorist.events import (
@@ -205,7 +205,7 @@ async def test_what_the_user_took_back_is_neither_quoted_nor_noted(
 
     assert host.compactions()
     sent = msgspec.json.encode(host.sent[-1]).decode()
-    handed_over = build_session_notes(recorded, NotesBudget())
+    handed_over = build_structural_session_notes(recorded, NotesBudget())
     for text in (sent, notes, handed_over):
         assert "redis_main" not in text
         assert "sqlite_main" in text

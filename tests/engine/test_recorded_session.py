@@ -9,8 +9,8 @@ import pytest
 
 from memorist import Memorist
 from memorist.engine.recorded_session import (
-    build_session_notes,
-    find_newest_session,
+    build_structural_session_notes,
+    find_newest_session_preferring_notes,
     find_recorded_session,
     read_session_notes,
 )
@@ -28,13 +28,16 @@ async def test_a_program_finds_a_session_reads_its_notes_and_hands_it_over(tmp_p
     async with Memorist(home=tmp_path / "home", model="structural") as engine:
         home = engine.layout
         with pytest.raises(NothingToDo, match="no session is known yet"):
-            find_newest_session(home, tmp_path)
+            find_newest_session_preferring_notes(home, tmp_path)
         session = await engine.open("till-1", project=str(tmp_path))
         await session.prepare({"model": "m", "max_tokens": 10, "messages": [said]})
         await session.summarise()
 
-    found, newest = find_recorded_session(home, "till"), find_newest_session(home, tmp_path)
-    kept, made = read_session_notes(found), build_session_notes(found, NotesBudget())
+    found, newest = (
+        find_recorded_session(home, "till"),
+        find_newest_session_preferring_notes(home, tmp_path),
+    )
+    kept, made = read_session_notes(found), build_structural_session_notes(found, NotesBudget())
     text = render_session_handoff(found, 2_000)
     written = write_handoff_session(
         text,

@@ -23,7 +23,7 @@ from memorist.events import Event, NotesFailed, NotesUpdated
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import HostInfo, Reply, Request
 from memorist.session_memory import session_notes
-from memorist.session_memory.notes_review import ReviewedNotes, review_notes
+from memorist.session_memory.notes_review import ReviewedNotes, review_notes_and_add_derived
 from memorist.session_memory.notes_template import STRUCTURAL_MARK, parse_section_bodies
 from memorist.session_memory.session_notes import NotesCursor
 from memorist.settings import Settings
@@ -230,11 +230,11 @@ async def test_what_the_user_writes_into_the_notes_meanwhile_stays(
     play = Play(tmp_path)
 
     def edit_and_review(*given: Any) -> ReviewedNotes:
-        found = review_notes(*given)
+        found = review_notes_and_add_derived(*given)
         play.notes.write_text(play.notes.read_text("utf-8").replace(HINT, f"{HINT}\nI typed this."))
         return found
 
-    monkeypatch.setattr(session_notes, "review_notes", edit_and_review)
+    monkeypatch.setattr(session_notes, "review_notes_and_add_derived", edit_and_review)
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix the importer, please.", 12_000)

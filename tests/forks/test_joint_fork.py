@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
-from memorist.forks.answer_form import AnswerForm, list_answer_texts
+from memorist.forks.answer_form import FormTask, list_answer_texts
 from memorist.forks.file_tool_calls import WriteFileCall
 from memorist.forks.fork import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
@@ -35,7 +35,7 @@ FOLDER = Path("/n")
 def build_spec(label: str, summary: str = "") -> ForkSpec:
     """A fork that writes each line of its answer into a file of its own folder."""
     folder = FOLDER / label
-    form = AnswerForm(
+    form = FormTask(
         instruction=f"Task of {label}.",
         material=f"Data of {label}.",
         schema={"type": "object", "properties": {"lines": {"type": "array"}}},

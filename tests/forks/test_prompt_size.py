@@ -8,14 +8,14 @@ import pytest
 
 from memorist.auto_memory.extraction_prompt import (
     ExtractionPrompts,
-    ExtractionTask,
+    ExtractionPromptValues,
     build_extraction_form,
     render_extraction_prompt,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
-from memorist.forks.answer_form import AnswerForm
+from memorist.forks.answer_form import FormTask
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import build_first_request
 from memorist.forks.fork_spec import EditMethod, ForkSpec, NoTools, ParentCall
@@ -50,7 +50,7 @@ def render_notes(layout: Layout) -> str:
 def render_extraction(layout: Layout, team_readers: str = "") -> str:
     """The task of an extraction in a project without memories."""
     del layout
-    task = ExtractionTask(
+    task = ExtractionPromptValues(
         folder=Path("/home/dev/.memorist/projects/home-dev-work-webshop-109c8b44/memory"),
         count=8,
         today="2026-01-02",
@@ -129,13 +129,13 @@ def test_forms_asked_for_together_add_no_more_than_one_task(
     assert estimate_text_tokens(text) <= MAX_TOKENS
 
 
-def _build_forms(layout: Layout) -> dict[str, AnswerForm]:
+def _build_forms(layout: Layout) -> dict[str, FormTask]:
     """The forms of a session without notes and memories, for a document of one line."""
     template = load_prompt("session_memory/template")
     prompts = ExtractionPrompts(
         *(load_prompt(f"auto_memory/{name}") for name in ("extract", "asked", "team", "form"))
     )
-    task = ExtractionTask(folder=Path("/home/dev/memory"), count=8, today="2026-01-02")
+    task = ExtractionPromptValues(folder=Path("/home/dev/memory"), count=8, today="2026-01-02")
     return {
         "notes": build_notes_form(
             template, "/n.md", template, load_prompt("session_memory/form"),
@@ -162,7 +162,7 @@ def test_the_rules_of_a_team_add_few_tokens_and_name_each_kind(tmp_path: Path) -
 
 def test_a_description_ends_no_list_of_memories() -> None:
     """The memories that an extraction is shown are data, whatever one of them says of itself."""
-    task = ExtractionTask(folder=Path("/home/dev/memory"), count=8, today="2026-01-02")
+    task = ExtractionPromptValues(folder=Path("/home/dev/memory"), count=8, today="2026-01-02")
     header = MemoryHeader(
         path="a.md",
         name="a",

@@ -13,7 +13,7 @@ import pytest
 
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
-from memorist.forks.answer_form import AnswerForm
+from memorist.forks.answer_form import FormTask
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.fork import load_fork_prompts, run_fork
 from memorist.forks.fork_request import FORK_MARK, is_fork_request, is_parent_model
@@ -508,9 +508,9 @@ async def test_no_later_turn_of_a_fork_is_longer_than_the_window(words: int) -> 
     assert ("models.window" in receipt.said) is (words > 200)
 
 
-def build_form() -> AnswerForm:
+def build_form() -> FormTask:
     """One new text for the notes."""
-    return AnswerForm(
+    return FormTask(
         instruction="Fill in the form.",
         material="The notes: one, two.",
         schema={"type": "object", "properties": {"text": {"type": "string"}}},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.forks.answer_form import AnswerForm, list_answer_texts, read_edits_from_answer_text
+from memorist.forks.answer_form import FormTask, list_answer_texts, read_edits_from_answer_text
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
 from memorist.forks.text_edits import (
     TextEdits,
@@ -138,7 +138,7 @@ def test_any_mixture_of_tags_ends_in_edits_and_problems(pieces: list[str]) -> No
     assert bool(found.calls or found.problems) == bool(opened)
 
 
-FORM = AnswerForm(
+FORM = FormTask(
     instruction="List facts.",
     material="",
     schema={},

@@ -14,7 +14,7 @@ from memorist.hooks.hook_protocol import KNOWN_EVENTS
 from memorist.hooks.hook_response import (
     OUTPUT_LIMITS,
     CuttableHookText,
-    fit_hook_texts,
+    join_hook_texts_within_limit,
     measure_output_size,
     render_hook_output,
 )
@@ -40,7 +40,7 @@ def test_what_is_shown_fits_into_the_agents_room(
     """Whatever the texts are, all of them together take no more than there is, by the agent's own
     measure.
     """
-    assert measure_output_size(fit_hook_texts(parts, client, room), client) <= room
+    assert measure_output_size(join_hook_texts_within_limit(parts, client, room), client) <= room
 
 
 def test_what_fits_is_shown_whole_and_the_rest_shares_what_is_left() -> None:
@@ -49,7 +49,7 @@ def test_what_fits_is_shown_whole_and_the_rest_shares_what_is_left() -> None:
     """
     long = "\n".join(f"line {number}" for number in range(5_000))
 
-    said = fit_hook_texts(
+    said = join_hook_texts_within_limit(
         [
             CuttableHookText(long, "/srv/notes.md"),
             CuttableHookText("short"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks.hook_event import HookEvent, UnusableHookEvent, detect_client, parse_hook_event
+from memorist.hooks.hook_event import HookEvent, HookEventProblem, detect_client, parse_hook_event
 from memorist.hooks.hook_protocol import KNOWN_EVENTS
 
 STOP = {
@@ -70,7 +70,7 @@ def test_an_event_that_is_nested_without_end_is_refused_with_the_reason() -> Non
 
     refused = parse_hook_event(deep, "PreToolUse")
 
-    assert isinstance(refused, UnusableHookEvent)
+    assert isinstance(refused, HookEventProblem)
     assert "nested" in refused.why
 
 
@@ -81,9 +81,9 @@ def test_an_event_of_a_newer_agent_is_named() -> None:
     new = parse_hook_event(json.dumps({**STOP, "hook_event_name": "MoonRise"}).encode(), "MoonRise")
     bare = parse_hook_event(b'{"hook_event_name": "Stop"}', "Stop")
 
-    assert isinstance(new, UnusableHookEvent)
+    assert isinstance(new, HookEventProblem)
     assert "MoonRise" in new.why
-    assert isinstance(bare, UnusableHookEvent)
+    assert isinstance(bare, HookEventProblem)
     assert "newer version" in bare.why
 
 

@@ -61,7 +61,7 @@ def test_a_damaged_file_of_limits_leaves_the_usual_ones(text: str) -> None:
     told = hook_time_limits.parse_time_limits_file(text)
 
     assert all(
-        0 < hook_time_limits.find_time_limit(event, told) < 3_600
+        0 < hook_time_limits.resolve_event_time_limit(event, told) < 3_600
         for event in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "Other")
     )
 
@@ -73,7 +73,7 @@ def test_the_settings_decide_how_long_is_waited() -> None:
     )
 
     assert [
-        hook_time_limits.find_time_limit(event, told)
+        hook_time_limits.resolve_event_time_limit(event, told)
         for event in ("SessionStart", "Stop", "PreCompact")
     ] == [7.5, 0.25, 10.0]
 

@@ -29,7 +29,7 @@ from memorist.events import (
 )
 from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.magic_docs.document_mentions import ConversationDocumentTracker
+from memorist.magic_docs.document_mentions import ReadMarkdownTracker
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.ports import Request
 from memorist.settings import MagicDocsSettings, Settings, SpendSettings
@@ -700,7 +700,7 @@ async def test_what_a_killed_writer_left_beside_a_document_is_cleaned(project: P
 @pytest.mark.covers("MD-2")
 def test_files_that_commands_print_count_as_read() -> None:
     """`cat` and `sed -n` read as a reading tool does; a command that only names a file does not."""
-    heard = ConversationDocumentTracker()
+    heard = ReadMarkdownTracker()
     for number, command in enumerate(
         ("cat docs/A.md", "sed -n 1,20p B.md", "git add C.md", "cat src/x.py")
     ):

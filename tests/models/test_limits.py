@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memorist.errors import ModelError
 from memorist.formats.codec_registry import find_codec
-from memorist.models.call_failure import RateLimitStatus
+from memorist.models.call_failure import RemainingRateLimit
 from memorist.models.rate_limits import RateLimitReport, read_rate_limits, subscribe_to_rate_limits
 from memorist.ports import Model, Request
 from memorist.testing import FrozenClock, HttpError, Say, ScriptedServer
@@ -34,8 +34,8 @@ def test_anthropics_headers_are_read() -> None:
     }
 
     assert read_rate_limits(headers, NOW) == (
-        RateLimitStatus(what="input-tokens", left=1.0, resets_in=0.0),
-        RateLimitStatus(what="requests", left=0.2, resets_in=30.0),
+        RemainingRateLimit(what="input-tokens", left=1.0, resets_in=0.0),
+        RemainingRateLimit(what="requests", left=0.2, resets_in=30.0),
     )
 
 
@@ -49,7 +49,7 @@ def test_a_subscriptions_windows_are_read() -> None:
     }
 
     assert read_rate_limits(headers, NOW) == (
-        RateLimitStatus(what="5h", left=0.25, resets_in=3_600.0),
+        RemainingRateLimit(what="5h", left=0.25, resets_in=3_600.0),
     )
 
 
@@ -132,7 +132,7 @@ async def test_the_sdks_give_the_headers_of_an_answer(open_at: Open, kind: str) 
     assert told == [
         RateLimitReport(
             model=model.name,
-            allowances=(RateLimitStatus(what="requests", left=0.07, resets_in=9.0),),
+            allowances=(RemainingRateLimit(what="requests", left=0.07, resets_in=9.0),),
         )
     ]
 

@@ -12,7 +12,7 @@ from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout, ModelUnavailable
 from memorist.models.call_failure import CallFailure
 from memorist.models.model_settings import ModelSettings
-from memorist.models.retry_policy import ModelAttempt, RetryPolicy, compute_retry_delay
+from memorist.models.retry_policy import ModelAttempt, RetryRunner, compute_retry_delay
 from memorist.testing import FrozenClock
 
 BUSY = CallFailure(kind="status", status=529, message="busy")
@@ -67,7 +67,7 @@ async def test_there_are_never_more_attempts_than_allowed(allowed: int, failures
     """With enough attempts the reply comes; without, the error of the last one."""
     clock = FrozenClock()
     calls, attempt = scripted(*[BUSY] * failures, {"ok": 1})
-    retrying = RetryPolicy("m", ModelSettings(attempts=allowed), clock, lambda: 0.5)
+    retrying = RetryRunner("m", ModelSettings(attempts=allowed), clock, lambda: 0.5)
     if failures < allowed:
         answer = await retrying.call(attempt, None)
         assert (answer.body, answer.attempts) == ({"ok": 1}, failures + 1)
@@ -85,7 +85,7 @@ async def test_a_lasting_refusal_ends_the_attempts() -> None:
     clock = FrozenClock()
     calls, attempt = scripted(CallFailure(kind="status", status=401, message="bad key"))
     with pytest.raises(ModelRefused, match="check the key"):
-        await RetryPolicy("m", PLAIN, clock, lambda: 0.0).call(attempt, None)
+        await RetryRunner("m", PLAIN, clock, lambda: 0.0).call(attempt, None)
 
     assert len(calls) == 1
     assert clock.slept == []
@@ -100,4 +100,4 @@ async def test_the_limit_ends_a_call_that_never_answers() -> None:
         return {}
 
     with pytest.raises(ModelTimeout, match=r"0\.01 seconds"):
-        await RetryPolicy("m", PLAIN, FrozenClock(), lambda: 0.0).call(attempt, 0.01)
+        await RetryRunner("m", PLAIN, FrozenClock(), lambda: 0.0).call(attempt, 0.01)

@@ -96,7 +96,7 @@ def test_a_lock_excludes_others_and_ends_with_its_holder(tmp_path: Path) -> None
         mine = os.open(path, os.O_RDWR)
         assert not file_locks.try_lock(mine)
         holder.kill()
-    file_locks.wait_for_lock(mine)
+    file_locks.block_until_locked(mine)
     os.close(mine)
 
 

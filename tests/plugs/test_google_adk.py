@@ -54,10 +54,10 @@ from memorist.adapters.google_adk import (
     MemoristMemory,
     MemoristPlugin,
     MemoristSummarizer,
-    owner_for_user,
+    resolve_adk_user_and_project,
 )
 from memorist.adapters.google_adk_messages import AdkContentMap
-from memorist.adapters.run_identity import RunOwner
+from memorist.adapters.run_identity import UserAndProject
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say
 from plugs.gemini import GeminiGateway
@@ -357,8 +357,8 @@ def test_users_are_kept_apart_whatever_their_names_are(
     """Two have one memory only when app and user are the same, and an app without a project has one
     of its own; no name leads out of the folder.
     """
-    one = owner_for_user(None, None, app, user)
-    other = owner_for_user(None, None, other_app, other_user)
+    one = resolve_adk_user_and_project(None, None, app, user)
+    other = resolve_adk_user_and_project(None, None, other_app, other_user)
 
     assert (one.user == other.user) == ((app, user) == (other_app, other_user))
     assert (one.project == other.project) == (app == other_app)
@@ -374,9 +374,13 @@ def test_a_function_names_the_user_and_nobody_is_remembered_as_nobody() -> None:
         del app
         return known.get(name, "")
 
-    assert owner_for_user(person, "/srv/shop", "a", "ada") == RunOwner("Ada Lovelace", "/srv/shop")
-    assert owner_for_user(person, "/srv/shop", "b", "eve") == RunOwner("", "")
-    assert owner_for_user("", "/srv/shop", "a", "ada") == RunOwner("", "/srv/shop")
+    assert resolve_adk_user_and_project(person, "/srv/shop", "a", "ada") == UserAndProject(
+        "Ada Lovelace", "/srv/shop"
+    )
+    assert resolve_adk_user_and_project(person, "/srv/shop", "b", "eve") == UserAndProject("", "")
+    assert resolve_adk_user_and_project("", "/srv/shop", "a", "ada") == UserAndProject(
+        "", "/srv/shop"
+    )
 
 
 def world(server: ScriptedServer, attached: EngineThread | None, project: Path) -> World:

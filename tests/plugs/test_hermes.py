@@ -52,7 +52,7 @@ from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plu
 from memorist.adapters.hermes_state import (
     HermesPluginState,
     encode_message,
-    find_texts_added_by_memorist,
+    list_texts_added_to_request,
 )
 from memorist.core.messages import JsonObject
 from memorist.testing.provider_server import ScriptedServer
@@ -534,6 +534,6 @@ def test_what_memorist_adds_is_told_apart_from_what_hermes_said(
     given_items = [{"role": "user", "content": text} for text in said]
     new = [{"role": "user", "content": f"memorist: {text}"} for text in ours]
 
-    found = find_texts_added_by_memorist(given_items, [*given_items[:at], *new, *given_items[at:]])
+    found = list_texts_added_to_request(given_items, [*given_items[:at], *new, *given_items[at:]])
 
     assert found == [str(item["content"]) for item in new]

@@ -71,8 +71,8 @@ from memorist.adapters.pydantic_ai import MemoristCapability, find_smallest_mode
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
     build_pieces_from_items,
-    encode_pieces,
     join_pieces,
+    split_and_encode_messages,
 )
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.formats.codec_registry import find_codec
@@ -240,7 +240,7 @@ def project(tmp_path: Path) -> Path:
 
 def back(messages: list[ModelMessage], changed: Any) -> list[ModelMessage]:
     """The messages after `changed` had the entries."""
-    originals: MessageMap[MessagePiece] = MessageMap(encode_pieces(messages))
+    originals: MessageMap[MessagePiece] = MessageMap(split_and_encode_messages(messages))
     return join_pieces(
         originals.restore(
             changed(originals.items), lambda run: build_pieces_from_items(run, originals.messages)
@@ -322,7 +322,7 @@ def test_what_the_program_says_is_not_the_persons_word() -> None:
         ModelRequest([feedback, SystemPromptPart("3 left", scope="request")])
     ]
 
-    ((_, entries), (_, none)) = encode_pieces(messages)
+    ((_, entries), (_, none)) = split_and_encode_messages(messages)
 
     assert entries[0]["role"] == "developer"
     assert none == ()
@@ -549,11 +549,14 @@ def test_every_history_has_a_wire_form_and_a_way_back(
     """Whatever is cut out or put in: what comes back says what was asked for, in order, and a whole
     history comes back as it was.
     """
-    items = MessageMap(encode_pieces(messages)).items
+    items = MessageMap(split_and_encode_messages(messages)).items
     for number, item in enumerate(items):
         assert find_codec("openai_chat").decode_item(item, id=str(number))
     wanted = [item for item in items if chance.random() < 0.7]
     wanted.insert(chance.randint(0, len(wanted)), {"role": "user", "content": "memory"})
 
     assert all(one is other for one, other in zip(back(messages, list), messages, strict=True))
-    assert MessageMap(encode_pieces(back(messages, lambda _: list(wanted)))).items == wanted
+    assert (
+        MessageMap(split_and_encode_messages(back(messages, lambda _: list(wanted)))).items
+        == wanted
+    )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memorist.proxy import body_cache as module
 from memorist.proxy.body_cache import BodyCache
 from memorist.proxy.conversation_matching import hash_history_prefixes
-from memorist.proxy.declared_conversation import compute_request_shape
+from memorist.proxy.declared_conversation import hash_instructions_and_tools
 from memorist.proxy.request_body import parse_request_body
 from proxy.conftest import anthropic, assistant, user
 
@@ -34,7 +34,7 @@ def sent(readings: BodyCache, messages: list[Any], **more: Any) -> tuple[int, in
         alone.key_spans,
     )
     assert links == hash_history_prefixes("anthropic", alone.items)
-    assert reading.shape == compute_request_shape("anthropic", alone)
+    assert reading.shape == hash_instructions_and_tools("anthropic", alone)
     return reading.body.shared_entries, len(alone.items)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from memorist.auto_memory import folder_change_detector
 from memorist.auto_memory.memory_file import MemoryKind
-from memorist.auto_memory.visible_memory import drop_suspicious_lines
+from memorist.auto_memory.visible_memory import drop_planted_order_lines
 from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
 from memorist.ports import FileInfo
@@ -272,7 +272,7 @@ async def test_the_index_is_judged_when_the_turn_that_changed_it_ends(tmp_path: 
     """The next session is shown the new line, and does not judge two hundred lines while it
     waits.
     """
-    drop_suspicious_lines.cache_clear()
+    drop_planted_order_lines.cache_clear()
     async with open_engine(tmp_path) as engine:
         add_memories(engine, tmp_path)
         request = {"model": "m", "messages": [{"role": "user", "content": "Always use pnpm here."}]}
@@ -283,7 +283,7 @@ async def test_the_index_is_judged_when_the_turn_that_changed_it_ends(tmp_path: 
         for thread in threading.enumerate():
             if thread.name == "memorist-judge-index":
                 thread.join()
-        judged = drop_suspicious_lines.cache_info().misses
+        judged = drop_planted_order_lines.cache_info().misses
 
         second = await engine.open("second", project=str(tmp_path))
         prepared = await second.prepare(
@@ -291,4 +291,4 @@ async def test_the_index_is_judged_when_the_turn_that_changed_it_ends(tmp_path: 
         )
 
     assert "pnpm" in str(prepared)
-    assert drop_suspicious_lines.cache_info().misses == judged
+    assert drop_planted_order_lines.cache_info().misses == judged

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.core.language_detection import stem_in_language
-from memorist.core.search_words import MAX_WORD_CHARS, extract_search_words
+from memorist.core.search_words import MAX_WORD_CHARS, extract_words_with_keys
 from memorist.core.word_stems import MAX_STEM_LETTERS, stem_word
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker, is_one_letter_off
@@ -34,7 +34,7 @@ ENGLISH = (
 
 
 def found(text: str) -> list[str]:
-    return [word for word, _ in extract_search_words(text)]
+    return [word for word, _ in extract_words_with_keys(text)]
 
 
 def sqlite_stems(plain: list[str]) -> list[str]:
@@ -105,7 +105,7 @@ def test_a_text_is_found_by(text: str, expected: set[str]) -> None:
 @given(st.text(max_size=300))
 def test_any_text_has_words_of_bounded_size(text: str) -> None:
     """No word is longer than the bound, empty, or holds a space."""
-    for word, _ in extract_search_words(text):
+    for word, _ in extract_words_with_keys(text):
         assert word
         assert len(word) <= MAX_WORD_CHARS
         assert not word.isspace()

@@ -24,9 +24,9 @@ from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SkippedLine
 from memorist.ports import Embedder
 from memorist.recall import memory_search
-from memorist.replay.replay import ReplayOptions, replay_files
+from memorist.replay.replay import ReplayOptions, replay_files_to_report
 from memorist.settings import Settings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 
 def claude_session(path: Path, turns: int, page: int = 60) -> Path:
@@ -115,7 +115,7 @@ async def test_every_recorded_session_is_replayed(
     recorded_sessions: list[Path], tmp_path: Path
 ) -> None:
     """No crash over all of them; what is skipped is explained; the notes name the user's request."""
-    replayed = await replay_files(
+    replayed = await replay_files_to_report(
         recorded_sessions, ReplayOptions(out=tmp_path, settings=Settings())
     )
 
@@ -128,8 +128,12 @@ async def test_every_recorded_session_is_replayed(
 async def test_a_replay_gives_the_same_notes_every_time(tmp_path: Path) -> None:
     """Nothing depends on the clock or on chance."""
     source = claude_session(tmp_path / "s.jsonl", 20)
-    first = await replay_files([source], ReplayOptions(out=tmp_path / "one", settings=Settings()))
-    second = await replay_files([source], ReplayOptions(out=tmp_path / "two", settings=Settings()))
+    first = await replay_files_to_report(
+        [source], ReplayOptions(out=tmp_path / "one", settings=Settings())
+    )
+    second = await replay_files_to_report(
+        [source], ReplayOptions(out=tmp_path / "two", settings=Settings())
+    )
 
     assert first.record.sessions[0].notes == second.record.sessions[0].notes
     assert first.record.sessions[0].updates == second.record.sessions[0].updates
@@ -153,7 +157,9 @@ async def test_a_replay_ranks_memories_by_words_alone(
     rule = "Never use npm in this repository, we always use pnpm to install packages."
     _say(sources[0], "Request 1: look at part 1 of the shop.", rule)
     _say(sources[1], "Request 2: look at part 2 of the shop.", "Install the packages with npm.")
-    replayed = await replay_files(sources, ReplayOptions(out=tmp_path / "out", settings=Settings()))
+    replayed = await replay_files_to_report(
+        sources, ReplayOptions(out=tmp_path / "out", settings=Settings())
+    )
 
     given = [each.text for each in replayed.record.sessions[1].memory_given]
     assert any("pnpm" in text for text in given)
@@ -171,8 +177,10 @@ def _say(session: Path, before: str, after: str) -> None:
 async def test_a_replays_transcript_can_be_replayed(tmp_path: Path) -> None:
     """Memorist's own format is one of those it reads, with the same result."""
     source = claude_session(tmp_path / "s.jsonl", 20)
-    first = await replay_files([source], ReplayOptions(out=tmp_path / "one", settings=Settings()))
-    again = await replay_files(
+    first = await replay_files_to_report(
+        [source], ReplayOptions(out=tmp_path / "one", settings=Settings())
+    )
+    again = await replay_files_to_report(
         [tmp_path / "one/s/transcript.jsonl"],
         ReplayOptions(out=tmp_path / "two", settings=Settings()),
     )
@@ -193,7 +201,7 @@ async def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path)
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         paths.append(claude_session(tmp_path / name / "s.jsonl", 3))
-    await replay_files(paths, ReplayOptions(out=tmp_path / "out", settings=Settings()))
+    await replay_files_to_report(paths, ReplayOptions(out=tmp_path / "out", settings=Settings()))
 
     assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == [
         "engine",
@@ -218,7 +226,9 @@ def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(
         process.communicate(timeout=30)
         finished = tmp_path / "out" / "s"
         if finished.exists():
-            entries = list(transcript_format.read_session(LineFile(finished / "transcript.jsonl")))
+            entries = list(
+                transcript_format.read_session(DecodedLineFile(finished / "transcript.jsonl"))
+            )
             assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
             assert (finished / "session-memory" / "summary.md").read_text("utf-8").endswith("\n")
     last = start([str(source), "--out", "out"], tmp_path)

@@ -24,7 +24,7 @@ from memorist.replay.replay_results import (
     ReplayedSessions,
     SessionRecord,
 )
-from memorist.replay.replay_tables import describe_cost, get_session_title
+from memorist.replay.replay_tables import describe_background_cost, get_session_title
 from memorist.views.page_rendering import render_markdown_html
 
 VOID = {"meta", "input", "br", "hr", "link", "img"}
@@ -427,7 +427,7 @@ def test_a_session_has_the_best_title_there_is(changes: dict[str, object], expec
 )
 def test_background_work_is_told_with_its_cost(receipts: ReceiptTotals, said: str) -> None:
     """Requests, dollars and tokens, and an unknown price is not called zero."""
-    assert describe_cost(receipts) == said
+    assert describe_background_cost(receipts) == said
     assert said in page(session(receipts=receipts)).text
 
 

@@ -19,9 +19,9 @@ from memorist.formats.transcript_format import (
     TranscriptEntry,
     UsageReport,
 )
-from memorist.replay.replay import ReplayOptions, replay_files
+from memorist.replay.replay import ReplayOptions, replay_files_to_report
 from memorist.settings import Settings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CODEX = EXAMPLES / "sessions" / "codex-invoice-rounding.jsonl"
@@ -39,7 +39,7 @@ NOT_TO_BE_SHARED = re.compile(
 
 def entries(path: Path) -> list[TranscriptEntry]:
     """All that the reader makes of a file."""
-    return list(read_session(LineFile(path)))
+    return list(read_session(DecodedLineFile(path)))
 
 
 def messages(path: Path) -> list[Message]:
@@ -71,7 +71,7 @@ def outputs(found: list[Message]) -> str:
 @pytest.mark.covers("FM-4", "FM-5")
 def test_a_sample_is_read_without_a_skipped_or_mended_line(path: Path) -> None:
     """Both samples are recognised by their content, and every line of them is used."""
-    assert detect_format(LineFile(path)) == {CODEX: "codex", LOOP: "memorist"}[path]
+    assert detect_format(DecodedLineFile(path)) == {CODEX: "codex", LOOP: "memorist"}[path]
     found = entries(path)
     assert isinstance(found[0], SessionHead)
     assert found[0].cwd.startswith("/home/dev/")
@@ -167,7 +167,7 @@ def test_a_sample_holds_nothing_of_the_machine_or_the_vendor(path: Path) -> None
 @pytest.mark.covers("SM-2", "SM-13")
 async def test_the_samples_give_notes_when_they_are_replayed(tmp_path: Path) -> None:
     """Replaying both writes notes that hold the user's own words, after updates on the way."""
-    replayed = await replay_files(
+    replayed = await replay_files_to_report(
         [CODEX, LOOP], ReplayOptions(out=tmp_path / "out", settings=Settings(model="structural"))
     )
     assert not replayed.unread

@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.rollouts.handbook import ENTRY_LISTS, Handbook, HandbookEntry, render_handbook
-from memorist.rollouts.handbook_review import AcceptedDraft, RejectedDraft, review_handbook_draft
+from memorist.rollouts.handbook_review import (
+    AcceptedHandbookEdits,
+    RejectedHandbookEdits,
+    review_model_handbook_edits,
+)
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
 
 ROWS = [
@@ -41,23 +45,25 @@ BOOK, SUM = handbook(DRAFT), summary(DRAFT)
 
 def judged(
     book: str | None = None, text: str | None = None, **others: bytes
-) -> AcceptedDraft | RejectedDraft:
+) -> AcceptedHandbookEdits | RejectedHandbookEdits:
     files: dict[str, bytes | None] = {
         path.replace("__", "/"): data for path, data in others.items()
     }
     files |= {} if book is None else {"MEMORY.md": book.encode("utf-8", "surrogateescape")}
     files |= {} if text is None else {"memory_summary.md": text.encode()}
-    return review_handbook_draft(DRAFT.values, files)
+    return review_model_handbook_edits(DRAFT.values, files)
 
 
-def entries(found: AcceptedDraft | RejectedDraft, title: str = SHOP) -> list[HandbookEntry]:
-    assert isinstance(found, AcceptedDraft), found
+def entries(
+    found: AcceptedHandbookEdits | RejectedHandbookEdits, title: str = SHOP
+) -> list[HandbookEntry]:
+    assert isinstance(found, AcceptedHandbookEdits), found
     group = found.files.handbook.find_group(title)
     return [entry for name in ENTRY_LISTS for entry in group.entries(name)] if group else []
 
 
-def why(found: AcceptedDraft | RejectedDraft) -> str:
-    return found.why if isinstance(found, RejectedDraft) else ""
+def why(found: AcceptedHandbookEdits | RejectedHandbookEdits) -> str:
+    return found.why if isinstance(found, RejectedHandbookEdits) else ""
 
 
 @pytest.mark.covers("RO-5")
@@ -88,7 +94,7 @@ def test_a_claim_that_was_left_out_is_put_back() -> None:
     without = "\n".join(line for line in BOOK.split("\n") if "migration" not in line)
     found = judged(without)
 
-    assert isinstance(found, AcceptedDraft)
+    assert isinstance(found, AcceptedHandbookEdits)
     assert found.restored == 1
     assert "Ask before a migration of the database" in {entry.text for entry in entries(found)}
 
@@ -104,7 +110,7 @@ def test_a_claim_without_a_session_is_taken_out() -> None:
             )
         )
 
-        assert isinstance(found, AcceptedDraft)
+        assert isinstance(found, AcceptedHandbookEdits)
         assert found.unsupported == 1
         assert "cheese" not in render_handbook(found.files.handbook)
 
@@ -224,7 +230,7 @@ def test_a_sentence_that_no_session_shows_does_not_get_in(line: str) -> None:
     )
     found = judged(book.replace("- Round to five", "- Always round to five"), text)
 
-    if isinstance(found, AcceptedDraft):
+    if isinstance(found, AcceptedHandbookEdits):
         written = render_handbook(found.files.handbook) + found.files.summary.profile
         written += "".join(each.text for each in found.files.summary.topics)
         assert line not in written
@@ -268,7 +274,7 @@ def test_of_the_summary_only_the_profile_and_the_topics_are_the_models() -> None
     )
     found = judged(None, text)
 
-    assert isinstance(found, AcceptedDraft)
+    assert isinstance(found, AcceptedHandbookEdits)
     assert found.files.summary.profile == "Runs a shop."
     assert any("By now" in topic.text for topic in found.files.summary.topics)
     assert [part.group for part in found.files.summary.preferences] == [
@@ -281,7 +287,7 @@ def test_other_files_that_it_wrote_are_ignored_and_named() -> None:
     """Summaries of sessions and skills are not the fork's."""
     found = judged(BOOK.replace("Mend totals", "Mend the totals"), rollout_summaries__x=b"x")
 
-    assert isinstance(found, AcceptedDraft)
+    assert isinstance(found, AcceptedHandbookEdits)
     assert found.ignored == ("rollout_summaries/x",)
 
 
@@ -295,7 +301,7 @@ def test_where_a_group_holds_and_what_it_rests_on_are_not_the_models() -> None:
     )
     found = judged(book)
 
-    assert isinstance(found, AcceptedDraft)
+    assert isinstance(found, AcceptedHandbookEdits)
     group, drafted = found.files.handbook.find_group(TILL), DRAFT.values.handbook.find_group(TILL)
     assert group is not None
     assert drafted is not None
@@ -322,7 +328,7 @@ def test_whatever_a_model_writes_no_claim_is_lost_and_none_is_made_up(lines: lis
     place and every session's claims are still there.
     """
     found = judged("\n".join(lines))
-    if isinstance(found, RejectedDraft):
+    if isinstance(found, RejectedHandbookEdits):
         return
     before: Handbook = DRAFT.values.handbook
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from memorist.errors import StoreError, WriteConflict
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.folder_swap import (
-    FolderSwap,
-    apply_recorded_swap,
-    record_folder_swap,
-    remove_folder_swap_record,
+from memorist.rollouts.pending_folder_change import (
+    PendingFolderChange,
+    apply_recorded_folder_change,
+    record_pending_folder_change,
+    remove_folder_change_record,
 )
 from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
 from memorist.store.disk_files import DiskFiles
@@ -196,8 +196,8 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
         if data is not None:
             DISK.write(folder / path, data)
     accepted = {path: data for path, data in after.items() if data is not None}
-    record_folder_swap(
-        DISK, folder, journal, FolderSwap(before=before, after=after, accepted=accepted)
+    record_pending_folder_change(
+        DISK, folder, journal, PendingFolderChange(before=before, after=after, accepted=accepted)
     )
     for path in sorted(after)[:broken_off]:
         data = after[path]
@@ -206,10 +206,10 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
         else:
             DISK.write(folder / path, data)
 
-    assert apply_recorded_swap(DISK, folder, journal) == accepted
+    assert apply_recorded_folder_change(DISK, folder, journal) == accepted
     assert read_memory_folder(DISK, folder).files == accepted
-    remove_folder_swap_record(DISK, journal)
-    assert apply_recorded_swap(DISK, folder, journal) is None
+    remove_folder_change_record(DISK, journal)
+    assert apply_recorded_folder_change(DISK, folder, journal) is None
 
 
 @pytest.mark.covers("SF-4")
@@ -218,7 +218,7 @@ def test_somebody_elses_change_is_left_and_seen_as_theirs(tmp_path: Path) -> Non
     and the state before is what is accepted of it.
     """
     folder, journal = tmp_path / "m", tmp_path / "swap.json"
-    swap = FolderSwap(
+    swap = PendingFolderChange(
         before={"a.md": b"1", "b.md": b"2"},
         after={"a.md": b"11", "b.md": b"22"},
         accepted={"a.md": b"11", "b.md": b"22"},
@@ -227,14 +227,14 @@ def test_somebody_elses_change_is_left_and_seen_as_theirs(tmp_path: Path) -> Non
     DISK.write(folder / "b.md", b"theirs")
 
     with pytest.raises(WriteConflict):
-        record_folder_swap(DISK, folder, journal, swap)
+        record_pending_folder_change(DISK, folder, journal, swap)
     assert not journal.exists()
     assert (folder / "a.md").read_bytes() == b"1"
 
     DISK.write(folder / "b.md", b"2")
-    record_folder_swap(DISK, folder, journal, swap)
+    record_pending_folder_change(DISK, folder, journal, swap)
     DISK.write(folder / "b.md", b"theirs")
-    assert apply_recorded_swap(DISK, folder, journal) == {"a.md": b"11", "b.md": b"2"}
+    assert apply_recorded_folder_change(DISK, folder, journal) == {"a.md": b"11", "b.md": b"2"}
     assert (folder / "b.md").read_bytes() == b"theirs"
 
 
@@ -244,5 +244,5 @@ def test_a_torn_record_of_a_change_is_thrown_away(tmp_path: Path) -> None:
     journal = tmp_path / "swap.json"
     journal.write_bytes(b'{"before": {"a.md": null}, "aft')
 
-    assert apply_recorded_swap(DISK, tmp_path / "m", journal) is None
+    assert apply_recorded_folder_change(DISK, tmp_path / "m", journal) is None
     assert not journal.exists()

@@ -27,10 +27,10 @@ from memorist.rollouts.session_evidence import (
     SpeakerTier,
     calibrate_token_estimate_factor,
     compute_evidence_token_budget,
-    compute_max_row_bytes,
+    compute_row_bytes_with_gap,
     convert_tokens_to_bytes,
+    count_turns_per_part,
     shrink_evidence_budget,
-    split_turns_into_parts,
 )
 from rollouts.conftest import Talk
 
@@ -127,7 +127,7 @@ def test_only_what_could_be_shown_is_held() -> None:
 
     held = [row for kept in rows._kept.values() for _, row, _ in kept]
 
-    assert sum(map(compute_max_row_bytes, held)) <= 6 * 4_000
+    assert sum(map(compute_row_bytes_with_gap, held)) <= 6 * 4_000
     assert rows.select(1_000, 1.0).left_out > 4_900
 
 
@@ -217,7 +217,7 @@ def test_what_the_agent_said_last_is_its_answer() -> None:
 @pytest.mark.covers("RO-3")
 def test_a_long_session_is_parted_between_turns(weights: list[int], size: int) -> None:
     """Every turn is in one part, no part is empty, there are at most four, and one where all fits."""
-    found = split_turns_into_parts(weights, size)
+    found = count_turns_per_part(weights, size)
 
     assert sum(found) == len(weights)
     assert all(count > 0 for count in found)

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
-from memorist.rollouts.job_worker import JobEvent, JobFinished, JobNotClaimed, SharedWorkerIntervals
+from memorist.rollouts.job_worker import JobEnded, JobEvent, JobNotClaimed, SharedWorkerIntervals
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import (
     delete_all_extraction_state,
     list_enabled_extracts,
-    prune_extracts,
+    prune_unused_unconsolidated_extracts,
 )
 from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import (
@@ -113,7 +113,11 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
         "b": "enabled",
         "c": "enabled",
     }
-    assert (prune_extracts(state, 30), delete_all_extraction_state(state), list_jobs(state)) == (
+    assert (
+        prune_unused_unconsolidated_extracts(state, 30),
+        delete_all_extraction_state(state),
+        list_jobs(state),
+    ) == (
         [],
         0,
         [],
@@ -251,7 +255,7 @@ async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(addre
     )
     await asyncio.to_thread(
         until,
-        lambda: sum(each.key == "broken" for each in told if isinstance(each, JobFinished)) == 2,
+        lambda: sum(each.key == "broken" for each in told if isinstance(each, JobEnded)) == 2,
     )
     # A third attempt would come within the delay and a sweep.
     await asyncio.sleep(1.5)
@@ -259,13 +263,13 @@ async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(addre
     await working
 
     assert [
-        each.outcome for each in told if isinstance(each, JobFinished) and each.key == "broken"
+        each.outcome for each in told if isinstance(each, JobEnded) and each.key == "broken"
     ] == ["failed", "failed"]
+    assert [each.outcome for each in told if isinstance(each, JobEnded) and each.key == "fine"] == [
+        "kept"
+    ]
     assert [
-        each.outcome for each in told if isinstance(each, JobFinished) and each.key == "fine"
-    ] == ["kept"]
-    assert [
-        each.outcome for each in told if isinstance(each, JobFinished) and each.key == "global"
+        each.outcome for each in told if isinstance(each, JobEnded) and each.key == "global"
     ] == ["consolidated"]
     assert [job.last_error for job in list_exhausted_jobs(state)] == ["overloaded"]
     state.close()
@@ -291,9 +295,7 @@ async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> Non
             once=True,
         )
 
-    assert sorted(
-        each.outcome for told in runs for each in told if isinstance(each, JobFinished)
-    ) == [
+    assert sorted(each.outcome for told in runs for each in told if isinstance(each, JobEnded)) == [
         "consolidated",
         *["kept"] * 5,
     ]

@@ -13,7 +13,7 @@ from memorist.rollouts.structural_stage_one import build_structural_result
 from memorist.rollouts.task_log import TaskLogBuilder
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript.command_lines import (
-    drop_printing_commands,
+    drop_printing_and_cd_commands,
     is_check_covered_by,
     truncate_command,
 )
@@ -179,7 +179,7 @@ def test_a_message_in_quotes_is_no_step() -> None:
 )
 def test_what_only_prints_is_no_part_of_a_command(command: str, rest: str) -> None:
     """Unless nothing else is there."""
-    assert drop_printing_commands(command) == rest
+    assert drop_printing_and_cd_commands(command) == rest
 
 
 def test_narrow_checks_go_with_the_wide_one() -> None:

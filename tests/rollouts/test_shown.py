@@ -17,8 +17,8 @@ from memorist.rollouts.rollout_memory_view import (
 )
 from memorist.rollouts.session_location import SessionLocation, group_applies_at
 from memorist.rollouts.summary_composition import (
+    GroupSummaryEntries,
     MemorySummary,
-    SummaryGroup,
     SummaryTopic,
     drop_summary_entries_to_fit,
     find_summary_problem,
@@ -233,7 +233,7 @@ def test_a_summary_is_valid_by_its_first_line_and_its_sections() -> None:
 LINE = st.sampled_from(["use pnpm", "a: b, c", "x [by the user]", "- y", "(z"])
 PARTS = st.lists(
     st.builds(
-        SummaryGroup,
+        GroupSummaryEntries,
         st.sampled_from(["everywhere", SHOP, TILL]),
         st.lists(LINE, min_size=1, max_size=4).map(tuple),
     ),

@@ -18,10 +18,10 @@ from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
     SourceScan,
-    find_rollouts,
     list_default_source_folders,
     load_skipped_files,
     save_skipped_files,
+    scan_for_changed_rollouts,
 )
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
@@ -29,7 +29,7 @@ from rollouts.conftest import Talk, claude, codex
 
 
 def named(folder: Path) -> SourceScan:
-    return find_rollouts([SourceFolder(folder, is_named=True)])
+    return scan_for_changed_rollouts([SourceFolder(folder, is_named=True)])
 
 
 def why(found: SourceScan) -> dict[str, str]:
@@ -68,7 +68,7 @@ def test_the_sessions_of_three_agents_are_found_where_they_keep_them(tmp_path: P
         if path.is_file()
     }
 
-    found = find_rollouts(
+    found = scan_for_changed_rollouts(
         list_default_source_folders(
             layout, {"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / "codex")}
         )
@@ -157,7 +157,9 @@ def test_of_copies_the_newest_and_longest_counts(tmp_path: Path) -> None:
     claude(tmp_path / "new/c.jsonl", ["One."], at="2026-05-29T10:00:00.000Z")
 
     found = named(tmp_path)
-    again = find_rollouts([SourceFolder(tmp_path, is_named=True)], [*found.threads, *found.skipped])
+    again = scan_for_changed_rollouts(
+        [SourceFolder(tmp_path, is_named=True)], [*found.threads, *found.skipped]
+    )
 
     assert sorted(Path(each.path).relative_to(tmp_path).as_posix() for each in found.threads) == [
         "new/c.jsonl",
@@ -195,7 +197,9 @@ def test_an_unchanged_file_is_not_opened(tmp_path: Path) -> None:
             else None
         )
     )
-    found = find_rollouts([SourceFolder(tmp_path, is_named=True)], [*known.threads, *known.skipped])
+    found = scan_for_changed_rollouts(
+        [SourceFolder(tmp_path, is_named=True)], [*known.threads, *known.skipped]
+    )
 
     assert [(each.id, each.size) for each in found.threads] == [("c2", grown.stat().st_size)]
     assert set(opened) == {str(grown)}
@@ -269,13 +273,14 @@ def test_a_session_belongs_to_its_repository(tmp_path: Path) -> None:
     """
     (tmp_path / "shop/.git").mkdir(parents=True)
     (tmp_path / "shop/till").mkdir()
-    session_sources.find_repository_root.cache_clear()
+    session_sources.find_repository_root_or_folder.cache_clear()
 
-    assert session_sources.find_repository_root(str(tmp_path / "shop/till")) == str(
+    assert session_sources.find_repository_root_or_folder(str(tmp_path / "shop/till")) == str(
         tmp_path / "shop"
     )
     assert (
-        session_sources.find_repository_root("/home/nobody/shop/till") == "/home/nobody/shop/till"
+        session_sources.find_repository_root_or_folder("/home/nobody/shop/till")
+        == "/home/nobody/shop/till"
     )
 
 
@@ -292,7 +297,7 @@ def test_a_session_belongs_to_its_repository(tmp_path: Path) -> None:
 )
 def test_a_removed_worktree_in_a_repository_belongs_to_it(folder: str, root: str) -> None:
     """Claude Code's and a user's own; a path that names no repository stays as it is."""
-    assert session_sources.find_repository_root(folder) == root
+    assert session_sources.find_repository_root_or_folder(folder) == root
 
 
 @pytest.mark.covers("RO-7")
@@ -342,7 +347,7 @@ def test_folders_that_are_not_there_hold_nothing(tmp_path: Path) -> None:
     one = codex(tmp_path / "one.jsonl", ["One."])
 
     assert (
-        find_rollouts(
+        scan_for_changed_rollouts(
             [SourceFolder(tmp_path / "none"), SourceFolder(tmp_path / "none", is_named=True)]
         )
         == SourceScan()

@@ -23,12 +23,12 @@ from memorist.rollouts.stage_one import (
 from memorist.rollouts.stage_one_answer import (
     MAX_ANSWER_CHARACTERS,
     StageOneAnswer,
-    UnusableAnswer,
+    UnusableAnswerReason,
     parse_answer,
 )
 from memorist.rollouts.stage_one_review import (
     AnswerReviewBasis,
-    JudgedAnswer,
+    MergedStageOneResult,
     merge_answer_with_proven,
 )
 from memorist.rollouts.structural_stage_one import StageOneResult
@@ -117,7 +117,7 @@ def answer(
 
 def verdict(
     given_answer: StageOneAnswer, known: RawMemory | None = None, said: WriteEvidence = SAID
-) -> JudgedAnswer:
+) -> MergedStageOneResult:
     shown = "\n".join([*(text for _, text in said.user_messages), *said.outside_texts, SHOWN])
     proven = StageOneResult(known or RawMemory())
     return merge_answer_with_proven(
@@ -129,7 +129,7 @@ def spoken(line: str, text: str) -> WriteEvidence:
     return WriteEvidence(user_messages=((line, text),), outside_texts=())
 
 
-def only(found: JudgedAnswer) -> RawMemoryTask:
+def only(found: MergedStageOneResult) -> RawMemoryTask:
     (task,) = found.stage.memory.tasks
     return task
 
@@ -165,7 +165,7 @@ def test_an_answer_of_another_shape_is_of_no_use(text: str) -> None:
     """
     found = parse_answer(text)
 
-    assert isinstance(found, UnusableAnswer)
+    assert isinstance(found, UnusableAnswerReason)
     assert found.why
 
 
@@ -225,7 +225,7 @@ def test_quotation_marks_inside_a_text_need_no_escape() -> None:
 @pytest.mark.covers("SF-5")
 def test_reading_never_fails(text: str) -> None:
     """Whatever a model writes is an answer or a reason."""
-    assert isinstance(parse_answer(text), StageOneAnswer | UnusableAnswer)
+    assert isinstance(parse_answer(text), StageOneAnswer | UnusableAnswerReason)
 
 
 @pytest.mark.covers("SF-2")

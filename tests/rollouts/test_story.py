@@ -19,7 +19,7 @@ from memorist.ports import Request
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.settings import RolloutsSettings, Settings, SpendSettings
 from memorist.store.extract_rows import list_enabled_extracts
-from memorist.store.job_claim_rules import LeasePolicy
+from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.memory_mode import set_memory_mode
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
@@ -112,7 +112,7 @@ class Home:
 
     async def leave_out(self, id: str) -> None:
         async with open_rollout_pipeline(self.settings, model=self.model) as past:
-            set_memory_mode(past.state, id, "disabled", LeasePolicy())
+            set_memory_mode(past.state, id, "disabled", JobClaimPolicy())
 
     async def uses(self) -> dict[str, int]:
         async with open_rollout_pipeline(self.settings, model=self.model) as past:
@@ -150,7 +150,7 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    monkeypatch.setattr(engine_module, "start_worker", lambda *_, **__: None)
+    monkeypatch.setattr(engine_module, "start_worker_if_due", lambda *_, **__: None)
     made = Home(tmp_path)
     made.record("linter", ["Mend the till.", "Always run the linter before you commit.", "Thanks."],
                 ("Mend the till", "Always run the linter before you commit", "The till rounds in `till.py`"))  # fmt: skip

@@ -14,8 +14,8 @@ import pytest
 from memorist.errors import BudgetSpent, ModelUnavailable
 from memorist.platforms.processes import is_named_process_dead, name_current_process
 from memorist.rollouts.job_worker import (
+    JobEnded,
     JobEvent,
-    JobFinished,
     JobNotClaimed,
     WorkerStages,
     run_extraction_and_consolidation,
@@ -23,7 +23,7 @@ from memorist.rollouts.job_worker import (
 )
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import list_enabled_extracts
-from memorist.store.job_claim_rules import LeasePolicy
+from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.job_claims import list_exhausted_jobs, list_failed_attempts, list_jobs
 from memorist.store.rollout_rows import save_rollouts
 from rollouts.stages import Scripted, means
@@ -40,7 +40,7 @@ def number_of_nobody() -> int:
 def outcomes(told: list[JobEvent]) -> list[tuple[str, str]]:
     return [
         (each.key, each.outcome)
-        if isinstance(each, JobFinished)
+        if isinstance(each, JobEnded)
         else (each.refused.key, each.refused.why)
         for each in told
     ]
@@ -217,7 +217,7 @@ async def test_what_the_budget_does_not_allow_waits_and_costs_no_attempt(tmp_pat
     waited = [
         (each.outcome, each.reason)
         for each in told
-        if isinstance(each, JobFinished) and each.key == "t"
+        if isinstance(each, JobEnded) and each.key == "t"
     ]
     scripted.broken = {}
     await run_extraction_and_consolidation(given, "worker")
@@ -304,7 +304,7 @@ async def test_what_a_killed_process_of_this_machine_held_is_started_again_at_on
     }
     save_rollouts(state, [thread(key) for key in holders])
     for key, worker in holders.items():
-        claim(state, key, worker=worker, terms=LeasePolicy(max_running=9))
+        claim(state, key, worker=worker, terms=JobClaimPolicy(max_running=9))
     await run_extraction_and_consolidation(means(state, Scripted(state), told), mine)
 
     assert dict(outcomes(told)) == {

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorist.safety.hidden_characters import fold_hidden_and_lookalike_characters
-from memorist.safety.instruction_detection import is_instruction
-from memorist.safety.permission_claims import grants_permission, may_bind_reader
+from memorist.safety.instruction_detection import contains_instruction
+from memorist.safety.permission_claims import grants_permission, may_instruct_or_permit_reader
 from memorist.safety.prompt_injection import (
     INJECTION_SIGNS,
     InjectionPattern,
@@ -153,7 +153,7 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
 )  # fmt: skip
 def test_orders_instruct(text: str) -> None:
     """To do or not to do, in English and Chinese, as an order, a duty, a ban or a polite question."""
-    assert is_instruction(text)
+    assert contains_instruction(text)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_orders_instruct(text: str) -> None:
 )  # fmt: skip
 def test_statements_do_not_instruct(text: str) -> None:
     """Facts, states and preferences that are told."""
-    assert not is_instruction(text)
+    assert not contains_instruction(text)
 
 
 @pytest.mark.parametrize("piece", ["x", "aB1/", "a ", "aaaaaaaa\n", "aaaaaaaa \t", "aaaaaaaa\n> "])
@@ -198,7 +198,7 @@ def test_a_permission_told_as_a_fact_is_not_believed_of_outsiders(text: str) -> 
     """What a person is said to have allowed, that a check is not needed, or what agents do here: in
     a text from outside nobody can tell whether it is so.
     """
-    assert may_bind_reader(text)
+    assert may_instruct_or_permit_reader(text)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_permission_told_as_a_fact_is_not_believed_of_outsiders(text: str) -> 
 )
 def test_a_fact_of_the_product_is_no_permission(text: str) -> None:
     """Users, agents and reviews are also things that programs are about; names have accents."""
-    assert not may_bind_reader(text)
+    assert not may_instruct_or_permit_reader(text)
 
 
 SIGNS = st.sampled_from(INJECTION_SIGNS).flatmap(

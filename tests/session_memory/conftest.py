@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
-from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 
@@ -71,7 +71,7 @@ class Told:
         return self.calls("Edit", given).answers(f"The file {path} has been updated successfully.")
 
     def notes(self, **budget: int) -> dict[str, str]:
-        return render_structural_notes(self.ledger, NotesBudget(**budget) if budget else None)
+        return render_structural_sections(self.ledger, NotesBudget(**budget) if budget else None)
 
 
 def _texts(value: Any) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from memorist.core.messages import JsonObject
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
-from memorist.forks.answer_form import AnswerForm, read_edits_from_answer_text
+from memorist.forks.answer_form import FormTask, read_edits_from_answer_text
 from memorist.forks.file_tool_calls import EditFileCall
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_template import compose_notes, parse_section_bodies
@@ -28,7 +28,7 @@ BEFORE = compose_notes(
 )
 
 
-def build(rewritten: tuple[str, ...] = ()) -> AnswerForm:
+def build(rewritten: tuple[str, ...] = ()) -> FormTask:
     """The form for the notes above."""
     prompt = load_prompt("session_memory/form")
     return build_notes_form(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.prompt_templates import load_prompt
-from memorist.session_memory.notes_repair import repair_notes
+from memorist.session_memory.notes_repair import repair_or_roll_back_notes
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_notes,
@@ -63,9 +63,9 @@ def test_a_clean_edit_is_kept_as_it_is() -> None:
     """No repair where none is needed."""
     edited = FILLED.replace("text of Worklog", "new words")
 
-    assert repair_notes(FILLED, edited, TEMPLATE) == type(repair_notes(FILLED, edited, TEMPLATE))(
-        edited, ()
-    )
+    assert repair_or_roll_back_notes(FILLED, edited, TEMPLATE) == type(
+        repair_or_roll_back_notes(FILLED, edited, TEMPLATE)
+    )(edited, ())
 
 
 @pytest.mark.covers("SM-5")
@@ -76,7 +76,7 @@ def test_changed_headers_and_hints_are_the_templates_again_and_no_word_is_lost()
         FILLED.replace("# Current State", "#  current state").replace(hint, "_my own hint_")
         + "\n# Extra\nadded words\n"
     )
-    mended = repair_notes(FILLED, edited, TEMPLATE)
+    mended = repair_or_roll_back_notes(FILLED, edited, TEMPLATE)
 
     assert frame_lines(mended.text) == frame_lines(FILLED)
     assert "text of Current State" in mended.text
@@ -89,7 +89,7 @@ def test_changed_headers_and_hints_are_the_templates_again_and_no_word_is_lost()
 def test_a_deleted_section_gets_its_former_text_back() -> None:
     """Deleting is not the model's to do."""
     start, end = FILLED.index("# Learnings"), FILLED.index("# Key results")
-    mended = repair_notes(FILLED, FILLED[:start] + FILLED[end:], TEMPLATE)
+    mended = repair_or_roll_back_notes(FILLED, FILLED[:start] + FILLED[end:], TEMPLATE)
 
     assert (
         parse_section_bodies(mended.text, TEMPLATE)["Learnings"] == "text of Learnings\nsecond line"
@@ -100,7 +100,7 @@ def test_a_deleted_section_gets_its_former_text_back() -> None:
 @pytest.mark.covers("SM-5")
 def test_an_edit_that_leaves_little_of_the_frame_is_rolled_back() -> None:
     """Overwriting the file with something else changes nothing."""
-    mended = repair_notes(FILLED, "I have updated the notes.", TEMPLATE)
+    mended = repair_or_roll_back_notes(FILLED, "I have updated the notes.", TEMPLATE)
 
     assert mended.text == FILLED
     assert mended.rolled_back
@@ -114,7 +114,7 @@ def test_an_edit_that_leaves_little_of_the_frame_is_rolled_back() -> None:
 )
 def test_whatever_comes_back_the_frame_is_whole(lines: list[str]) -> None:
     """For any mixture of lines the result has every header and hint once, in order."""
-    mended = repair_notes(FILLED, "\n".join(lines), TEMPLATE)
+    mended = repair_or_roll_back_notes(FILLED, "\n".join(lines), TEMPLATE)
 
     assert [frame for frame in frame_lines(mended.text) if frame.startswith("# ")] == [
         frame.header for frame in parse_template_sections(TEMPLATE)

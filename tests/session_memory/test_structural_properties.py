@@ -17,8 +17,8 @@ from memorist.core.text_analysis import estimate_o200k_tokens
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
-from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
-from memorist.store.transcript_reader import LineFile
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 pytestmark = pytest.mark.covers("SM-13")
@@ -77,7 +77,8 @@ def test_every_word_of_the_notes_is_a_label_or_stands_in_the_transcript(
             ledger.on_compaction()
 
     _check(
-        render_structural_notes(ledger), " ".join([*heard, "bash edit todowrite read", "/home/dev"])
+        render_structural_sections(ledger),
+        " ".join([*heard, "bash edit todowrite read", "/home/dev"]),
     )
 
 
@@ -140,7 +141,9 @@ def test_notes_keep_to_the_sizes_they_are_given(texts: list[str], total: int, se
             )
         )
 
-    notes = render_structural_notes(ledger, NotesBudget(total_tokens=total, section_tokens=section))
+    notes = render_structural_sections(
+        ledger, NotesBudget(total_tokens=total, section_tokens=section)
+    )
 
     assert sum(estimate_o200k_tokens(body) for body in notes.values()) <= total
     assert all(estimate_o200k_tokens(body) <= section for body in notes.values())
@@ -204,7 +207,7 @@ def test_notes_of_recorded_sessions_invent_nothing_and_keep_their_size() -> None
         pytest.skip("no recorded sessions beside the project")
     for path in paths:
         ledger, heard = TranscriptLedger(), []
-        for entry in read_session(LineFile(path)):
+        for entry in read_session(DecodedLineFile(path)):
             match entry:
                 case Message():
                     ledger.add(entry)
@@ -215,7 +218,7 @@ def test_notes_of_recorded_sessions_invent_nothing_and_keep_their_size() -> None
                     heard.append(f"{entry.cwd} {entry.title} {entry.branch}")
                 case _:
                     pass
-        notes = render_structural_notes(ledger)
+        notes = render_structural_sections(ledger)
         _check(
             notes,
             path.read_text("utf-8").encode().decode("unicode_escape", "ignore")

@@ -10,10 +10,10 @@ import pytest
 from memorist.core.apply_patch import find_patch_edits
 from memorist.core.messages import ToolUse
 from memorist.core.text_analysis import estimate_o200k_tokens
-from memorist.transcript.call_outcome import parse_user_answers
+from memorist.transcript.call_outcome import render_user_answers
 from memorist.transcript.command_lines import (
     classify_command,
-    find_commit_message,
+    find_commit_or_pr_message,
     find_printed_files,
     strip_command_noise,
 )
@@ -261,14 +261,14 @@ def test_printing_commands_count_as_reading_files() -> None:
 )
 def test_commit_messages_are_found_or_left(command: str) -> None:
     """An unbalanced quote is no error."""
-    assert find_commit_message(command) in ("", "one\n\ntwo")
+    assert find_commit_or_pr_message(command) in ("", "one\n\ntwo")
 
 
 def test_what_is_no_patch_has_no_changes() -> None:
     """Free text in a patch's place changes nothing."""
     assert find_patch_edits("hello\n+++ b\n") == ()
     assert isinstance(call("apply_patch", {}, "nothing"), ChangeAction)
-    assert parse_user_answers('no "pairs" here') == ""
+    assert render_user_answers('no "pairs" here') == ""
 
 
 @pytest.mark.timeout(20)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from memorist.settings import SkillsSettings
 from memorist.skills.plugin_files import (
     MAX_PLUGIN_NAME_CHARS,
-    parse_codex_plugins,
+    parse_enabled_codex_plugins,
     parse_enabled_plugins,
-    parse_installed_plugins,
     parse_plugin_manifest,
+    parse_plugins_installed_for_project,
     select_active_version,
 )
 from memorist.skills.skill import SkillProblem, parse_skill
@@ -191,9 +191,9 @@ def test_the_older_list_of_plugins_is_read() -> None:
         }
     )
 
-    assert parse_installed_plugins(old, "/p") == ({"a@m": "/one"}, "")
-    assert parse_installed_plugins(new, "/p")[0] == {"a@m": "/own"}
-    assert parse_installed_plugins(new, "/q")[0] == {"a@m": "/all"}
+    assert parse_plugins_installed_for_project(old, "/p") == ({"a@m": "/one"}, "")
+    assert parse_plugins_installed_for_project(new, "/p")[0] == {"a@m": "/own"}
+    assert parse_plugins_installed_for_project(new, "/q")[0] == {"a@m": "/all"}
 
 
 @given(st.text(max_size=120) | st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(
@@ -205,8 +205,8 @@ def test_no_text_breaks_the_readers(text: str) -> None:
     assert bool(manifest.problem) != bool(manifest.name)
     assert len(manifest.name) <= MAX_PLUGIN_NAME_CHARS
     assert not any(".." in path.split("/") or path.startswith("/") for path in manifest.folders)
-    assert all(parse_installed_plugins(text, "/p")[0].values())
-    assert all("/" not in name for pair in parse_codex_plugins(text)[0] for name in pair)
+    assert all(parse_plugins_installed_for_project(text, "/p")[0].values())
+    assert all("/" not in name for pair in parse_enabled_codex_plugins(text)[0] for name in pair)
     parse_enabled_plugins([text])
 
 

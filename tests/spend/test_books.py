@@ -17,7 +17,7 @@ from memorist.budget.budget_governor import (
     GRACE_SECONDS,
     BudgetGovernor,
     read_budget_usage,
-    record_rate_limits,
+    update_hold_from_rate_limits,
 )
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
@@ -31,7 +31,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     count_budget_tokens,
 )
-from memorist.models.call_failure import RateLimitStatus
+from memorist.models.call_failure import RemainingRateLimit
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings
 from memorist.store.database import load_migrations, open_database
@@ -289,7 +289,7 @@ def test_a_clock_that_was_wrong_stands_in_nobodys_way(
     right = clock.now()
     clock.set_wall(right + wrong)
     governor(database, clock).ask(spec(requests=9), "m")
-    record_rate_limits(
+    update_hold_from_rate_limits(
         database,
         RateLimitReport(model="m", status=429, retry_after=600.0),
         now=clock.now(),
@@ -403,7 +403,7 @@ def test_a_hold_is_for_its_model_and_its_time(
     database: sqlite3.Connection, clock: FrozenClock
 ) -> None:
     """Another model goes on; after the time this one does too."""
-    record_rate_limits(
+    update_hold_from_rate_limits(
         database,
         RateLimitReport(model="m", status=529, retry_after=90.0),
         now=clock.now(),
@@ -428,18 +428,18 @@ def test_room_in_a_limit_lifts_the_hold_that_its_lack_made(
     """
     low, roomy = (
         RateLimitReport(
-            model="m", allowances=(RateLimitStatus(what="tokens", left=left, resets_in=600.0),)
+            model="m", allowances=(RemainingRateLimit(what="tokens", left=left, resets_in=600.0),)
         )
         for left in (0.1, 0.9)
     )
-    record_rate_limits(database, low, now=clock.now(), settings=FEW)
+    update_hold_from_rate_limits(database, low, now=clock.now(), settings=FEW)
     first = [hold.cause for hold in list_model_holds(database, clock.now())]
-    record_rate_limits(database, roomy, now=clock.now(), settings=FEW)
+    update_hold_from_rate_limits(database, roomy, now=clock.now(), settings=FEW)
     second = [hold.cause for hold in list_model_holds(database, clock.now())]
-    record_rate_limits(
+    update_hold_from_rate_limits(
         database, RateLimitReport(model="m", status=429), now=clock.now(), settings=FEW
     )
-    record_rate_limits(database, roomy, now=clock.now(), settings=FEW)
+    update_hold_from_rate_limits(database, roomy, now=clock.now(), settings=FEW)
 
     assert (first, second) == (["share"], [])
     assert [hold.cause for hold in list_model_holds(database, clock.now())] == ["refused"]
@@ -449,7 +449,9 @@ def test_room_in_a_limit_lifts_the_hold_that_its_lack_made(
 def test_news_for_a_database_that_refuses_are_passed_over(database: sqlite3.Connection) -> None:
     """Where nothing is known, work goes on."""
     database.close()
-    record_rate_limits(database, RateLimitReport(model="m", status=429), now=0.0, settings=FEW)
+    update_hold_from_rate_limits(
+        database, RateLimitReport(model="m", status=429), now=0.0, settings=FEW
+    )
 
 
 CLAIM = """
@@ -511,7 +513,7 @@ def test_the_books_as_a_whole(database: sqlite3.Connection, clock: FrozenClock) 
     books = governor(database, clock)
     books.ask(spec(requests=3), "m")
     record_receipt(database, "other", receipt(2, started=clock.now()))
-    record_rate_limits(
+    update_hold_from_rate_limits(
         database, RateLimitReport(model="x", status=429), now=clock.now(), settings=FEW
     )
     found = read_budget_usage(database, clock.now(), session="s")

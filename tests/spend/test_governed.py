@@ -29,7 +29,7 @@ from memorist.events import (
     NotesUpdated,
 )
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, Receipt
-from memorist.models.call_failure import RateLimitStatus
+from memorist.models.call_failure import RemainingRateLimit
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.models.rate_limits import RateLimitReport
@@ -368,7 +368,7 @@ async def test_the_last_quarter_of_a_providers_limit_is_the_hosts(
         host.model.announce_rate_limits(
             RateLimitReport(
                 model=host.model.name,
-                allowances=(RateLimitStatus(what="tokens", left=0.2, resets_in=60.0),),
+                allowances=(RemainingRateLimit(what="tokens", left=0.2, resets_in=60.0),),
             )
         )
         await host.turn(session, "Fix the importer.", 12_000)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.budget.budget_governor import MAX_HOLD_SECONDS, decide_provider_hold
-from memorist.models.call_failure import RateLimitStatus
+from memorist.models.call_failure import RemainingRateLimit
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings
 
@@ -41,7 +41,7 @@ def test_the_last_quarter_of_a_limit_is_the_hosts(left: float, held: bool) -> No
     """Below it background work waits until the limit is reset."""
     hold = decide_provider_hold(
         RateLimitReport(
-            model="m", allowances=(RateLimitStatus(what="tokens", left=left, resets_in=40.0),)
+            model="m", allowances=(RemainingRateLimit(what="tokens", left=left, resets_in=40.0),)
         ),
         PLAIN,
         NOW,
@@ -55,9 +55,9 @@ def test_the_last_quarter_of_a_limit_is_the_hosts(left: float, held: bool) -> No
 def test_of_several_low_limits_the_last_reset_counts() -> None:
     """Each of them must leave room; one that has room is not waited for."""
     allowances = (
-        RateLimitStatus(what="requests", left=0.1, resets_in=5.0),
-        RateLimitStatus(what="5h", left=0.2, resets_in=900.0),
-        RateLimitStatus(what="7d", left=0.9, resets_in=90_000.0),
+        RemainingRateLimit(what="requests", left=0.1, resets_in=5.0),
+        RemainingRateLimit(what="5h", left=0.2, resets_in=900.0),
+        RemainingRateLimit(what="7d", left=0.9, resets_in=90_000.0),
     )
     hold = decide_provider_hold(RateLimitReport(model="m", allowances=allowances), PLAIN, NOW)
 
@@ -70,7 +70,9 @@ def test_of_several_low_limits_the_last_reset_counts() -> None:
 def test_a_refusal_without_a_time_lasts_until_the_limit_that_is_used_up_is_reset() -> None:
     """A subscription's window says when it ends though `retry-after` is missing."""
     news = RateLimitReport(
-        model="m", status=429, allowances=(RateLimitStatus(what="5h", left=0.0, resets_in=7_200.0),)
+        model="m",
+        status=429,
+        allowances=(RemainingRateLimit(what="5h", left=0.0, resets_in=7_200.0),),
     )
     hold = decide_provider_hold(news, PLAIN, NOW)
 
@@ -93,7 +95,10 @@ def test_where_nothing_is_known_nothing_is_held_back() -> None:
         retry_after=anything,
         allowances=st.tuples(
             st.builds(
-                RateLimitStatus, what=st.text(max_size=5), left=st.floats(0, 1), resets_in=anything
+                RemainingRateLimit,
+                what=st.text(max_size=5),
+                left=st.floats(0, 1),
+                resets_in=anything,
             )
         ),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memorist.store.extract_rows import RolloutExtract
-from memorist.store.job_claim_rules import JobClaim, JobClaimRefused, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy, JobClaimRefused
 from memorist.store.job_claims import claim_extraction
 from memorist.store.rollout_rows import Rollout
 from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
@@ -14,7 +14,7 @@ from memorist.testing.frozen_clock import FrozenClock
 
 NOW = 1_800_000_000
 HOUR, DAY = 3_600, 86_400
-TERMS = LeasePolicy()
+TERMS = JobClaimPolicy()
 
 
 def opened(folder: Path) -> tuple[SqliteState, FrozenClock]:
@@ -49,7 +49,7 @@ def claim(
     *,
     updated: int = NOW - DAY,
     worker: str = "one",
-    terms: LeasePolicy = TERMS,
+    terms: JobClaimPolicy = TERMS,
 ) -> JobClaim:
     claimed = claim_extraction(state, id, updated, worker=worker, terms=terms)
     assert isinstance(claimed, JobClaim), claimed
@@ -62,7 +62,7 @@ def refused(
     *,
     updated: int = NOW - DAY,
     worker: str = "two",
-    terms: LeasePolicy = TERMS,
+    terms: JobClaimPolicy = TERMS,
 ) -> JobClaimRefused:
     outcome = claim_extraction(state, id, updated, worker=worker, terms=terms)
     assert isinstance(outcome, JobClaimRefused), outcome

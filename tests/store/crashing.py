@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from memorist.store.database import open_database
-from memorist.store.extract_rows import list_enabled_extracts, prune_extracts
-from memorist.store.job_claim_rules import JobClaim, LeasePolicy
+from memorist.store.extract_rows import list_enabled_extracts, prune_unused_unconsolidated_extracts
+from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy
 from memorist.store.job_claims import (
     claim_consolidation,
     claim_extraction,
@@ -35,7 +35,7 @@ from memorist.store.rollout_rows import (
 from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
 from store.claiming import DAY, NOW, extract, thread
 
-TERMS = LeasePolicy(max_running=9)
+TERMS = JobClaimPolicy(max_running=9)
 IDS = ("a", "b", "gone")
 
 
@@ -57,7 +57,7 @@ def story(state: StateDatabase) -> None:
             state, whole, [each.extracted for each in list_enabled_extracts(state)]
         )
     set_memory_mode(state, "gone", "disabled", TERMS)
-    prune_extracts(state, 30)
+    prune_unused_unconsolidated_extracts(state, 30)
 
 
 def go_on(state: StateDatabase) -> None:

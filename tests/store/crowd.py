@@ -12,13 +12,13 @@ import sys
 import time
 from pathlib import Path
 
-from memorist.store.job_claim_rules import JobClaim, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy
 from memorist.store.job_claims import claim_extraction, finish_extraction
 from memorist.store.rollout_rows import list_extraction_progress
 from memorist.store.state_database import open_sqlite_state
 from store.claiming import extract
 
-TERMS = LeasePolicy(lease_seconds=1, max_running=99, retries=99)
+TERMS = JobClaimPolicy(lease_seconds=1, max_running=99, retries=99)
 
 
 def main(path: Path, dies_at: int) -> None:

@@ -20,7 +20,7 @@ from memorist.errors import StoreError, UnreadableSession, WriteConflict
 from memorist.formats.transcript_format import RawTranscriptLine
 from memorist.ports import FileSystem
 from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 FILES: FileSystem = DiskFiles()
 
@@ -240,8 +240,8 @@ def test_what_the_system_refuses_is_one_sentence_with_advice(number: int, advice
 
 
 def raw_lines(path: Path, limit: int = 1000) -> list[RawTranscriptLine]:
-    """What LineFile yields."""
-    return list(LineFile(path, limit))
+    """What DecodedLineFile yields."""
+    return list(DecodedLineFile(path, limit))
 
 
 @pytest.mark.covers("FM-6")
@@ -299,7 +299,7 @@ def test_a_byte_order_mark_decides_the_encoding(tmp_path: Path, encoding: str) -
     path = tmp_path / "f"
     mark = "\ufeff" if encoding.endswith("-be") else ""
     path.write_bytes(f"{mark}één\nzwei".encode(encoding))
-    assert [line.data.decode() for line in LineFile(path)] == ["één\n", "zwei"]
+    assert [line.data.decode() for line in DecodedLineFile(path)] == ["één\n", "zwei"]
 
 
 @pytest.mark.covers("FM-4")
@@ -307,19 +307,19 @@ def test_a_damaged_compressed_file_gives_what_is_sound(tmp_path: Path) -> None:
     """The lines before the damage come, then the reason; several frames are one file."""
     path = tmp_path / "f"
     path.write_bytes(zstandard.compress(b"one\n") + zstandard.compress(b"two\n"))
-    assert [line.data for line in LineFile(path)] == [b"one\n", b"two\n"]
+    assert [line.data for line in DecodedLineFile(path)] == [b"one\n", b"two\n"]
     lines = [random.Random(number).randbytes(500).hex().encode() + b"\n" for number in range(1000)]
     packed = bytearray(zstandard.compress(b"".join(lines)))
     packed[len(packed) * 3 // 4] ^= 0xFF
     packed[len(packed) * 3 // 4 + 1 :] = b"\xff" * 100_000
     path.write_bytes(packed)
-    found = list(LineFile(path))
+    found = list(DecodedLineFile(path))
     assert found[-1].problem == "the compressed data is damaged from here on"
     assert len(found) > 300
     assert [line.data for line in found[:-2]] == lines[: len(found) - 2]
     path.write_bytes(zstandard.compress(b"one\n")[:6] + b"rubbish")
     with pytest.raises(UnreadableSession, match="damaged compressed file"):
-        list(LineFile(path))
+        list(DecodedLineFile(path))
 
 
 @pytest.mark.covers("FM-3")
@@ -332,7 +332,7 @@ def test_a_file_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
         (tmp_path / "f" / "x", "cannot be read"),
     ):
         with pytest.raises(UnreadableSession, match=said) as caught:
-            list(LineFile(path))
+            list(DecodedLineFile(path))
         assert str(path) in str(caught.value)
 
 
@@ -341,7 +341,7 @@ def test_lines_can_be_gone_through_again(tmp_path: Path) -> None:
     """Every pass starts at the beginning, also after one that was left in the middle."""
     path = tmp_path / "f"
     path.write_bytes(b"a\nb\n")
-    lines = LineFile(path)
+    lines = DecodedLineFile(path)
     first = iter(lines)
     assert next(first).data == b"a\n"
     assert [line.data for line in lines] == [b"a\n", b"b\n"]

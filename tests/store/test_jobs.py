@@ -11,7 +11,7 @@ from memorist.store.extract_rows import (
     insert_missing_extracts,
     list_enabled_extracts,
 )
-from memorist.store.job_claim_rules import JobClaim, JobClaimRefused, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy, JobClaimRefused
 from memorist.store.job_claims import (
     claim_consolidation,
     fail_job,
@@ -129,7 +129,7 @@ def test_a_worker_that_dies_each_time_is_not_tried_for_ever(tmp_path: Path) -> N
 def test_a_newer_session_waits_for_nothing_and_has_its_retries_anew(tmp_path: Path) -> None:
     """Exhausted or backing off: what was said since is new work."""
     state, _ = opened(tmp_path)
-    terms = LeasePolicy(retries=1)
+    terms = JobClaimPolicy(retries=1)
     fail_job(state, claim(state, terms=terms), "no", terms)
     was = refused(state, terms=terms).why
     again = claim(state, updated=NOW, terms=terms)
@@ -258,7 +258,7 @@ def test_a_session_that_was_forbidden_meanwhile_is_not_kept(tmp_path: Path) -> N
 def test_there_is_one_consolidation_and_a_pause_after_it_succeeded(tmp_path: Path) -> None:
     """Six hours after a success, none after a failure but its delay; retries never block it."""
     state, clock = opened(tmp_path)
-    terms = LeasePolicy(retries=1)
+    terms = JobClaimPolicy(retries=1)
     outcomes: list[str] = []
 
     def attempt(worker: str) -> JobClaim | None:
@@ -363,7 +363,7 @@ def test_content_from_outside_counts_only_where_the_user_says_so(
     it.
     """
     state, _ = opened(tmp_path)
-    terms = LeasePolicy(exclude_polluted=pollutes)
+    terms = JobClaimPolicy(exclude_polluted=pollutes)
     save_rollouts(state, [thread()])
     finish_extraction(state, claim(state), extract(), terms)
     whole = claim_consolidation(state, worker="one", terms=terms)

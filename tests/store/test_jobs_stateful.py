@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 
 from memorist.store.extract_rows import list_enabled_extracts
-from memorist.store.job_claim_rules import CLOCK_SKEW_SECONDS, JobClaim, LeasePolicy
+from memorist.store.job_claim_rules import CLOCK_SKEW_SECONDS, JobClaim, JobClaimPolicy
 from memorist.store.job_claims import (
     claim_extraction,
     fail_job,
@@ -39,7 +39,7 @@ from memorist.store.rollout_rows import list_extraction_progress, save_rollouts
 from store.claiming import NOW, extract, opened, thread
 
 IDS = ("a", "b", "c", "d")
-TERMS = LeasePolicy(lease_seconds=100, retries=2, retry_seconds=50, max_running=2)
+TERMS = JobClaimPolicy(lease_seconds=100, retries=2, retry_seconds=50, max_running=2)
 
 
 class Claims(RuleBasedStateMachine):

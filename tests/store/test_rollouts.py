@@ -14,7 +14,7 @@ from memorist.store.extract_rows import (
     delete_all_extraction_state,
     insert_missing_extracts,
     list_enabled_extracts,
-    prune_extracts,
+    prune_unused_unconsolidated_extracts,
 )
 from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import claim_consolidation as claim_whole
@@ -178,7 +178,10 @@ def test_what_is_stale_goes_two_hundred_at_a_time(tmp_path: Path) -> None:
     finish_extraction(state, claim(state, "used"), extract("used"), TERMS)
     clock.advance(31 * DAY)
     record_rollout_citations(state, ["used"])
-    first, second = prune_extracts(state, 30), prune_extracts(state, 30)
+    first, second = (
+        prune_unused_unconsolidated_extracts(state, 30),
+        prune_unused_unconsolidated_extracts(state, 30),
+    )
 
     assert (first, second) == (many[:200], many[200:])
     assert [each.extracted.thread for each in list_enabled_extracts(state)] == ["kept", "used"]
@@ -192,7 +195,7 @@ def test_a_pruned_session_is_not_extracted_again(tmp_path: Path) -> None:
     clock.advance(31 * DAY)
 
     assert (
-        prune_extracts(state, 30),
+        prune_unused_unconsolidated_extracts(state, 30),
         [each.is_up_to_date for each in list_extraction_progress(state)],
     ) == (["t"], [True])
 

@@ -22,7 +22,7 @@ from memorist.formats.transcript_format import (
     read_session,
 )
 from memorist.store import transcript_writer
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.store.transcript_writer import TranscriptWriter
 
 HEAD = SessionHead(session="s", format="memorist")
@@ -35,7 +35,7 @@ def message(name: str) -> Message:
 
 def written(path: Path) -> list[TranscriptEntry]:
     """The transcript as read."""
-    return list(read_session(LineFile(path)))
+    return list(read_session(DecodedLineFile(path)))
 
 
 @pytest.mark.covers("FM-5")
@@ -186,7 +186,7 @@ def test_a_disk_that_refuses_costs_whole_lines_and_a_bounded_part_of_memory(
     order, and those that are missing were counted.
     """
     path = tmp_path_factory.mktemp("disk") / "events.jsonl"
-    file = transcript_writer.AppendedFile(os.open(path, os.O_RDWR | os.O_CREAT), path)
+    file = transcript_writer.RetryingAppendFile(os.open(path, os.O_RDWR | os.O_CREAT), path)
     room = 0
     whole = os.write
 

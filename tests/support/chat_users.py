@@ -25,7 +25,7 @@ from msgspec import Struct, field, structs
 
 from memorist.formats.transcript_format import read_session
 from memorist.ports import Request
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say, Step
 
@@ -315,6 +315,6 @@ def repeat_signs(request: Request) -> Step:
 def said_in(path: Path) -> list[str]:
     """What the user said, as the transcript has it."""
     messages: list[Any] = [
-        entry for entry in read_session(LineFile(path)) if hasattr(entry, "blocks")
+        entry for entry in read_session(DecodedLineFile(path)) if hasattr(entry, "blocks")
     ]
     return [message.text for message in messages if message.role == "user" and message.text]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memorist.store.database import SharedLockWait
+from memorist.store.database import LockWaitCircuitBreaker
 
 LIMIT_SECONDS = 120.0
 
@@ -27,11 +27,11 @@ async def wait_until(holds: Callable[[], bool]) -> None:
 def count_lock_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The times at which a connection has waited for a locked database in vain; grows."""
     begun: list[float] = []
-    begin = SharedLockWait.begin
+    begin = LockWaitCircuitBreaker.begin
 
-    def count(wait: SharedLockWait) -> None:
+    def count(wait: LockWaitCircuitBreaker) -> None:
         begun.append(time.monotonic())
         begin(wait)
 
-    monkeypatch.setattr(SharedLockWait, "begin", count)
+    monkeypatch.setattr(LockWaitCircuitBreaker, "begin", count)
     return begun

@@ -17,7 +17,7 @@ from memorist.team.team_remote import (
     MemoryRevision,
     RemoteChange,
     RemoteListing,
-    RemoteState,
+    RemoteVersion,
     TeamRemote,
 )
 from memorist.team.team_sync import TeamSync
@@ -43,7 +43,7 @@ class MemoryRemote:
         self.told: list[MemoryRevision] = []
         """Who changed what, as a test says; newest first."""
 
-    def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
+    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
         version = f"{self.version}"
         if known_state.id == self.id and known_state.tag == version:
             return None
@@ -51,7 +51,7 @@ class MemoryRemote:
             raise RemoteRolledBack("it shows an older state")
         there = {key: compute_text_checksum(text) for key, text in self.texts.items()}
         return RemoteListing(
-            state=RemoteState(id=self.id, version=version, tag=version),
+            state=RemoteVersion(id=self.id, version=version, tag=version),
             checksums=there,
             deleted=frozenset(self.gone),
         )
@@ -60,8 +60,8 @@ class MemoryRemote:
         return {key: self.texts[key] for key in keys if key in self.texts}
 
     def push_changes(
-        self, changes: Mapping[str, RemoteChange], known_state: RemoteState
-    ) -> RemoteState:
+        self, changes: Mapping[str, RemoteChange], known_state: RemoteVersion
+    ) -> RemoteVersion:
         doing = self.before_put
         self.before_put = int
         doing()
@@ -79,7 +79,7 @@ class MemoryRemote:
                 self.gone.discard(key)
         self.version += 1
         alone = known_state.version.isdigit() and int(known_state.version) + 1 == self.version
-        return RemoteState(
+        return RemoteVersion(
             id=self.id, version=f"{self.version}", tag=f"{self.version}" if alone else ""
         )
 

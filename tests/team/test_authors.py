@@ -25,13 +25,13 @@ from memorist.team.git_remote import parse_revisions
 from memorist.team.shared_file import compute_text_checksum
 from memorist.team.team_remote import (
     MAX_CHANGES_PER_MEMORY,
+    AuthorHistoryFile,
     ChangeAuthor,
-    KnownAuthors,
     MemoryRevision,
     RemoteListing,
-    RemoteState,
+    RemoteVersion,
 )
-from memorist.team.team_store import TeamWrite, open_team_store
+from memorist.team.team_store import TeamMemoryWrite, open_team_store
 from team.conftest import Machine, MemoryRemote, note
 from team.test_git import checkout, commit, machine
 from team.test_server import client, serving
@@ -41,7 +41,7 @@ def names(machine: Machine) -> dict[str, list[str]]:
     """Who changed each memory, as the machine knows it, newest first."""
     return {
         key: [by.name for by in each]
-        for key, each in KnownAuthors(machine.where.team, machine.files).load().items()
+        for key, each in AuthorHistoryFile(machine.where.team, machine.files).load().items()
     }
 
 
@@ -65,7 +65,7 @@ def test_a_server_tells_whose_token_changed_what(tmp_path: Path) -> None:
         (b.team / "three.md").unlink()
         b.sync.push()
         look, log, of_two = (
-            a.sync.remote.fetch_listing(RemoteState()),
+            a.sync.remote.fetch_listing(RemoteVersion()),
             a.sync.remote.list_revisions(),
             a.sync.remote.list_revisions("two.md"),
         )
@@ -132,12 +132,12 @@ def test_a_torn_file_of_names_tells_of_nobody(tmp_path: Path, data: bytes) -> No
     own = Machine(tmp_path, MemoryRemote())
     own.where.team.authors.parent.mkdir(parents=True)
     own.where.team.authors.write_bytes(data)
-    authors = KnownAuthors(own.where.team, own.files)
+    authors = AuthorHistoryFile(own.where.team, own.files)
 
     assert authors.load() == {}
     authors.record_listing(
         RemoteListing(
-            state=RemoteState(),
+            state=RemoteVersion(),
             checksums={"a.md": "x"},
             by={"a.md": ChangeAuthor("Jo", 1.0), "gone.md": ChangeAuthor("Jo", 1.0)},
         ),
@@ -158,12 +158,12 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
     no changes is taken by its look.
     """
     own = Machine(tmp_path, MemoryRemote())
-    authors = KnownAuthors(own.where.team, own.files)
+    authors = AuthorHistoryFile(own.where.team, own.files)
     log = [by_kim("a.md", at) for at in range(5_000, 0, -1)] + [by_kim("../../evil.md", 1.0)]
 
     authors.record_listing(
         RemoteListing(
-            state=RemoteState(),
+            state=RemoteVersion(),
             checksums={"a.md": "x", "b.md": "x"},
             by={"a.md": ChangeAuthor("Jo", 9.0), "b.md": ChangeAuthor("Jo", 9.0)},
         ),
@@ -182,22 +182,22 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
 def test_what_is_known_of_a_memory_stays_where_the_log_no_longer_reaches_it(tmp_path: Path) -> None:
     """While its last change is the one that is known; after another, only that one is."""
     own = Machine(tmp_path, MemoryRemote())
-    authors = KnownAuthors(own.where.team, own.files)
+    authors = AuthorHistoryFile(own.where.team, own.files)
     authors.record_listing(
-        RemoteListing(state=RemoteState(), checksums={"a.md": "x"}),
+        RemoteListing(state=RemoteVersion(), checksums={"a.md": "x"}),
         [by_kim("a.md", 2.0), by_kim("a.md", 1.0)],
     )
 
     authors.record_listing(
         RemoteListing(
-            state=RemoteState(), checksums={"a.md": "x"}, by={"a.md": ChangeAuthor("Kim", 2.0)}
+            state=RemoteVersion(), checksums={"a.md": "x"}, by={"a.md": ChangeAuthor("Kim", 2.0)}
         ),
         (),
     )
     assert authors.load() == {"a.md": [ChangeAuthor("Kim", 2.0), ChangeAuthor("Kim", 1.0)]}
     authors.record_listing(
         RemoteListing(
-            state=RemoteState(), checksums={"a.md": "y"}, by={"a.md": ChangeAuthor("Jo", 3.0)}
+            state=RemoteVersion(), checksums={"a.md": "y"}, by={"a.md": ChangeAuthor("Jo", 3.0)}
         ),
         (),
     )
@@ -227,7 +227,7 @@ def test_a_store_made_before_there_were_revisions_knows_the_last_of_each(tmp_pat
     path = tmp_path / "team.sqlite"
     store = open_team_store(str(path), most=20)
     store.apply_writes(
-        "shop", {"a.md": TeamWrite("one\n", compute_text_checksum("one\n"), "")}, "Jo"
+        "shop", {"a.md": TeamMemoryWrite("one\n", compute_text_checksum("one\n"), "")}, "Jo"
     )
     store.close()
     with closing(sqlite3.connect(path)) as old:
@@ -263,7 +263,9 @@ def test_the_newest_changes_of_each_memory_are_kept_in_order(
         done: list[tuple[str, str, bool]] = []
         for number, (key, author, deletes) in enumerate(writes):
             text = None if deletes else f"{number}\n"
-            write = TeamWrite(text, compute_text_checksum(text) if text else "", now.get(key, ""))
+            write = TeamMemoryWrite(
+                text, compute_text_checksum(text) if text else "", now.get(key, "")
+            )
             assert store.apply_writes("shop", {key: write}, author) == {}
             if not deletes or now.get(key):
                 done.insert(0, (key, author, deletes))

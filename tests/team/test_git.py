@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import RemoteRefused, RemoteRolledBack, RemoteUnavailable, SettingsError
-from memorist.team.git_remote import GitRemote, TeamBranch, strip_credentials
+from memorist.team.git_remote import GitRemote, TeamBranch, strip_url_credentials_in_text
 from team.conftest import Machine, note
 
 
@@ -315,6 +315,6 @@ def test_an_address_or_branch_that_is_an_option_or_a_program_is_refused(tmp_path
         with pytest.raises(SettingsError):
             GitRemote(tmp_path / "m.git", TeamBranch(url="/r.git", branch=branch, folder=folder))
     assert (
-        strip_credentials("cannot reach https://jo:word@git.example/x.git")
+        strip_url_credentials_in_text("cannot reach https://jo:word@git.example/x.git")
         == "cannot reach https://git.example/x.git"
     )

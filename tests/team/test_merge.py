@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy, split_named_sections
 from memorist.team.shared_file import (
+    build_local_file_keeping_pin,
     compute_text_checksum,
     find_sharing_problem,
-    to_local_file,
     to_shared_text,
 )
 from team.conftest import TOKEN, note
@@ -126,9 +126,9 @@ def test_what_is_shared_leaves_out_what_is_the_machines_own() -> None:
     text = to_shared_text(own)
 
     assert text == "---\nname: a\nlabel: x  # kept\n---\n\nText.\n"
-    assert b"pinned" in to_local_file(text, own)
-    assert b"pinned" not in to_local_file(text, None)
-    assert to_shared_text(to_local_file(text, own)) == text
+    assert b"pinned" in build_local_file_keeping_pin(text, own)
+    assert b"pinned" not in build_local_file_keeping_pin(text, None)
+    assert to_shared_text(build_local_file_keeping_pin(text, own)) == text
 
 
 @pytest.mark.covers("TM-2")
@@ -141,7 +141,7 @@ def test_the_shared_form_of_a_shared_form_is_itself(text: str) -> None:
 
     assert to_shared_text(once.encode()) == once
     assert compute_text_checksum(
-        to_shared_text(to_local_file(once, None))
+        to_shared_text(build_local_file_keeping_pin(once, None))
     ) == compute_text_checksum(once)
 
 
@@ -150,13 +150,17 @@ def test_what_is_not_sent_is_named_by_rule_never_by_text() -> None:
     """A secret, a memory about a person, one that is too large or no text stays here, and the
     reason does not hold it.
     """
-    why = find_sharing_problem(encode_file_text(note(f"The token is {TOKEN}.")), limit=10_000)
+    why = find_sharing_problem(
+        encode_file_text_as_utf8(note(f"The token is {TOKEN}.")), limit=10_000
+    )
 
     assert "github-token" in why
     assert TOKEN not in why
     assert "stays private" in find_sharing_problem(
-        encode_file_text(note("Likes tea.", kind="user")), limit=10_000
+        encode_file_text_as_utf8(note("Likes tea.", kind="user")), limit=10_000
     )
-    assert "bytes" in find_sharing_problem(encode_file_text(note("x" * 11_000)), limit=10_000)
+    assert "bytes" in find_sharing_problem(
+        encode_file_text_as_utf8(note("x" * 11_000)), limit=10_000
+    )
     assert "UTF-8" in find_sharing_problem(b"\xff\xfe", limit=10_000)
-    assert find_sharing_problem(encode_file_text(note("Plain.")), limit=10_000) == ""
+    assert find_sharing_problem(encode_file_text_as_utf8(note("Plain.")), limit=10_000) == ""

@@ -28,14 +28,20 @@ from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_name
 from memorist.team.shared_file import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import MAX_REQUEST_BYTES, derive_space_name_from_remote
-from memorist.team.team_remote import RemoteChange, RemoteState
+from memorist.team.team_remote import RemoteChange, RemoteVersion
 from memorist.team.team_server import (
     FORWARDED_HEADERS,
     TeamApplication,
     TeamServerLimits,
-    bind_server_socket,
+    bind_socket_refusing_open_access,
 )
-from memorist.team.team_store import TeamStore, TeamStoreFull, TeamToken, TeamWrite, open_team_store
+from memorist.team.team_store import (
+    TeamMemoryWrite,
+    TeamStore,
+    TeamStoreFull,
+    TeamTokenHolder,
+    open_team_store,
+)
 from support.postgres_server import postgres
 from team.conftest import TOKEN, Machine, note
 
@@ -45,7 +51,7 @@ EVERYWHERE = ".".join("0000")
 @contextmanager
 def serving(store: TeamStore, limits: TeamServerLimits | None = None) -> Iterator[int]:
     """A server in a thread; gives its port."""
-    listening = bind_server_socket("127.0.0.1", 0, store)
+    listening = bind_socket_refusing_open_access("127.0.0.1", 0, store)
     server = uvicorn.Server(
         uvicorn.Config(
             TeamApplication(store, limits).asgi,
@@ -134,11 +140,11 @@ def test_an_answer_has_a_limit_and_the_client_asks_for_the_rest(
     """Large memories come in several answers; one request for all of them gets the first ones."""
     remote = client(port)
     big = {f"m{number}.md": f"{number} {'x' * 190_000}\n" for number in range(8)}
-    seen = RemoteState(id=store.read_or_create_snapshot("shop").id, version="0")
+    seen = RemoteVersion(id=store.read_or_create_snapshot("shop").id, version="0")
     for key, text in big.items():
         seen = remote.push_changes({key: RemoteChange(text, "")}, seen)
 
-    look = remote.fetch_listing(RemoteState())
+    look = remote.fetch_listing(RemoteVersion())
 
     assert look is not None
     assert remote.read_texts(sorted(big), look.sizes) == big
@@ -157,7 +163,7 @@ def test_puts_are_conditional_and_whole(port: int, store: TeamStore) -> None:
     remote = client(port)
     seen = remote.push_changes(
         {"a.md": RemoteChange(note("A."), "")},
-        RemoteState(id=store.read_or_create_snapshot("shop").id, version="0"),
+        RemoteVersion(id=store.read_or_create_snapshot("shop").id, version="0"),
     )
     with pytest.raises(RemoteChanged):
         remote.push_changes(
@@ -183,7 +189,7 @@ def test_many_writers_of_one_memory_are_served_one_after_the_other(
 
     def write(number: int) -> None:
         try:
-            client(port).push_changes({"a.md": RemoteChange(f"{number}\n", "")}, RemoteState())
+            client(port).push_changes({"a.md": RemoteChange(f"{number}\n", "")}, RemoteVersion())
             found.append("done")
         except RemoteChanged:
             found.append("moved")
@@ -275,9 +281,9 @@ def test_only_known_hosts_are_answered(store: TeamStore, port: int) -> None:
 def test_beyond_this_machine_a_token_is_needed(store: TeamStore) -> None:
     """The server does not listen elsewhere without one."""
     with pytest.raises(UsageError, match="memorist team token"):
-        bind_server_socket(EVERYWHERE, 0, store)
+        bind_socket_refusing_open_access(EVERYWHERE, 0, store)
     store.add_token("jo")
-    bind_server_socket(EVERYWHERE, 0, store).close()
+    bind_socket_refusing_open_access(EVERYWHERE, 0, store).close()
 
 
 @pytest.mark.covers("SF-6")
@@ -289,9 +295,9 @@ def test_a_name_that_others_know_needs_a_token(store: TeamStore, name: str) -> N
     limits = TeamServerLimits(hosts=LOOPBACK_NAMES | {name})
 
     with pytest.raises(UsageError, match="make a token first"):
-        bind_server_socket("127.0.0.1", 0, store, limits)
+        bind_socket_refusing_open_access("127.0.0.1", 0, store, limits)
     store.add_token("jo")
-    bind_server_socket("127.0.0.1", 0, store, limits).close()
+    bind_socket_refusing_open_access("127.0.0.1", 0, store, limits).close()
 
 
 @pytest.mark.covers("SF-6")
@@ -317,18 +323,18 @@ def test_a_token_opens_what_it_is_for(store: TeamStore, port: int, tmp_path: Pat
 
     for token in ("", "wrong"):
         with pytest.raises(RemoteRefused, match="401"):
-            client(port, token=token).fetch_listing(RemoteState())
-    assert client(port, token=every, space="other").fetch_listing(RemoteState()) is not None
+            client(port, token=token).fetch_listing(RemoteVersion())
+    assert client(port, token=every, space="other").fetch_listing(RemoteVersion()) is not None
     with pytest.raises(RemoteRefused, match="403"):
-        client(port, token=one, space="other").fetch_listing(RemoteState())
+        client(port, token=one, space="other").fetch_listing(RemoteVersion())
     with pytest.raises(RemoteRefused, match="403"):
         client(port, token=one, space="other").list_revisions()
-    assert client(port, token=reading).fetch_listing(RemoteState()) is not None
+    assert client(port, token=reading).fetch_listing(RemoteVersion()) is not None
     with pytest.raises(RemoteRefused, match="403"):
-        client(port, token=reading).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteState())
+        client(port, token=reading).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteVersion())
     store.revoke_tokens("every")
     with pytest.raises(RemoteRefused, match="401"):
-        client(port, token=every).fetch_listing(RemoteState())
+        client(port, token=every).fetch_listing(RemoteVersion())
     assert one.encode() not in b"".join(path.read_bytes() for path in tmp_path.glob("team.sqlite*"))
 
 
@@ -438,7 +444,7 @@ def test_a_server_that_fails_or_lies_is_an_error_in_bounded_time(
     # What is refused must have come whole, however busy the machine is.
     with telling(answer) as port, pytest.raises(error):
         client(port, seconds=1.0 if error is RemoteUnavailable else 60.0).fetch_listing(
-            RemoteState()
+            RemoteVersion()
         )
 
 
@@ -449,13 +455,13 @@ def test_an_old_answer_is_not_believed() -> None:
     """
     with telling(said(VIEW)) as port:
         with pytest.raises(RemoteRolledBack, match="--from-scratch"):
-            client(port).fetch_listing(RemoteState(id="x", version="4"))
-        assert client(port).fetch_listing(RemoteState(id="y", version="4")) is not None
+            client(port).fetch_listing(RemoteVersion(id="x", version="4"))
+        assert client(port).fetch_listing(RemoteVersion(id="y", version="4")) is not None
     bad = json.dumps(
         {"id": "x", "version": 1, "entries": {"a.md": {"hash": "no", "bytes": 1}}, "gone": ["b.md"]}
     ).encode()
     with telling(said(bad)) as port:
-        look = client(port).fetch_listing(RemoteState())
+        look = client(port).fetch_listing(RemoteVersion())
     assert look is not None
     assert look.problems
     assert look.deleted == {"b.md"}
@@ -506,7 +512,7 @@ def test_a_proxy_that_takes_no_large_request_is_named_as_the_reason() -> None:
         telling(said(b"<html>too large</html>", "413 Content Too Large")) as port,
         pytest.raises(RemoteRefused, match="reverse proxy"),
     ):
-        client(port).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteState())
+        client(port).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteVersion())
 
 
 def certificates(folder: Path, name: str) -> tuple[Path, Path]:
@@ -626,11 +632,11 @@ def test_a_certificate_of_ones_own_is_trusted_where_its_authority_is_named(
         )
 
     with behind_tls(port, server) as at:
-        assert reached(at, str(root)).fetch_listing(RemoteState()) is not None
+        assert reached(at, str(root)).fetch_listing(RemoteVersion()) is not None
         with pytest.raises(RemoteRefused, match=r"team\.ca_file"):
-            reached(at, "").fetch_listing(RemoteState())
+            reached(at, "").fetch_listing(RemoteVersion())
     with behind_tls(port, elsewhere) as at, pytest.raises(RemoteRefused, match="certificate"):
-        reached(at, str(known)).fetch_listing(RemoteState())
+        reached(at, str(known)).fetch_listing(RemoteVersion())
     assert pauses == []
 
 
@@ -694,7 +700,7 @@ def test_deletions_never_grow_a_team_beyond_what_a_client_reads(
         was = compute_text_checksum("x\n")
         assert ask(port, "PUT", "/v1/team/shop", change(f"k{number}.md", None, was))[0] == 200
 
-    listing = client(port).fetch_listing(RemoteState())
+    listing = client(port).fetch_listing(RemoteVersion())
 
     assert store.read_or_create_snapshot("shop").deleted == ("k2.md", "k3.md", "k4.md")
     assert listing is not None
@@ -712,8 +718,8 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
     ):
         store = open_team_store(place, most=2)
         one, two = (
-            TeamWrite("one\n", compute_text_checksum("one\n"), ""),
-            TeamWrite("two\n", compute_text_checksum("two\n"), ""),
+            TeamMemoryWrite("one\n", compute_text_checksum("one\n"), ""),
+            TeamMemoryWrite("two\n", compute_text_checksum("two\n"), ""),
         )
 
         assert store.apply_writes("shop", {"a.md": one, "b.md": two}, "jo") == {}
@@ -721,10 +727,12 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
         with pytest.raises(TeamStoreFull):
             store.apply_writes("shop", {"c.md": one}, "jo")
         assert store.apply_writes(
-            "shop", {"b.md": TeamWrite(None, "", two.hash)}, "kim", version=0
+            "shop", {"b.md": TeamMemoryWrite(None, "", two.hash)}, "kim", version=0
         ) == {"": ""}
         assert (
-            store.apply_writes("shop", {"b.md": TeamWrite(None, "", two.hash)}, "kim", version=1)
+            store.apply_writes(
+                "shop", {"b.md": TeamMemoryWrite(None, "", two.hash)}, "kim", version=1
+            )
             == {}
         )
         token = store.add_token("jo", space="shop", writes=False)
@@ -752,7 +760,7 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
         assert again.find_team_id_and_version("shop") == (found.id, 2)
         assert again.read_texts("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
         assert again.read_or_create_snapshot("other").id != found.id
-        assert again.find_token(token) == TeamToken("jo", "shop", writes=False)
+        assert again.find_token(token) == TeamTokenHolder("jo", "shop", writes=False)
         assert again.find_token("x") is None
         assert again.revoke_tokens("jo") == 1
         assert again.list_tokens() == []

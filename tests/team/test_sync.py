@@ -28,7 +28,7 @@ from memorist.settings import AutoMemorySettings, TeamSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.team.shared_file import compute_text_checksum
 from memorist.team.sync_difference import MASS_DELETION_COUNT
-from memorist.team.team_remote import RemoteListing, RemoteState
+from memorist.team.team_remote import RemoteListing, RemoteVersion
 from memorist.team.team_sync import TeamSync
 from memorist.testing import FrozenClock
 from team.conftest import TOKEN, Machine, MemoryRemote, note
@@ -356,7 +356,7 @@ class Lying(MemoryRemote):
         self.lies: dict[str, str] = {}
         self.sizes: dict[str, int] = {}
 
-    def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
+    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
         found = super().fetch_listing(known_state)
         return found and RemoteListing(
             state=found.state,

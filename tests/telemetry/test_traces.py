@@ -33,7 +33,7 @@ from memorist.settings import (
     TelemetrySettings,
 )
 from memorist.store.receipt_rows import list_session_receipts
-from memorist.telemetry.tracing import SessionTracer, trace_work
+from memorist.telemetry.tracing import SessionTracer, decorate_work_for_tracing
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Say
@@ -351,7 +351,7 @@ async def test_work_that_ends_without_a_word_of_it_still_shows_its_forks(
     """
     traces = SessionTracer(TelemetrySettings(), "s", FrozenClock(now=9.0))
 
-    @trace_work("compact")
+    @decorate_work_for_tracing("compact")
     async def breaks() -> None:
         traces.on_receipt(ran("compact"))
         traces.on_receipt(ran("extraction"))
@@ -384,7 +384,7 @@ async def test_work_that_goes_on_after_its_cause_holds_nothing_back(
         await go_on.wait()
         traces.on_receipt(ran("dream"))
 
-    @trace_work("dream")
+    @decorate_work_for_tracing("dream")
     async def begins() -> asyncio.Task[None]:
         return asyncio.create_task(later())
 

@@ -26,7 +26,7 @@ from memorist.engine.tenants import Tenants
 from memorist.formats.transcript_format import read_session
 from memorist.ports import Request
 from memorist.settings import Settings
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Say, Step
 
@@ -130,7 +130,7 @@ def _whole(root: Path, agent: Agent) -> None:
         f"{agent.guest.tenant}/projects/*{agent.guest.project}*/{agent.guest.id}/transcript.jsonl"
     )
     messages: list[Any] = [
-        entry for entry in read_session(LineFile(path)) if hasattr(entry, "blocks")
+        entry for entry in read_session(DecodedLineFile(path)) if hasattr(entry, "blocks")
     ]
     texts = [
         message.text

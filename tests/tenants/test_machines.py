@@ -27,7 +27,7 @@ from memorist.formats.transcript_format import read_session
 from memorist.settings import Settings
 from memorist.store import shared_sessions
 from memorist.store.shared_sessions import CONNECT_SECONDS, SharedSessions
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the server's socket")
 
@@ -116,7 +116,7 @@ def machines(tmp_path: Path, address: str) -> Iterator[list[Machine]]:
 
 
 def said(path: Path) -> list[str]:
-    entries: list[Any] = [e for e in read_session(LineFile(path)) if hasattr(e, "blocks")]
+    entries: list[Any] = [e for e in read_session(DecodedLineFile(path)) if hasattr(e, "blocks")]
     return [entry.text for entry in entries if entry.role == "user" and entry.text]
 
 

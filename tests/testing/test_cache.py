@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.testing.prompt_cache import (
+    CumulativePrefixBlock,
     InputTokenCounts,
-    PrefixBlock,
     PromptCacheState,
     account_openai_blocks,
     compute_request_usage,
@@ -163,18 +163,21 @@ def test_openai_forgets_after_ten_idle_minutes() -> None:
 def test_openai_counts_whole_blocks_of_a_request_that_is_cut_already() -> None:
     """The longest beginning that an earlier request had, in steps of 128, from 1,024 tokens on."""
     blocks = [
-        PrefixBlock("a", 1_000, None),
-        PrefixBlock("b", 1_500, None),
-        PrefixBlock("c", 2_000, None),
+        CumulativePrefixBlock("a", 1_000, None),
+        CumulativePrefixBlock("b", 1_500, None),
+        CumulativePrefixBlock("c", 2_000, None),
     ]
     state, first = account_openai_blocks(PromptCacheState(), blocks)
 
     assert first == InputTokenCounts(input=2_000)
-    assert account_openai_blocks(state, [*blocks[:2], PrefixBlock("d", 2_500, None)])[
+    assert account_openai_blocks(state, [*blocks[:2], CumulativePrefixBlock("d", 2_500, None)])[
         1
     ] == InputTokenCounts(input=2_500 - 1_408, cache_read=1_408)
     assert (
-        account_openai_blocks(state, [blocks[0], PrefixBlock("d", 2_500, None)])[1].cache_read == 0
+        account_openai_blocks(state, [blocks[0], CumulativePrefixBlock("d", 2_500, None)])[
+            1
+        ].cache_read
+        == 0
     )
 
 

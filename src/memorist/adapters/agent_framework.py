@@ -42,7 +42,12 @@ from memorist.adapters.engine_thread import (
     attach_or_open_engine_thread,
 )
 from memorist.adapters.message_map import MessageMap
-from memorist.adapters.run_identity import RunOwner, RunOwnerResolver, RunValue, find_user_id
+from memorist.adapters.run_identity import (
+    RunValue,
+    UserAndProject,
+    UserAndProjectResolver,
+    find_user_id,
+)
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 
@@ -86,7 +91,7 @@ class MemoristProvider(ContextProvider):
         **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__(source_id)
-        self._identity = RunOwnerResolver[AgentSession](user, project, _find_user)
+        self._identity = UserAndProjectResolver[AgentSession](user, project, _find_user)
         self.attached = attach_or_open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
@@ -102,7 +107,7 @@ class MemoristProvider(ContextProvider):
     def _run_conversation(self, session: AgentSession) -> HostConversation:
         return self._open_conversation(session.session_id, self._identity.resolve(session))
 
-    def _open_conversation(self, session: str, owner: RunOwner) -> HostConversation:
+    def _open_conversation(self, session: str, owner: UserAndProject) -> HostConversation:
         self.session = session
         return self.attached.conversation(
             session, user=owner.user, project=owner.project, format=FORMAT

@@ -35,8 +35,12 @@ from memorist.adapters.engine_thread import (
 from memorist.engine.engine import Memorist
 from memorist.errors import FormatError
 from memorist.events import AdapterFailed
-from memorist.hooks.hook_event import Client, HookEvent, UnusableHookEvent, parse_hook_event
-from memorist.hooks.hook_response import CuttableHookText, fit_hook_texts, render_hook_output
+from memorist.hooks.hook_event import Client, HookEvent, HookEventProblem, parse_hook_event
+from memorist.hooks.hook_response import (
+    CuttableHookText,
+    join_hook_texts_within_limit,
+    render_hook_output,
+)
 from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.ports import Model
 from memorist.settings import HooksSettings, Settings
@@ -155,7 +159,7 @@ class MemoristHooks:
     ) -> HookJSONOutput:
         """Build the hook's output. Runs in the engine's thread."""
         event = parse_hook_event(json.dumps(hook_input, default=str).encode(), name)
-        if isinstance(event, UnusableHookEvent):
+        if isinstance(event, HookEventProblem):
             raise FormatError(event.why)
         self.session = event.session_id
         answer = await self._collect_answer(event, seconds)
@@ -179,7 +183,7 @@ class MemoristHooks:
             start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
             parts.append(await sessions.answer(CLIENT, start, event.cwd, seconds))
         parts.append(await sessions.answer(CLIENT, event, event.cwd, NOTES_SHARE * seconds))
-        text = fit_hook_texts([CuttableHookText(part.text) for part in parts], CLIENT)
+        text = join_hook_texts_within_limit([CuttableHookText(part.text) for part in parts], CLIENT)
         return HookOutput(text, parts[-1].notice)
 
     async def _open_session_pool(self) -> HookSessionPool:

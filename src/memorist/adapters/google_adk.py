@@ -36,7 +36,7 @@ from memorist.adapters.engine_thread import (
     attach_or_open_engine_thread,
 )
 from memorist.adapters.google_adk_messages import AdkContentMap
-from memorist.adapters.run_identity import RunOwner
+from memorist.adapters.run_identity import UserAndProject
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.core.messages import JsonObject
@@ -59,9 +59,9 @@ AdkUser = str | Callable[[str, str], str]
 """A user, or a function that finds it for ADK's names of an app and its user."""
 
 
-def owner_for_user(
+def resolve_adk_user_and_project(
     user: AdkUser | None, project: str | Path | None, app: str, name: str
-) -> RunOwner:
+) -> UserAndProject:
     """Whose memory ADK's user `name` of `app` has: by default one for each user of each app.
 
     A project that is not given is the app's own, a path that does not exist on disk. What the
@@ -70,11 +70,11 @@ def owner_for_user(
     """
     root = f"/adk-apps/{make_folder_name(app)}" if project is None else str(project)
     if user is None:
-        return RunOwner(f"{quote(name, safe='')}@{quote(app, safe='')}", root)
+        return UserAndProject(f"{quote(name, safe='')}@{quote(app, safe='')}", root)
     if isinstance(user, str):
-        return RunOwner(user, root)
+        return UserAndProject(user, root)
     found = user(app, name)
-    return RunOwner(found, root) if found else RunOwner("", "")
+    return UserAndProject(found, root) if found else UserAndProject("", "")
 
 
 class MemoristPlugin(BasePlugin):
@@ -118,7 +118,7 @@ class MemoristPlugin(BasePlugin):
     def conversation(self, *, app: str, user: str, session: str, agent: str) -> HostConversation:
         """Return the conversation of one agent in one of ADK's sessions."""
         self.session = f"{session}/{agent}"
-        owner = owner_for_user(self._user, self._project, app, user)
+        owner = resolve_adk_user_and_project(self._user, self._project, app, user)
         return self.attached.conversation(
             self.session, user=owner.user, project=owner.project, format=FORMAT
         )
@@ -253,7 +253,7 @@ class MemoristMemory(BaseMemoryService):
         )
         if not given.message_map.items:
             return
-        owner = owner_for_user(self._user, self._project, app, user)
+        owner = resolve_adk_user_and_project(self._user, self._project, app, user)
         conversation = self.attached.conversation(
             f"{id}/memory", user=owner.user, project=owner.project, format=FORMAT
         )
@@ -267,7 +267,7 @@ class MemoristMemory(BaseMemoryService):
         """Return the memories that are relevant to the query, best first; none when memorist
         fails.
         """
-        owner = owner_for_user(self._user, self._project, app_name, user_id)
+        owner = resolve_adk_user_and_project(self._user, self._project, app_name, user_id)
         if not owner.project:
             return SearchMemoryResponse(memories=[])
         try:
@@ -277,7 +277,7 @@ class MemoristMemory(BaseMemoryService):
             entries = []
         return SearchMemoryResponse(memories=entries)
 
-    async def _search(self, owner: RunOwner, query: str) -> list[MemoryEntry]:
+    async def _search(self, owner: UserAndProject, query: str) -> list[MemoryEntry]:
         engine = await self.attached.open_engine(owner.user)
         memory = engine.memory(owner.project)
         reachable = ReachableMemory(memory)

@@ -28,7 +28,7 @@ from memorist.adapters.engine_thread import EngineArguments, EngineThread
 from memorist.adapters.hermes_state import (
     HermesPluginState,
     encode_message,
-    find_texts_added_by_memorist,
+    list_texts_added_to_request,
 )
 from memorist.adapters.message_map import MessageMap
 from memorist.compaction.thresholds import compute_request_thresholds
@@ -101,7 +101,7 @@ class MemoristMemoryProvider(MemoryProvider):
         sent = self._conversation(session).prepare({"model": self.shared.model, "messages": given})
         new = [
             text
-            for text in find_texts_added_by_memorist(given, sent["messages"])
+            for text in list_texts_added_to_request(given, sent["messages"])
             if text not in self._shown
         ]
         self._shown.update(new)

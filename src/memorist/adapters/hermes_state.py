@@ -188,7 +188,7 @@ def encode_message(message: Mapping[str, Any]) -> JsonObject:
     return item
 
 
-def find_texts_added_by_memorist(
+def list_texts_added_to_request(
     host_items: Sequence[JsonObject], sent: Sequence[JsonObject]
 ) -> list[str]:
     """The texts that memorist adds to the host's messages, in order; for a compacted conversation

@@ -33,8 +33,8 @@ from memorist.adapters.langchain_messages import (
 )
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.run_identity import (
-    RunOwnerResolver,
     RunValue,
+    UserAndProjectResolver,
     find_user_id,
     resolve_run_value,
 )
@@ -155,7 +155,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
-        self._identity = RunOwnerResolver[RunRuntime](user, project, _find_user)
+        self._identity = UserAndProjectResolver[RunRuntime](user, project, _find_user)
         self._session_value = session
         self._stateless = StatelessSessionMatcher()
         self.tools: Sequence[BaseTool] = [self._build_fetch_tool()] if fetch else []

@@ -34,7 +34,7 @@ from memorist.auto_memory.write_gate import (
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.front_matter import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.engine.session import Session
 from memorist.errors import InputError
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -106,13 +106,15 @@ def render_text_without_provenance(topic: Topic) -> str:
 
 def encode_file_keeping_provenance(path: str, text: str, before: Topic | None) -> bytes:
     """Return the file for this text, with what memorist had stored under its own key before."""
-    topic = parse_topic(path, encode_file_text(text))
+    topic = parse_topic(path, encode_file_text_as_utf8(text))
     own = (
         before.document.front.mapping_value(MEMORIST_KEY)
         if before is not None and before.document.front is not None
         else {}
     )
-    return encode_file_text((with_header(topic, {MEMORIST_KEY: own}) if own else topic).text())
+    return encode_file_text_as_utf8(
+        (with_header(topic, {MEMORIST_KEY: own}) if own else topic).text()
+    )
 
 
 def split_lines(text: str) -> list[str]:
@@ -331,7 +333,7 @@ class MemoryToolCommands:
     def _change(self, topic: Topic, text: str, done: str) -> str:
         change = MemoryChange(
             path=topic.path,
-            before=encode_file_text(topic.text()),
+            before=encode_file_text_as_utf8(topic.text()),
             after=encode_file_keeping_provenance(topic.path, text, topic),
         )
         return self._write([change], "change", topic.path, done)
@@ -340,7 +342,7 @@ class MemoryToolCommands:
         """Delete a file, or a folder with all its files: the user is asked first."""
         topics = [self._memory.folder.read_topic(name) for name in self._resolve_names(path)]
         changes = [
-            MemoryChange(path=topic.path, before=encode_file_text(topic.text()), after=None)
+            MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
             for topic in topics
         ]
         return self._write(changes, "delete", parse_path(path), f"{path} was deleted")
@@ -389,7 +391,7 @@ class MemoryToolCommands:
                     f"{ROOT}/{goal} cannot be taken: there is such a file already, or memorist "
                     f"makes it"
                 )
-            data = encode_file_text(self._read(f"{ROOT}/{name}").text())
+            data = encode_file_text_as_utf8(self._read(f"{ROOT}/{name}").text())
             changes += [
                 MemoryChange(path=goal, before=None, after=data),
                 MemoryChange(path=name, before=data, after=None),

@@ -29,14 +29,14 @@ from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
     build_pieces_from_items,
-    encode_pieces,
     encode_wire_reply,
     join_pieces,
+    split_and_encode_messages,
 )
 from memorist.adapters.run_identity import (
-    RunOwner,
-    RunOwnerResolver,
     RunValue,
+    UserAndProject,
+    UserAndProjectResolver,
     find_user_id,
     resolve_run_value,
 )
@@ -85,7 +85,7 @@ class MemoristCapability(AbstractCapability[Any]):
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
-        self._identity = RunOwnerResolver[RunContext[Any]](user, project, _find_user)
+        self._identity = UserAndProjectResolver[RunContext[Any]](user, project, _find_user)
         self._session_value = session
         self._fetch = fetch
 
@@ -158,7 +158,7 @@ class MemoristCapability(AbstractCapability[Any]):
         self.session = named or ctx.conversation_id or ctx.run_id or "conversation"
         return self._open_conversation(self.session, self._identity.resolve(ctx))
 
-    def _open_conversation(self, session: str, owner: RunOwner) -> HostConversation:
+    def _open_conversation(self, session: str, owner: UserAndProject) -> HostConversation:
         return self.attached.conversation(
             session, user=owner.user, project=owner.project, format="openai_chat"
         )
@@ -185,7 +185,9 @@ class PydanticAIRequest:
     def __init__(self, request: ModelRequestContext, name: str = "") -> None:
         self._request = request
         self._name = name or request.model.model_name
-        self._message_map: MessageMap[MessagePiece] = MessageMap(encode_pieces(request.messages))
+        self._message_map: MessageMap[MessagePiece] = MessageMap(
+            split_and_encode_messages(request.messages)
+        )
 
     def encode(self) -> JsonObject:
         """Encode the request as Chat Completions."""

@@ -43,7 +43,7 @@ class MessagePiece(Struct, frozen=True, eq=False):
     owner: ModelRequest | None = None
 
 
-def encode_pieces(
+def split_and_encode_messages(
     messages: Iterable[ModelMessage],
 ) -> Iterator[tuple[MessagePiece, Sequence[JsonObject]]]:
     """Encode each piece: one item, or none for what is not part of the conversation."""

@@ -24,7 +24,7 @@ USER_FIELDS = ("user_id", "langgraph_auth_user_id", "user_api_key_user_id")
 """Fields by which hosts name the user of a run, LangGraph's and LiteLLM's servers among them."""
 
 
-class RunOwner(Struct, frozen=True):
+class UserAndProject(Struct, frozen=True):
     """Whose memory a run uses."""
 
     user: str
@@ -33,7 +33,7 @@ class RunOwner(Struct, frozen=True):
     """Root folder or name of the project; empty for no memory across sessions."""
 
 
-class RunOwnerResolver(Generic[Run]):
+class UserAndProjectResolver(Generic[Run]):
     """Finds user and project of each run.
 
     Args:
@@ -52,18 +52,18 @@ class RunOwnerResolver(Generic[Run]):
         self._project = project
         self._find_user = find_user
 
-    def resolve(self, run: Run) -> RunOwner:
+    def resolve(self, run: Run) -> UserAndProject:
         """Return whose memory a run uses.
 
         Where a user was to be given and the run has none, nothing is remembered across sessions.
         """
         project = self._project(run) if callable(self._project) else str(self._project)
         if self._user is None:
-            return RunOwner(self._find_user(run), project or "")
+            return UserAndProject(self._find_user(run), project or "")
         user = resolve_run_value(self._user, run)
-        return RunOwner(user, project or "") if user else RunOwner("", "")
+        return UserAndProject(user, project or "") if user else UserAndProject("", "")
 
-    def resolve_named(self, user: str, project: str) -> RunOwner:
+    def resolve_named(self, user: str, project: str) -> UserAndProject:
         """Return whose memory is meant outside of a run, where the host names it.
 
         Raises UsageError for a user that only a run can name.
@@ -71,7 +71,7 @@ class RunOwnerResolver(Generic[Run]):
         if not user and callable(self._user):
             raise UsageError("the user of this adapter is a function of the run: name the user")
         constant = "" if callable(self._project) else str(self._project)
-        return RunOwner(user or str(self._user or ""), project or constant)
+        return UserAndProject(user or str(self._user or ""), project or constant)
 
 
 def resolve_run_value(value: RunValue[Run], run: Run) -> str:

@@ -21,8 +21,13 @@ from memorist.adapters.engine_thread import (
     EngineThread,
     attach_or_open_engine_thread,
 )
-from memorist.adapters.run_identity import RunOwner, RunOwnerResolver, RunValue, find_user_id
-from memorist.adapters.wire_reply import ends_turn, read_wire_reply
+from memorist.adapters.run_identity import (
+    RunValue,
+    UserAndProject,
+    UserAndProjectResolver,
+    find_user_id,
+)
+from memorist.adapters.wire_reply import decode_complete_reply, ends_turn
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.models.call_failure import is_too_long_response
@@ -154,13 +159,13 @@ class WireCall:
         """As `observe`, for a body as it came over the wire; ignored unless it holds a whole
         reply.
         """
-        reply = read_wire_reply(self.conversation.format, content_type, data)
+        reply = decode_complete_reply(self.conversation.format, content_type, data)
         if reply is not None:
             self.observe(reply)
 
     async def aobserve_body(self, content_type: str, data: bytes) -> None:
         """As `observe_body`."""
-        reply = read_wire_reply(self.conversation.format, content_type, data)
+        reply = decode_complete_reply(self.conversation.format, content_type, data)
         if reply is not None:
             await self.aobserve(reply)
 
@@ -186,7 +191,7 @@ class WireAdapter:
         self._owns = options.get("attached") is None
         project = options.get("project", "")
         given = project if callable(project) else os.fspath(project)
-        self._identity = RunOwnerResolver(options.get("user"), given, self.find_user)
+        self._identity = UserAndProjectResolver(options.get("user"), given, self.find_user)
         self.project = (
             str(Path(given).expanduser().absolute()) if isinstance(given, str) and given else ""
         )
@@ -215,7 +220,7 @@ class WireAdapter:
         """
         return self._open_conversation(id, format, self._identity.resolve_named(user, project))
 
-    def _open_conversation(self, id: str, format: str, owner: RunOwner) -> HostConversation:
+    def _open_conversation(self, id: str, format: str, owner: UserAndProject) -> HostConversation:
         name = id or _CURRENT_CONVERSATION.get().get(self._context_key) or self.session
         return self.attached.conversation(
             name,

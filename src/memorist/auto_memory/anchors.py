@@ -122,7 +122,7 @@ def read_memory_anchors(topic: Topic) -> tuple[MemoryAnchor, ...]:
     return tuple(MemoryAnchor(each[1], each[2], each[3]) for each in matches if each)
 
 
-def with_anchors(topic: Topic, anchors: Sequence[MemoryAnchor]) -> Topic:
+def replace_anchors(topic: Topic, anchors: Sequence[MemoryAnchor]) -> Topic:
     """The memory with these anchors in place of those it has."""
     front = topic.document.front
     given = dict(front.mapping_value(MEMORIST_KEY)) if front else {}

@@ -9,10 +9,10 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import read_memory_anchors, with_anchors
+from memorist.auto_memory.anchors import read_memory_anchors, replace_anchors
 from memorist.auto_memory.client_rules import (
     ClientRule,
-    ClientRuleMatch,
+    ClientRuleComparison,
     match_client_rules,
 )
 from memorist.auto_memory.contradiction import (
@@ -54,7 +54,7 @@ from memorist.auto_memory.memory_manifest import (
     MemoryHeader,
 )
 from memorist.auto_memory.memory_undo import find_change_to_undo, plan_memory_undo
-from memorist.auto_memory.project_files import ProjectFiles
+from memorist.auto_memory.project_files import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build_pending_purge
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
@@ -69,7 +69,7 @@ from memorist.auto_memory.team_memory import (
 )
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
-    compute_content_digest,
+    compute_review_digest,
     filter_visible_index,
     find_memory_suspicions,
     keep_visible_index_lines,
@@ -94,7 +94,7 @@ from memorist.auto_memory.write_result import (
     merge_everywhere_result,
     redact_change,
 )
-from memorist.core.text_analysis import encode_file_text, replace_surrogates
+from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
@@ -146,7 +146,7 @@ class AutoMemory:
             usage_source=usage_source,
             check_owner=check_owner,
         )
-        self.project_files = ProjectFiles("")
+        self.project_files = ProjectAnchorChecker("")
         """The project that the memories are about; `open_memory` names it."""
         self.inbox = Inbox(layout, files)
         self._digests = AcceptedMemoryDigests(layout, files)
@@ -319,7 +319,7 @@ class AutoMemory:
         )
         if anchors == read_memory_anchors(topic):
             return accepted
-        after = encode_file_text(with_anchors(topic, anchors).text())
+        after = encode_file_text_as_utf8(replace_anchors(topic, anchors).text())
         return replace(accepted, change=replace(change, after=after))
 
     def set_muted(self, path: str, *, muted: bool) -> WriteResult:
@@ -331,8 +331,8 @@ class AutoMemory:
         changed = with_provenance(topic, replace(topic.provenance, status=status))
         change = MemoryChange(
             path=path,
-            before=encode_file_text(topic.text()),
-            after=encode_file_text(changed.text()),
+            before=encode_file_text_as_utf8(topic.text()),
+            after=encode_file_text_as_utf8(changed.text()),
         )
         what = f"{'mute' if muted else 'unmute'}: {path}"
         return self.write([change], ChangeReason(actor="user", what=what))
@@ -397,7 +397,9 @@ class AutoMemory:
             found.append(known[1])
         return found
 
-    def compare_with_client_rules(self, rules: Sequence[ClientRule]) -> dict[str, ClientRuleMatch]:
+    def compare_with_client_rules(
+        self, rules: Sequence[ClientRule]
+    ) -> dict[str, ClientRuleComparison]:
         """Return what an agent's own rules say to each memory, by path; the team's are left out.
 
         A memory of more than one line says more than a rule, and is never repeated by one. Raises
@@ -497,7 +499,7 @@ class AutoMemory:
         for change in changes:
             topic = parse_topic(change.path, change.after or b"")
             if find_memory_suspicions(topic):
-                self._digests.add(compute_content_digest(topic))
+                self._digests.add(compute_review_digest(topic))
 
     def propose(
         self,
@@ -663,14 +665,15 @@ class AutoMemory:
             quote=redact(text).text[:300],
         )
         return self.write(
-            [MemoryChange(path=path, before=None, after=encode_file_text(topic.text()))], why
+            [MemoryChange(path=path, before=None, after=encode_file_text_as_utf8(topic.text()))],
+            why,
         )
 
     def edit(self, path: str, text: str) -> WriteResult:
         """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""
-        before = encode_file_text(self.folder.read_topic(path).text())
+        before = encode_file_text_as_utf8(self.folder.read_topic(path).text())
         return self.write(
-            [MemoryChange(path=path, before=before, after=encode_file_text(text))],
+            [MemoryChange(path=path, before=before, after=encode_file_text_as_utf8(text))],
             ChangeReason(actor="user", what=f"edit: {path}"),
         )
 
@@ -683,7 +686,9 @@ class AutoMemory:
         )
         changes = [
             MemoryChange(
-                path=path, before=encode_file_text(self.folder.read_topic(path).text()), after=None
+                path=path,
+                before=encode_file_text_as_utf8(self.folder.read_topic(path).text()),
+                after=None,
             )
             for path in paths
         ]
@@ -717,7 +722,7 @@ class AutoMemory:
         Returns the number of changes that contained them. Doing it again changes nothing.
         """
         self._digests.remove(
-            {compute_content_digest(topic) for path in paths for topic in self.read_versions(path)}
+            {compute_review_digest(topic) for path in paths for topic in self.read_versions(path)}
         )
         for waiting in self.inbox.list_proposals():
             if waiting.path in paths:

@@ -74,7 +74,7 @@ class ClientRule(Struct, frozen=True):
     """Whether the agent surely has it in its context; false for what it may leave out."""
 
 
-class ClientRuleMatch(Struct, frozen=True):
+class ClientRuleComparison(Struct, frozen=True):
     """What the files of an agent say to one memory."""
 
     same: ClientRule | None = None
@@ -149,7 +149,7 @@ def _split_blocks(text: str) -> Iterator[str]:
 
 def match_client_rules(
     sayings: Mapping[str, str], rules: Sequence[ClientRule]
-) -> dict[str, ClientRuleMatch]:
+) -> dict[str, ClientRuleComparison]:
     """What the rules say to each memory, by its path; memories to which they say nothing are left
     out. `sayings` holds what each memory says, by path.
     """
@@ -159,7 +159,7 @@ def match_client_rules(
     for at, rule in enumerate(rules[:MAX_RULES]):
         for word in expand_statement_words(rule.text):
             postings[word].append(at)
-    found: dict[str, ClientRuleMatch] = {}
+    found: dict[str, ClientRuleComparison] = {}
     room = MAX_COMPARISONS
     for path, said in sayings.items():
         shared = Counter(
@@ -168,12 +168,12 @@ def match_client_rules(
         near = [rules[at] for at, _ in shared.most_common(min(MAX_NEAR_RULES, room))]
         room -= len(near)
         matches = _compare_rules(said, near)
-        if matches != ClientRuleMatch():
+        if matches != ClientRuleComparison():
             found[path] = matches
     return found
 
 
-def _compare_rules(said: str, near: Sequence[ClientRule]) -> ClientRuleMatch:
+def _compare_rules(said: str, near: Sequence[ClientRule]) -> ClientRuleComparison:
     agreements = [(compare_statements(said, rule.text), rule) for rule in near]
     same = [
         pair
@@ -182,7 +182,7 @@ def _compare_rules(said: str, near: Sequence[ClientRule]) -> ClientRuleMatch:
     ]
     otherwise = next((rule for how, rule in agreements if how in OPPOSED), None)
     repeated = [rule for how, rule in same if how is StatementRelation.SAME and rule.is_loaded]
-    return ClientRuleMatch(
+    return ClientRuleComparison(
         same=next(iter(repeated or [rule for _, rule in same]), None),
         otherwise=otherwise,
         # Where the files contradict themselves, the user's word is not left out.

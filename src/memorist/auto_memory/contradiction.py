@@ -62,7 +62,7 @@ from memorist.auto_memory.verb_forms import (
 )
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 
 
 class StatementRelation(StrEnum):
@@ -735,8 +735,8 @@ def _confirm(known: Topic, added: Topic, now: str) -> MemoryChange:
     )
     return MemoryChange(
         path=known.path,
-        before=encode_file_text(known.text()),
-        after=encode_file_text(with_provenance(known, provenance).text()),
+        before=encode_file_text_as_utf8(known.text()),
+        after=encode_file_text_as_utf8(with_provenance(known, provenance).text()),
     )
 
 
@@ -796,11 +796,11 @@ def _with_replaced(added: Topic, replaced: Sequence[Topic]) -> MemoryChange:
         topic = with_header(topic, {"description": line})
     if any(each.pinned for each in replaced):
         topic = with_header(topic, {"pinned": "true"})
-    return MemoryChange(path=added.path, before=None, after=encode_file_text(topic.text()))
+    return MemoryChange(path=added.path, before=None, after=encode_file_text_as_utf8(topic.text()))
 
 
 def _removal(topic: Topic) -> MemoryChange:
-    return MemoryChange(path=topic.path, before=encode_file_text(topic.text()), after=None)
+    return MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
 
 
 def _ask(agreement: StatementRelation, topic: Topic, said: str) -> tuple[MemoryChange, str] | None:
@@ -818,6 +818,6 @@ def _ask(agreement: StatementRelation, topic: Topic, said: str) -> tuple[MemoryC
     changed = with_header(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})
     return MemoryChange(
         path=topic.path,
-        before=encode_file_text(topic.text()),
-        after=encode_file_text(changed.text()),
+        before=encode_file_text_as_utf8(topic.text()),
+        after=encode_file_text_as_utf8(changed.text()),
     ), reason

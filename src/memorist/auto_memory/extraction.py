@@ -19,7 +19,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.extraction_prompt import (
     ExtractionCursor,
     ExtractionPrompts,
-    ExtractionTask,
+    ExtractionPromptValues,
     build_extraction_form,
     count_dialogue_messages,
     has_written_memory,
@@ -36,7 +36,7 @@ from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     PlannedChange,
-    RemoveMemories,
+    PlannedMemoryRemoval,
     build_removal_prefilter,
     plan_memory_addition,
     plan_memory_removal,
@@ -50,10 +50,10 @@ from memorist.auto_memory.statements.user_prose import (
     announces_text_in_next_message,
     extract_redacted_user_text,
 )
-from memorist.auto_memory.visible_memory import drop_suspicious_lines
+from memorist.auto_memory.visible_memory import drop_planted_order_lines
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
-    collect_typed_evidence,
+    collect_evidence_from_typed_message,
     collect_write_evidence,
     normalize_for_comparison,
     split_script_words,
@@ -80,11 +80,14 @@ from memorist.platforms.background_thread import start_background_thread
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
+from memorist.session_memory.notes_brief import (
+    extract_text_without_injections,
+    render_conversation_brief,
+)
 from memorist.store.database import is_storage_failure
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_check import CoveringText
-from memorist.transcript.answer_source import build_line_check
+from memorist.transcript.answer_source import build_fork_line_check
 from memorist.transcript.user_words_in_results import UserWordsReader
 
 LABEL = "extraction"
@@ -355,17 +358,17 @@ class MemoryExtraction:
                 return memory.write(
                     [decided],
                     why,
-                    collect_typed_evidence(self._context.id, message),
+                    collect_evidence_from_typed_message(self._context.id, message),
                     tell=self._runtime.emit,
                 )
-            case RemoveMemories(changes=changes, sure=True):
+            case PlannedMemoryRemoval(changes=changes, sure=True):
                 return memory.write(
                     changes,
                     why,
-                    collect_typed_evidence(self._context.id, message),
+                    collect_evidence_from_typed_message(self._context.id, message),
                     tell=self._runtime.emit,
                 )
-            case RemoveMemories(changes=changes):
+            case PlannedMemoryRemoval(changes=changes):
                 return memory.propose(
                     changes,
                     why,
@@ -414,7 +417,7 @@ class MemoryExtraction:
         """
         with contextlib.suppress(StoreError), self._memory.folder.scan_once(at_prompt=True):
             lines = self._memory.list_visible_index_lines()
-            start_background_thread(drop_suspicious_lines, lines, name="memorist-judge-index")
+            start_background_thread(drop_planted_order_lines, lines, name="memorist-judge-index")
 
     async def extract_now(self, parent: ParentCall | None) -> None:
         """Extract now and wait for it."""
@@ -532,7 +535,7 @@ class MemoryExtraction:
         """
         form = spec.form
         quoted = [statement.quote for statement in self._statements]
-        check = build_line_check(
+        check = build_fork_line_check(
             spec,
             [form.material if form else spec.material, quoted],
             form.instruction if form else spec.instruction,
@@ -566,7 +569,7 @@ class MemoryExtraction:
     ) -> ForkSpec:
         shares = parent is not None and is_parent_model(model.name, model.format, parent)
         folder = self._memory.layout.folder
-        task = ExtractionTask(
+        task = ExtractionPromptValues(
             folder=folder,
             count=count_dialogue_messages(messages),
             today=format_utc_timestamp(self._runtime.clock.now())[:10],
@@ -576,7 +579,8 @@ class MemoryExtraction:
         newest = [
             (str(message.role), said)
             for message in messages
-            if message.origin in (Origin.USER, Origin.MODEL) and (said := get_spoken_text(message))
+            if message.origin in (Origin.USER, Origin.MODEL)
+            and (said := extract_text_without_injections(message))
         ]
         headers = self._memory.visible_headers()
         # What to share with a team takes judgement, and a look at what stands there.
@@ -653,7 +657,7 @@ def repeats_user_statement(topic: Topic, statements: Sequence[Statement]) -> boo
 
 def _rate_removal(decided: PlannedChange) -> int:
     """How well a memory was found that is to be forgotten."""
-    if not isinstance(decided, RemoveMemories):
+    if not isinstance(decided, PlannedMemoryRemoval):
         return 0
     return 2 if decided.sure else int(bool(decided.changes))
 

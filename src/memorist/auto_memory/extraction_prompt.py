@@ -23,7 +23,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.auto_memory.statement_changes import find_free_name
 from memorist.core.messages import JsonObject, Message, Origin, ToolUse
 from memorist.core.prompt_templates import render_template
-from memorist.forks.answer_form import AnswerForm, list_answer_objects
+from memorist.forks.answer_form import FormTask, list_answer_objects
 from memorist.forks.file_tool_calls import (
     ApplyPatchCall,
     EditFileCall,
@@ -104,7 +104,7 @@ def count_dialogue_messages(messages: Sequence[Message]) -> int:
     return sum(message.origin in (Origin.USER, Origin.MODEL) for message in messages)
 
 
-class ExtractionTask(Struct, frozen=True, kw_only=True):
+class ExtractionPromptValues(Struct, frozen=True, kw_only=True):
     """The input of one extraction."""
 
     folder: Path
@@ -119,7 +119,7 @@ class ExtractionTask(Struct, frozen=True, kw_only=True):
 
 
 def render_extraction_prompt(
-    task: ExtractionTask,
+    task: ExtractionPromptValues,
     headers: Sequence[MemoryHeader],
     prompts: ExtractionPrompts,
     settings: AutoMemorySettings,
@@ -149,7 +149,7 @@ def _render_data(headers: Sequence[MemoryHeader], settings: AutoMemorySettings) 
     return neutralize_markup(render_manifest(headers, settings), ("memories",)) or "(none yet)"
 
 
-def _render_read_statements(task: ExtractionTask, prompts: ExtractionPrompts) -> str:
+def _render_read_statements(task: ExtractionPromptValues, prompts: ExtractionPrompts) -> str:
     if not task.read_statements:
         return ""
     words = "; ".join(f"“{quote}”" for quote in task.read_statements)
@@ -157,11 +157,11 @@ def _render_read_statements(task: ExtractionTask, prompts: ExtractionPrompts) ->
 
 
 def build_extraction_form(
-    task: ExtractionTask,
+    task: ExtractionPromptValues,
     headers: Sequence[MemoryHeader],
     prompts: ExtractionPrompts,
     settings: AutoMemorySettings,
-) -> AnswerForm:
+) -> FormTask:
     """The same task as a form: a list of new memories, which a program writes as files."""
     known = (
         f"Known already:\n\n<memories>\n{_render_data(headers, settings)}\n</memories>"
@@ -192,7 +192,7 @@ def build_extraction_form(
             dropped=tuple(f"“{each['text']}” repeats the prompt" for each in echoes),
         )
 
-    return AnswerForm(
+    return FormTask(
         instruction=prompts.form,
         material="\n\n".join(filter(None, (about, known, asked))),
         schema={

@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, rep
 from memorist.store.disk_files import (
     make_folders,
     make_staging_path,
-    replace_folder,
+    swap_in_staged_folder,
     to_store_error,
 )
 
@@ -102,7 +102,7 @@ class HistoryRewrite:
                 self._build_path.rename(make_staging_path(self._history.path))
         except OSError as error:
             raise to_store_error("replace", self._history.path, error) from error
-        replace_folder(self._history.path)
+        swap_in_staged_folder(self._history.path)
 
     def _write_batch(self, commits: Sequence[Commit]) -> None:
         objects: dict[ObjectID, UnpackedObject] = {}

@@ -79,7 +79,7 @@ def render_change_headline(verb: str, what: str) -> str:
     )
 
 
-class PendingChange(Struct, frozen=True, kw_only=True):
+class WriteAheadChange(Struct, frozen=True, kw_only=True):
     """A change in progress: its reason, and the bytes it leads to.
 
     Written before the files are changed, so that a scan after a kill still finds the reason.
@@ -197,7 +197,7 @@ def _find_twin(path: str, existing_paths: Collection[str]) -> str:
     )
 
 
-def describe_external_changes(
+def build_external_change_reason(
     changes: Mapping[str, bytes | None], known_paths: Collection[str]
 ) -> ChangeReason:
     """Describe changes made by other programs; `known_paths` are the files that existed before."""

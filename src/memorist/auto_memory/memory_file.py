@@ -21,7 +21,11 @@ from memorist.core.front_matter import (
     update_front_matter,
 )
 from memorist.core.plural import pluralize
-from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text, encode_file_text
+from memorist.core.text_analysis import (
+    count_undecoded_bytes,
+    decode_file_text,
+    encode_file_text_as_utf8,
+)
 
 # The four kinds of memory, and how far each origin is trusted. Pure.
 
@@ -220,7 +224,7 @@ def with_repaired_header(topic: Topic) -> Topic:
         return topic
     lines = quote_invalid_values("".join(entry.raw for entry in front.entries).splitlines())
     text = f"---\n{chr(10).join(lines)}\n---\n{topic.document.body}"
-    found = parse_topic(topic.path, encode_file_text(text))
+    found = parse_topic(topic.path, encode_file_text_as_utf8(text))
     return topic if found.header_problem else found
 
 

@@ -22,8 +22,8 @@ from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
-    PendingChange,
-    describe_external_changes,
+    WriteAheadChange,
+    build_external_change_reason,
     find_memory_path_problem,
 )
 from memorist.auto_memory.memory_file import Topic, parse_topic
@@ -43,20 +43,20 @@ from memorist.auto_memory.memory_manifest import (
 )
 from memorist.auto_memory.memory_scan import (
     ABSENT_FILE,
+    FilesChangedSinceScan,
     FolderScan,
-    ScanDifference,
     ScannedFile,
     build_scan_entry,
-    compare_scan,
+    find_files_changed_since_scan,
     find_paths_with_trusted_origin,
-    raises_trust,
+    newly_claims_user_trust,
     update_scan_entry_metadata,
 )
 from memorist.auto_memory.scan_cache import ScanCache
 from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
     TEAM_PREFIX,
-    TeamMemoryText,
+    TeamMemoryBody,
     is_team_path,
     select_own_or_team_headers,
 )
@@ -64,7 +64,7 @@ from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import (
     count_undecoded_bytes,
     decode_file_text,
-    encode_file_text,
+    encode_file_text_as_utf8,
     find_wide_encoding,
 )
 from memorist.errors import InputError, StoreError, WriteConflict
@@ -182,14 +182,14 @@ class MemoryFolderReader:
             self._listed = (scan, heads, marks)
         return self._listed[1:]
 
-    def refresh(self) -> ScanDifference:
+    def refresh(self) -> FilesChangedSinceScan:
         """Scan for changes: stats every file and reads those that changed.
 
         Where the disk takes no writes, what changed is known to this object alone, and recorded in
         a minute or with the next change.
         """
         if self._scanned_once or (self._trusts_folder_times and self._changes.is_unchanged()):
-            return ScanDifference((), ())
+            return FilesChangedSinceScan((), ())
         found = self.compare_with_last_scan()
         is_paused = self._clock.monotonic() < self._recorded_from
         if is_paused and found:
@@ -231,7 +231,7 @@ class MemoryFolderReader:
             if at_prompt and self._scan is not None:
                 known = self._scan.files
                 self._changes.relist_in_thread(
-                    lambda: bool(compare_scan(known, self.list_entries()))
+                    lambda: bool(find_files_changed_since_scan(known, self.list_entries()))
                 )
 
     def rescan_if_changed(self, paths: Iterable[str]) -> bool:
@@ -253,10 +253,10 @@ class MemoryFolderReader:
                 return True
         return False
 
-    def compare_with_last_scan(self) -> ScanDifference:
+    def compare_with_last_scan(self) -> FilesChangedSinceScan:
         """Compare the folder with the last scan."""
         entries = self._changes.list_files(self.list_entries)
-        found = compare_scan(self._loaded_scan().files, entries)
+        found = find_files_changed_since_scan(self._loaded_scan().files, entries)
         if found:
             self._changes.forget()  # until they are taken in, the times of folders say nothing
         return found
@@ -281,7 +281,7 @@ class MemoryFolderReader:
                 rest = frozenset(found.changed).difference(step)
                 self._apply_difference(
                     self._loaded_scan(),
-                    ScanDifference(
+                    FilesChangedSinceScan(
                         tuple(path for path in found.changed if path not in rest), found.missing
                     ),
                     rest,
@@ -319,7 +319,7 @@ class MemoryFolderReader:
             seen.head is not None
             and not seen.head.doubts
             and not seen.redacted_blob
-            and seen.blob == compute_blob_id(encode_file_text(topic.text()))
+            and seen.blob == compute_blob_id(encode_file_text_as_utf8(topic.text()))
         )
 
     def list_entries(self) -> list[tuple[str, FileInfo]]:
@@ -335,7 +335,7 @@ class MemoryFolderReader:
         return self._scan
 
     def _apply_difference(
-        self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
+        self, known: FolderScan, found: FilesChangedSinceScan, rest: Collection[str] = ()
     ) -> None:
         """Read what changed, record it in the history, and update the index. Requires the lock.
 
@@ -351,7 +351,7 @@ class MemoryFolderReader:
             remove_if_exists(self._files, self.layout.pending_change)
 
     def _judge(
-        self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
+        self, known: FolderScan, found: FilesChangedSinceScan, rest: Collection[str] = ()
     ) -> dict[str, bytes]:
         """Take what changed into the scan, in memory; returns the bytes that were read."""
         files = dict(known.files)
@@ -365,7 +365,7 @@ class MemoryFolderReader:
             read = self._scan_path(path, foreign=path not in own)
             if (
                 read is not None
-                and raises_trust(files.get(path, ABSENT_FILE), read[0])
+                and newly_claims_user_trust(files.get(path, ABSENT_FILE), read[0])
                 and path not in passing
             ):
                 read = self._scan_path(path, foreign=True)
@@ -441,7 +441,7 @@ class MemoryFolderReader:
         UTF-8, which all that read it expect; where it cannot be written, it is only read so.
         """
         text = decode_file_text(data)
-        said = encode_file_text(text)
+        said = encode_file_text_as_utf8(text)
         if "\ufffd" in text or count_undecoded_bytes(text):
             return said, facts  # what is damaged stays as it is on the disk
         try:
@@ -485,7 +485,7 @@ class MemoryFolderReader:
                 undoes=pending.undoes,
             )
         why = (
-            describe_external_changes(changes, known)
+            build_external_change_reason(changes, known)
             if changes
             else ChangeReason(actor="memorist", what="index")
         )
@@ -494,10 +494,10 @@ class MemoryFolderReader:
         if changes:
             self.history.record(changes, why, self._clock.now())
 
-    def _read_pending(self) -> PendingChange | None:
+    def _read_pending(self) -> WriteAheadChange | None:
         try:
             return msgspec.json.decode(
-                self._files.read(self.layout.pending_change), type=PendingChange
+                self._files.read(self.layout.pending_change), type=WriteAheadChange
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return None
@@ -518,8 +518,10 @@ class MemoryFolderReader:
             present = self.read_index_text(below)
             text = self.build_index(present, below).text
             if text != present:
-                rebuilt[below + INDEX_NAME] = encode_file_text(text)
-                self._files.write(self.layout.folder / below / INDEX_NAME, encode_file_text(text))
+                rebuilt[below + INDEX_NAME] = encode_file_text_as_utf8(text)
+                self._files.write(
+                    self.layout.folder / below / INDEX_NAME, encode_file_text_as_utf8(text)
+                )
                 self._update_scan_entry(below + INDEX_NAME)
         return rebuilt
 
@@ -667,7 +669,7 @@ class MemoryFolder(MemoryFolderReader):
             raise InputError(f"{path} has {size}; split it")
         return parse_topic(path, read_if_exists(self._files, self.layout.folder / path) or b"")
 
-    def read_team_memories(self) -> tuple[TeamMemoryText, ...]:
+    def read_team_memories(self) -> tuple[TeamMemoryBody, ...]:
         """Read the team's memories; none where there is no team folder. Raises StoreError."""
         if self._files.facts(self.layout.folder / TEAM_PREFIX) is None:
             return ()
@@ -676,7 +678,7 @@ class MemoryFolder(MemoryFolderReader):
             for head in self.headers()
             if is_team_path(head.path) and head.size <= MAX_FILE_BYTES
         )
-        return tuple(TeamMemoryText(path, self.read_topic(path).body) for path in paths)
+        return tuple(TeamMemoryBody(path, self.read_topic(path).body) for path in paths)
 
     def _is_inside(self, path: str) -> bool:
         if "/" not in path:  # the folder's own file: asking for each step takes twenty times longer
@@ -702,7 +704,7 @@ class MemoryFolder(MemoryFolderReader):
             self._check_owner = None
         with self._locked():
             unlisted = self._trusts_folder_times and self._changes.is_unchanged()
-            found = ScanDifference((), ()) if unlisted else self.compare_with_last_scan()
+            found = FilesChangedSinceScan((), ()) if unlisted else self.compare_with_last_scan()
             if found:
                 self._apply_difference(self._loaded_scan(), found)
             real = [change for change in changes if change.before != change.after]
@@ -717,7 +719,7 @@ class MemoryFolder(MemoryFolderReader):
             # written when the process is killed before the history has the change.
             self._files.write(
                 self.layout.pending_change,
-                msgspec.json.encode(PendingChange(why=reason, after=after, undoes=undoes)),
+                msgspec.json.encode(WriteAheadChange(why=reason, after=after, undoes=undoes)),
             )
             for change in real:
                 replace_content_if_unchanged(
@@ -788,6 +790,7 @@ class MemoryFolder(MemoryFolderReader):
                     if path not in (*paths, INDEX_NAME, TEAM_INDEX_PATH)
                 }
                 self._apply_difference(
-                    replace(known, files=left), compare_scan(left, self.list_entries())
+                    replace(known, files=left),
+                    find_files_changed_since_scan(left, self.list_entries()),
                 )
         return rewrite.touched_changes

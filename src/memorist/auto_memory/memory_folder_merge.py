@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_folder import FORMER_HISTORY, MemoryFolder
 from memorist.auto_memory.memory_index import add_own_index_lines
 from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_size
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import make_folders, to_store_error
@@ -149,7 +149,7 @@ def _join_index_lines(files: FileSystem, old: MemoryFolder, new: MemoryFolder) -
     present = new.read_index_text()
     joined = add_own_index_lines(present, old.read_index_text())
     if joined != present:
-        files.write(new.layout.index, encode_file_text(joined))
+        files.write(new.layout.index, encode_file_text_as_utf8(joined))
 
 
 def _join_files(source: Path, target: Path, names: dict[str, str]) -> None:

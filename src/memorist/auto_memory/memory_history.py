@@ -38,7 +38,7 @@ from memorist.core.lru_cache import LruCache
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_damaged_database_aside
 from memorist.store.disk_files import (
-    finish_folder_replacement,
+    finish_or_undo_folder_replacement,
     make_folders,
     make_staging_path,
     to_store_error,
@@ -177,7 +177,7 @@ class FolderHistory:
         Finishes an interrupted rewrite, and moves a damaged history aside (`history.damaged`);
         returns True when the next one starts over: after that, and where somebody deleted it.
         """
-        finish_folder_replacement(self.path)
+        finish_or_undo_folder_replacement(self.path)
         if self._repository is not None and not self.path.is_dir():
             self.close()
             return True

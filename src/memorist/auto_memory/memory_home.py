@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_location import locate_memory
+from memorist.auto_memory.memory_location import resolve_memory_layout
 from memorist.auto_memory.project_memory import open_memory
 from memorist.core.lru_cache import LruCache
 from memorist.ports import Clock, FileSystem
@@ -56,7 +56,7 @@ class MemoryHome:
 
         Raises SettingsError for an unsafe `auto_memory.directory`.
         """
-        where = locate_memory(self.layout, project, self.settings.auto_memory)
+        where = resolve_memory_layout(self.layout, project, self.settings.auto_memory)
         return self._memories.get_or_create(
             str(where.folder),
             lambda: open_memory(

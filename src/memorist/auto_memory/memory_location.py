@@ -194,7 +194,7 @@ def read_remote_identity(root: Path) -> str:
     return " ".join(sorted(filter(None, (_strip_credentials(url) for url in found))))
 
 
-def list_reflog_digests(root: Path) -> list[str]:
+def hash_reflog_lines(root: Path) -> list[str]:
     """A digest of each line of a clone's reflog, the newest last: a line that two clones share is
     that of a copy. None for a folder that is no repository, or has no commit yet.
     """
@@ -214,7 +214,9 @@ def _strip_credentials(url: str) -> str:
     return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url.rpartition("@")[2]
 
 
-def locate_memory(layout: Layout, project: str, settings: AutoMemorySettings) -> MemoryLayout:
+def resolve_memory_layout(
+    layout: Layout, project: str, settings: AutoMemorySettings
+) -> MemoryLayout:
     """Return where a project's memory is stored: the configured folder, else its own below the
     home.
 
@@ -235,7 +237,7 @@ def record_project(files: FileSystem, memory_layout: MemoryLayout, project: str)
     """
     root = locate_project_root(Path(project))
     known = read_project_record(files, memory_layout)
-    now = describe_project(root, () if known is None else known.former)
+    now = build_project_record(root, () if known is None else known.former)
     if known is None or (known.root == now.root and known != now):
         files.write(memory_layout.project, msgspec.json.encode(now))
     elif known.root != now.root and not memory_layout.chosen:
@@ -245,12 +247,12 @@ def record_project(files: FileSystem, memory_layout: MemoryLayout, project: str)
         )
 
 
-def describe_project(root: Path, former: tuple[FormerRoot, ...] = ()) -> ProjectRecord:
+def build_project_record(root: Path, former: tuple[FormerRoot, ...] = ()) -> ProjectRecord:
     """What is recorded of the project at `root`, which was at the `former` folders before."""
     return ProjectRecord(
         root=str(root),
         identity=read_remote_identity(root),
-        clone=next(reversed(list_reflog_digests(root)), ""),
+        clone=next(reversed(hash_reflog_lines(root)), ""),
         former=former,
     )
 

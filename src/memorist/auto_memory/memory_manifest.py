@@ -60,7 +60,7 @@ class MemoryHeader(Struct, frozen=True, kw_only=True, gc=False):
     doubts: tuple[str, ...] = ()
     """Why a model is not shown it, unless the user accepted it; judged on the whole file."""
     content_digest: str = field(default="", name="seal")
-    """See `compute_content_digest`; empty without doubts."""
+    """See `compute_review_digest`; empty without doubts."""
     problem: str = ""
     """Why its header could not be read; empty when it could."""
     is_whole: bool = False
@@ -71,7 +71,7 @@ class MemoryHeader(Struct, frozen=True, kw_only=True, gc=False):
         return max(0, int((now - self.modified) // DAY_SECONDS))
 
 
-def read_memory_header(
+def parse_memory_header(
     path: str, start: bytes, *, lines: int, modified: float, size: int
 ) -> MemoryHeader:
     """Read the header from a file's first bytes.

@@ -6,11 +6,11 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, NothingToDo
 
 
-def move_memory(memory: AutoMemory, name: str, *, everywhere: bool) -> WriteResult:
+def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> WriteResult:
     """Have a memory hold in every project of the user, or in this one alone.
 
     Raises InputError where it is there already, or none has that name; NothingToDo where the
@@ -31,7 +31,7 @@ def move_memory(memory: AutoMemory, name: str, *, everywhere: bool) -> WriteResu
         actor="user", what=render_change_headline("move", topic.description or path)
     )
     free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
-    change = MemoryChange(path=free, before=None, after=encode_file_text(topic.text()))
+    change = MemoryChange(path=free, before=None, after=encode_file_text_as_utf8(topic.text()))
     written = target.write([change], reason)
     if not (written.refused or written.proposals):
         source.forget([path], reason)

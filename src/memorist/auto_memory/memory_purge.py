@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_home import MemoryHome
 from memorist.store.memory_uses import purge_memory_traces
-from memorist.store.text_removal import TextRemovalResult, remove_from_bytes, remove_text_copies
+from memorist.store.text_removal import TextRemovalResult, mask_texts_in_bytes, remove_text_copies
 
 
 def purge_memories(
@@ -35,7 +35,7 @@ def purge_memories(
         home.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
     )
     purge_memory_traces(home.database(), str(folder), named)
-    changes = memory.purge(named, lambda data: remove_from_bytes(data, texts))
+    changes = memory.purge(named, lambda data: mask_texts_in_bytes(data, texts))
     after = remove_text_copies(home.layout, words, among=lambda path: path != journal.path)
     journal.remove(named)
     removal = TextRemovalResult(

@@ -16,11 +16,11 @@ from memorist.auto_memory.memory_manifest import (
     has_misleading_name,
     is_memory_file,
     is_single_line_path,
-    read_memory_header,
+    parse_memory_header,
 )
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
-    compute_content_digest,
+    compute_review_digest,
     find_memory_suspicions,
 )
 from memorist.ports import FileInfo
@@ -90,7 +90,7 @@ def build_scan_entry(
             topic, modified=modified, size=facts.size
         )  # the whole file was read
     else:
-        head = read_memory_header(
+        head = parse_memory_header(
             path, data[:HEAD_BYTES], lines=lines, modified=modified, size=facts.size
         )
     if topic is not written:
@@ -99,7 +99,7 @@ def build_scan_entry(
         head = replace(head, trust=Trust.UNKNOWN)
     found = find_memory_suspicions(topic, Trust.UNKNOWN if foreign else None)
     if found:
-        head = replace(head, doubts=found, content_digest=compute_content_digest(written))
+        head = replace(head, doubts=found, content_digest=compute_review_digest(written))
     return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)
 
 
@@ -113,7 +113,7 @@ def update_scan_entry_metadata(previous: ScannedFile, facts: FileInfo) -> Scanne
     return replace(previous, size=facts.size, modified_ns=facts.modified_ns, head=head)
 
 
-def raises_trust(before: ScannedFile, after: ScannedFile) -> bool:
+def newly_claims_user_trust(before: ScannedFile, after: ScannedFile) -> bool:
     """Whether a file newly claims to be the user's word; only what passes the gate may do so."""
     return (
         before.head is not None
@@ -131,7 +131,7 @@ def find_paths_with_trusted_origin(scan: FolderScan, *gated_paths: str) -> froze
     return frozenset(gated_paths) | {path for path, each in scan.files.items() if not each.foreign}
 
 
-class ScanDifference(Struct, frozen=True):
+class FilesChangedSinceScan(Struct, frozen=True):
     """Paths whose facts differ from the last scan, and paths that are gone."""
 
     changed: tuple[str, ...]
@@ -142,9 +142,9 @@ class ScanDifference(Struct, frozen=True):
         return bool(self.changed or self.missing)
 
 
-def compare_scan(
+def find_files_changed_since_scan(
     known: Mapping[str, ScannedFile], entries: Sequence[tuple[str, FileInfo]]
-) -> ScanDifference:
+) -> FilesChangedSinceScan:
     """Determine which files must be read again.
 
     Links are not memories: their targets are not the folder's.
@@ -158,7 +158,7 @@ def compare_scan(
         seen = known.get(path)
         if seen is None or seen.size != facts.size or seen.modified_ns != facts.modified_ns:
             changed.append(path)
-    return ScanDifference(tuple(changed), tuple(sorted(known.keys() - names)))
+    return FilesChangedSinceScan(tuple(changed), tuple(sorted(known.keys() - names)))
 
 
 ABSENT_FILE = ScannedFile(0, 0, "")

@@ -14,7 +14,7 @@ from memorist.core.lazy import lazy_pattern
 _OPENING, _BASE, _MIDDLE, _CLOSING = "<" * 7, "|" * 7, "=" * 7, ">" * 7
 
 
-class MergeConflict(Struct, frozen=True):
+class MergeConflictLines(Struct, frozen=True):
     """The lines of a text that one conflict takes up, by their position."""
 
     marks: tuple[int, ...]
@@ -31,9 +31,9 @@ class MergeConflict(Struct, frozen=True):
         return tuple(line for line in self.lines if line not in self.marks)
 
 
-def parse_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflict, ...]:
+def parse_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflictLines, ...]:
     """Find the conflicts that have all their marks, in order."""
-    found: list[MergeConflict] = []
+    found: list[MergeConflictLines] = []
     marks: list[int] = []
     for number, line in enumerate(lines):
         mark = _parse_mark(line)
@@ -42,7 +42,7 @@ def parse_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflict, ...]:
         elif marks and mark in (_BASE, _MIDDLE):
             marks.append(number)
         elif mark == _CLOSING and any(_parse_mark(lines[each]) == _MIDDLE for each in marks):
-            found.append(MergeConflict((*marks, number)))
+            found.append(MergeConflictLines((*marks, number)))
             marks = []
     return tuple(found)
 

@@ -16,9 +16,9 @@ from memorist.auto_memory.memory_folder_merge import merge_memory_folder_into
 from memorist.auto_memory.memory_location import (
     FormerRoot,
     ProjectRecord,
-    describe_project,
+    build_project_record,
+    hash_reflog_lines,
     list_projects_with_memory,
-    list_reflog_digests,
     locate_project_root,
     read_project_record,
     read_remote_identity,
@@ -38,13 +38,15 @@ _MAX_GUESSES = 3
 """Memories that are named where a container's project is recognised as none of them."""
 
 
-def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list[ProjectRecord]:
+def find_possible_former_projects(
+    files: FileSystem, layout: Layout, project: str
+) -> list[ProjectRecord]:
     """Find memories whose project may be this one: it is gone from its place, and was this clone,
     had its remotes, or its place below another home folder; or its folder is part of this
     repository now. In a container also those of which nothing is known but that they are gone.
     """
     root = locate_project_root(Path(project))
-    remotes, lines = read_remote_identity(root), set(list_reflog_digests(root))
+    remotes, lines = read_remote_identity(root), set(hash_reflog_lines(root))
     others = [
         known for known in list_projects_with_memory(files, layout) if known.root != str(root)
     ]
@@ -126,7 +128,7 @@ def describe_moved_project(record: ProjectRecord, layout: Layout, project: str) 
 
 def describe_elsewhere_memory(files: FileSystem, layout: Layout, project: str) -> tuple[str, ...]:
     """Say of a project without memory where it may have one, and how it is reached from here."""
-    moved = find_moved_projects(files, layout, project)
+    moved = find_possible_former_projects(files, layout, project)
     if moved:
         return tuple(describe_moved_project(each, layout, project) for each in moved)
     neighbour = describe_neighbouring_memory(files, layout, project)
@@ -231,7 +233,7 @@ def _record_move(
     former = () if known is None else known.former
     if all(each.root != old_root for each in former) and old_root != root:
         former = (*former, FormerRoot(old_root, now))
-    files.write(target.project, msgspec.json.encode(describe_project(Path(root), former)))
+    files.write(target.project, msgspec.json.encode(build_project_record(Path(root), former)))
 
 
 def _move_folder(source: Path, target: Path) -> None:

@@ -47,7 +47,7 @@ class _PackageScripts(Struct):
     scripts: dict[str, str] = {}
 
 
-class ProjectFiles:
+class ProjectAnchorChecker:
     """The project in the folder `project`, or in the repository around it; an empty name is no
     project, in which nothing is found.
     """
@@ -182,7 +182,10 @@ class ProjectFiles:
                 if facts.st_size > MAX_INDEX_BYTES:
                     return {}
                 if self._tracked[0] != facts.st_mtime_ns:
-                    self._tracked = facts.st_mtime_ns, _list_blobs(repository.open_index())
+                    self._tracked = (
+                        facts.st_mtime_ns,
+                        _list_blobs(repository.open_index()),
+                    )
         except _index_errors():
             return {}
         return self._tracked[1]

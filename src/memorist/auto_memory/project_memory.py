@@ -9,8 +9,8 @@ from collections.abc import Callable
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_folder import UsageSource
 from memorist.auto_memory.memory_index import MemoryUsage
-from memorist.auto_memory.memory_location import locate_memory, record_project
-from memorist.auto_memory.project_files import ProjectFiles
+from memorist.auto_memory.memory_location import record_project, resolve_memory_layout
+from memorist.auto_memory.project_files import ProjectAnchorChecker
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.database import Connection
@@ -30,7 +30,7 @@ def open_memory(
     """Open the memory of a project, with what holds in every project of the user; the database is
     opened when usage is first read. Raises SettingsError for an unsafe folder.
     """
-    location = locate_memory(layout, project, settings)
+    location = resolve_memory_layout(layout, project, settings)
     memory = AutoMemory(
         location,
         files=files,
@@ -39,7 +39,7 @@ def open_memory(
         usage_source=make_usage_source(location, database),
         check_owner=lambda: record_project(files, location, project),
     )
-    memory.project_files = ProjectFiles(project)
+    memory.project_files = ProjectAnchorChecker(project)
     memory.everywhere = open_user_memory(
         layout, files=files, clock=clock, settings=settings, database=database
     )

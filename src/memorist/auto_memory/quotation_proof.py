@@ -86,7 +86,7 @@ _EMPTY_WORDS = parse_word_list(
 """Words that say nothing of what is to be done, or only who speaks."""
 
 
-def find_typed_statements(message: Message) -> tuple[Statement, ...]:
+def find_statements_in_user_words(message: Message) -> tuple[Statement, ...]:
     """The statements of a message that a person typed to the agent: none of one that a program may
     have passed on, none from the words of others in it.
     """
@@ -169,7 +169,7 @@ def split_sentences_by_line(text: str) -> Iterator[str]:
             start = end
 
 
-def repeats_sentences(text: str, sentences: Sequence[str]) -> bool:
+def contains_only_given_sentences(text: str, sentences: Sequence[str]) -> bool:
     """Whether every sentence of a text says what one of the user's whole sentences says."""
     mine = [
         reading for sentence in split_sentences_by_line(text) for reading in [_readings(sentence)]
@@ -243,14 +243,14 @@ def restrict_memory_to_quotation(
         (
             each
             for each in split_sentences_by_line(body)
-            if repeats_sentences(each, quoted.sentences)
+            if contains_only_given_sentences(each, quoted.sentences)
         ),
         "",
     )
     if not first or not _is_covered_name(topic.path.rsplit("/", 1)[-1], covered):
         return None
     values: dict[str, object] = {}
-    if not repeats_sentences(topic.description, covered):
+    if not contains_only_given_sentences(topic.description, covered):
         values["description"] = first[:150]
         left_out = (*left_out, topic.description)
     if not _is_covered_name(topic.name, covered):
@@ -267,10 +267,10 @@ def _restrict_body(body: str, covered: Sequence[str]) -> tuple[str, tuple[str, .
     left_out: list[str] = []
     for line in body.splitlines():
         pieces = list(split_sentences_by_line(line))
-        if not pieces or repeats_sentences(line, covered):
+        if not pieces or contains_only_given_sentences(line, covered):
             kept.append(line)
             continue
-        said = [each for each in pieces if repeats_sentences(each, covered)]
+        said = [each for each in pieces if contains_only_given_sentences(each, covered)]
         left_out += [each for each in pieces if each not in said]
         kept += [" ".join(said)] if said else []
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n"), tuple(left_out)
@@ -285,7 +285,7 @@ _PLAIN_NAMES = parse_word_list(
 
 def _is_covered_name(name: str, covered: Sequence[str]) -> bool:
     """Whether a name holds no more than five-letter beginnings of the user's words, in any form."""
-    if repeats_sentences(name.removesuffix(".md").replace("-", " "), covered):
+    if contains_only_given_sentences(name.removesuffix(".md").replace("-", " "), covered):
         return True
     known = {
         form[:5]

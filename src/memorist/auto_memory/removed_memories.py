@@ -57,7 +57,7 @@ def list_removed_paths(memory: AutoMemory) -> tuple[str, ...]:
     )
 
 
-class ForgottenWords:
+class ForgottenUserQuotes:
     """What the user said and a memory rested on which they took out, and on which none rests that
     is there now. Read from the reasons of the changes alone, and once for each state of the
     history: a prompt waits for it.

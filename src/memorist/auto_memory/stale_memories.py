@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import AnchorChanges, read_memory_anchors, with_anchors
+from memorist.auto_memory.anchors import AnchorChanges, read_memory_anchors, replace_anchors
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import with_provenance
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_timestamp
 
 
-class StaleMemory(Struct, frozen=True):
+class MemoryWithChangedAnchors(Struct, frozen=True):
     """A memory of which something that it names changed."""
 
     path: str
@@ -28,13 +28,15 @@ class StaleMemory(Struct, frozen=True):
     changes: AnchorChanges
 
 
-def find_stale_memories(memory: AutoMemory) -> list[StaleMemory]:
+def find_memories_with_changed_anchors(memory: AutoMemory) -> list[MemoryWithChangedAnchors]:
     """The memories whose anchors changed or are gone, by path. Raises StoreError."""
-    found: list[StaleMemory] = []
+    found: list[MemoryWithChangedAnchors] = []
     for topic in memory.read_topics():
         changes = memory.project_files.compare(read_memory_anchors(topic))
         if changes.is_stale:
-            found.append(StaleMemory(topic.path, topic.name, topic.verified_day, changes))
+            found.append(
+                MemoryWithChangedAnchors(topic.path, topic.name, topic.verified_day, changes)
+            )
     return sorted(found, key=lambda each: each.path)
 
 
@@ -47,14 +49,14 @@ def confirm_memories(memory: AutoMemory, paths: Sequence[str], now: float) -> Wr
         topic = memory.folder.read_topic(path)
         verified = replace(topic.provenance, verified=format_utc_timestamp(now))
         text = f"{topic.name}\n{topic.description}\n{topic.body}"
-        confirmed = with_anchors(
+        confirmed = replace_anchors(
             with_provenance(topic, verified), memory.project_files.find_anchors(text)
         )
         changes.append(
             MemoryChange(
                 path=path,
-                before=encode_file_text(topic.text()),
-                after=encode_file_text(confirmed.text()),
+                before=encode_file_text_as_utf8(topic.text()),
+                after=encode_file_text_as_utf8(confirmed.text()),
             )
         )
     what = f"still holds: {', '.join(paths)}"[:200]

@@ -23,7 +23,7 @@ from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statements.memory_title import derive_name_and_description
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.safety.secrets import redact
 
 MAX_FORGET_MATCHES = 5
@@ -44,7 +44,7 @@ _REQUEST_STOP_WORDS = frozenset(
 """Words that do not identify a memory."""
 
 
-class RemoveMemories(Struct, frozen=True):
+class PlannedMemoryRemoval(Struct, frozen=True):
     """The memories that a "forget" refers to.
 
     `sure` when exactly one memory contains every word of the statement, not counting what it keeps
@@ -55,7 +55,7 @@ class RemoveMemories(Struct, frozen=True):
     sure: bool
 
 
-PlannedChange = MemoryChange | RemoveMemories
+PlannedChange = MemoryChange | PlannedMemoryRemoval
 """A new memory, or those that go."""
 
 
@@ -85,7 +85,7 @@ def plan_memory_addition(
         body=text,
         provenance=provenance,
     )
-    return MemoryChange(path=path, before=None, after=encode_file_text(topic.text()))
+    return MemoryChange(path=path, before=None, after=encode_file_text_as_utf8(topic.text()))
 
 
 def find_free_name(plain_name: str, used_paths: set[str]) -> str:
@@ -111,7 +111,7 @@ def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     return may_be_meant
 
 
-def plan_memory_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemories:
+def plan_memory_removal(statement: Statement, topics: Sequence[Topic]) -> PlannedMemoryRemoval:
     """Find the memories that contain every word of the statement.
 
     Where there are none, those that contain most of the words, for the user to decide.
@@ -126,13 +126,13 @@ def plan_memory_removal(statement: Statement, topics: Sequence[Topic]) -> Remove
     whole = [topic for share, topic in shares if share == 1.0]
     near = whole or [topic for share, topic in shares if share >= MIN_FORGET_SHARE]
     changes = tuple(
-        MemoryChange(path=topic.path, before=encode_file_text(topic.text()), after=None)
+        MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
         for topic in near[:MAX_FORGET_MATCHES]
     )
     sure = len(whole) == 1 and wanted <= _significant_stems(
         _render_text(whole[0], strip_former_text_from_description(whole[0]))
     )
-    return RemoveMemories(changes, sure=sure)
+    return PlannedMemoryRemoval(changes, sure=sure)
 
 
 def _render_text(topic: Topic, description: str) -> str:

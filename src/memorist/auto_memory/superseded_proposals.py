@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import build_memory_header
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_timestamp
 
 
@@ -37,7 +37,7 @@ def find_later_words_against_proposals(
     `find_memories` gives the memories that have to do with a statement.
     """
     topics = {
-        each.id: parse_topic(each.path, encode_file_text(each.after))
+        each.id: parse_topic(each.path, encode_file_text_as_utf8(each.after))
         for each in waiting
         if each.before is None and each.after is not None and not is_team_path(each.path)
     }

@@ -55,7 +55,7 @@ than one a refinement of the other.
 """
 
 
-class TeamMemoryText(Struct, frozen=True):
+class TeamMemoryBody(Struct, frozen=True):
     """One memory of the team: its path and its text below the header."""
 
     path: str
@@ -77,7 +77,7 @@ def find_kind_sharing_problem(kind: MemoryKind | None) -> str:
     return "a memory about a person stays private" if kind is MemoryKind.USER else ""
 
 
-def find_contradicted_team_memory(text: str, team: Iterable[TeamMemoryText]) -> str:
+def find_contradicted_team_memory(text: str, team: Iterable[TeamMemoryBody]) -> str:
     """Return the path of the first team memory that a private text contradicts; empty for none.
 
     Judged by words alone. Two sentences contradict when they share at least half of their words and

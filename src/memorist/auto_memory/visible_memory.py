@@ -24,8 +24,8 @@ from memorist.auto_memory.merge_conflict import (
     is_sync_copy,
     parse_merge_conflicts,
 )
-from memorist.core.text_analysis import encode_file_text
-from memorist.safety.permission_claims import grants_permission, is_planted_order
+from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.safety.permission_claims import grants_permission, is_injected_order_or_permission
 from memorist.safety.prompt_injection import find_injection_rules
 
 USER_TRUST = (Trust.STATED, Trust.REVIEWED)
@@ -44,14 +44,14 @@ SEAM_CHARS = 400
 """Characters on both sides of the seam between two memories that are checked together."""
 
 
-def compute_content_digest(topic: Topic) -> str:
+def compute_review_digest(topic: Topic) -> str:
     """Hash all that a memory says, header included and memorist's own marks excluded.
 
     A memory the user accepted is recognised by it.
     """
     text = with_provenance(topic, Provenance()).text()
     return hashlib.sha256(
-        " ".join(encode_file_text(text).decode("utf-8", "replace").split()).encode(
+        " ".join(encode_file_text_as_utf8(text).decode("utf-8", "replace").split()).encode(
             "utf-8", "replace"
         )
     ).hexdigest()[:32]
@@ -154,7 +154,7 @@ def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) 
     """Filter the index: only lines of memories that a model may see, and no lines that read like
     orders, alone or together.
     """
-    lines = drop_suspicious_lines(keep_visible_index_lines(index, is_visible))
+    lines = drop_planted_order_lines(keep_visible_index_lines(index, is_visible))
     text = "\n".join(lines) + "\n" if lines else ""
     listed = tuple(filter(is_visible, index.listed))
     return replace(
@@ -179,25 +179,29 @@ def keep_visible_index_lines(
 
 
 @lru_cache(maxsize=8)
-def drop_suspicious_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
+def drop_planted_order_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Drop lines that form an order alone or with the three lines before them.
 
     Where the user's own lines form one only together, all of them are dropped.
     """
     own = "\n".join(line for line in lines if not parse_pointer_target(line))
     # A permission is granted within a sentence, which no line break leaves: the whole tells it too.
-    if not (is_planted_order("\n".join(lines)) or is_planted_order(own)):
+    if not (
+        is_injected_order_or_permission("\n".join(lines)) or is_injected_order_or_permission(own)
+    ):
         return lines
     own = "\n".join(
-        line for line in lines if not parse_pointer_target(line) and not is_planted_order(line)
+        line
+        for line in lines
+        if not parse_pointer_target(line) and not is_injected_order_or_permission(line)
     )
-    without_own = is_planted_order(own)
+    without_own = is_injected_order_or_permission(own)
     kept: list[str] = []
     for line in lines:
         if (
-            is_planted_order(line)
+            is_injected_order_or_permission(line)
             or (without_own and not parse_pointer_target(line))
-            or is_planted_order("\n".join([*kept[-3:], line]))
+            or is_injected_order_or_permission("\n".join([*kept[-3:], line]))
         ):
             continue
         kept.append(line)

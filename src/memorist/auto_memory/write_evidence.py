@@ -201,7 +201,7 @@ def extract_own_words(text: str) -> str:
     that their neighbours introduce or ask about are dropped; whatever follows "the page says" in a
     line counts as the page's words.
     """
-    text = cut_others_words(text).strip()
+    text = extract_text_before_others_words(text).strip()
     if "\n" not in text:
         return _own_words_of_line(text)
     shown = find_lines_quoted_by_context(text)
@@ -344,7 +344,7 @@ def _attached_texts(message: Message) -> list[str]:
     return [text for text in found if " " in text]
 
 
-def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
+def collect_evidence_from_typed_message(session: str, message: Message) -> WriteEvidence:
     """Collect the evidence for statements found by code in one message: what the user typed up to
     where the words of others begin. The code that found them has told quotations apart.
     """
@@ -354,11 +354,11 @@ def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
 
 def extract_message_before_others_words(message: Message) -> str:
     """What is in a user's message before the words of others begin, wrapped text taken out."""
-    return cut_others_words(extract_redacted_user_text(message))
+    return extract_text_before_others_words(extract_redacted_user_text(message))
 
 
 @lru_cache(maxsize=2)  # several ask about the newest message, which may be of megabytes
-def cut_others_words(text: str) -> str:
+def extract_text_before_others_words(text: str) -> str:
     """What is in a typed text before the words of others begin, wrapped text taken out."""
     typed = strip_tag_wrapped_text(text)
     return typed[: find_others_words_start(typed)]
@@ -405,7 +405,7 @@ def split_script_words(text: str) -> list[str]:
     return [*found, word] if word else found
 
 
-def split_word_runs(text: str) -> set[tuple[str, ...]]:
+def collect_word_ngrams(text: str) -> set[tuple[str, ...]]:
     """Return every run of `RUN_WORDS` words; for a shorter text, the one run of all its words."""
     found = split_script_words(normalize_for_comparison(text))
     if len(found) <= RUN_WORDS:
@@ -417,7 +417,7 @@ def is_copied_from_outside(text: str, evidence: WriteEvidence) -> bool:
     """Whether at least `BORROWED_SHARE` of the word runs occur in outside texts and not in the
     user's words.
     """
-    mine = split_word_runs(text)
+    mine = collect_word_ngrams(text)
     if not mine or not evidence.outside_texts:
         return False
     theirs: set[tuple[str, ...]] = set()

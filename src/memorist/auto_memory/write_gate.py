@@ -36,14 +36,14 @@ from memorist.auto_memory.quotation_proof import (
 )
 from memorist.auto_memory.statements.task_requests import repeats_only_task_requests
 from memorist.auto_memory.team_memory import (
-    TeamMemoryText,
+    TeamMemoryBody,
     find_contradicted_team_memory,
     find_kind_sharing_problem,
     is_team_path,
 )
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
-    compute_content_digest,
+    compute_review_digest,
     explain_unbacked_permission,
     find_memory_suspicions,
     find_planted_orders,
@@ -58,17 +58,17 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.safety.hidden_characters import (
     find_hidden_characters,
     fold_hidden_and_lookalike_characters,
     strip_hidden_characters,
 )
-from memorist.safety.instruction_detection import is_instruction
+from memorist.safety.instruction_detection import contains_instruction
 from memorist.safety.permission_claims import (
     claims_permission,
-    is_dangerous_order,
-    may_bind_reader,
+    is_order_reserved_for_user,
+    may_instruct_or_permit_reader,
     waives_confirmation,
 )
 from memorist.safety.redacted_json import redact_json
@@ -122,7 +122,7 @@ class WriteGateContext(Struct, frozen=True, kw_only=True):
     """Digests of memories that the user has accepted."""
     existing_paths: Collection[str] = ()
     """Existing paths, for writes by a model: a name that looks like one of them is refused."""
-    team_memories: Sequence[TeamMemoryText] = ()
+    team_memories: Sequence[TeamMemoryBody] = ()
     """The team's memories, which a private memory may not silently contradict (TM-1)."""
     team_readers: str = ""
     """Who reads the team's memories; empty where that is not known."""
@@ -187,7 +187,7 @@ def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> Gate
     # text, in which hidden orders can be seen.
     stamped = with_provenance(shown, provenance)
     cleaned = MemoryChange(
-        path=change.path, before=change.before, after=encode_file_text(stamped.text())
+        path=change.path, before=change.before, after=encode_file_text_as_utf8(stamped.text())
     )
     clash = _team_conflict_reasons(stamped, change, context)
     if context.actor in USER_ACTORS:
@@ -198,7 +198,7 @@ def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> Gate
     reasons += (
         () if proven or context.actor == "team" else _overwrite_reasons(stamped, change, trust)
     )
-    if compute_content_digest(stamped) not in context.reviewed_digests:
+    if compute_review_digest(stamped) not in context.reviewed_digests:
         reasons = (
             *([topic.header_problem] if topic.header_problem else ()),
             *find_planted_orders(topic),
@@ -298,8 +298,12 @@ def _clean_topic(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
     redacted = redact(text)
     if redacted.rules:
         remarks.append("taken out as secret: " + ", ".join(sorted(set(redacted.rules))))
-        text = redact(_redact_header(parse_topic(topic.path, encode_file_text(text))).text()).text
-    return (parse_topic(topic.path, encode_file_text(text)) if remarks else topic), tuple(remarks)
+        text = redact(
+            _redact_header(parse_topic(topic.path, encode_file_text_as_utf8(text))).text()
+        ).text
+    return (parse_topic(topic.path, encode_file_text_as_utf8(text)) if remarks else topic), tuple(
+        remarks
+    )
 
 
 def _redact_header(topic: Topic) -> Topic:
@@ -512,7 +516,7 @@ def _unbacked_reasons(
             f"a memory of kind {topic.kind} speaks for the person, and "
             f"{_explain_missing_words(claimed, case)}"
         )
-    elif claimed and not unchanged and trust is Trust.DERIVED and is_instruction(topic.body):
+    elif claimed and not unchanged and trust is Trust.DERIVED and contains_instruction(topic.body):
         reasons.append(
             "it tells the reader what to do, and the quoted words of the person do not say it"
         )
@@ -547,11 +551,12 @@ def _has_outside_instruction(
         if normalize_for_comparison(sentence) not in known
     )
     if trust is Trust.TEAM and any(
-        found(text) for found in (waives_confirmation, claims_permission, is_dangerous_order)
+        found(text)
+        for found in (waives_confirmation, claims_permission, is_order_reserved_for_user)
     ):
         return True
-    return (trust is Trust.OUTSIDE and may_bind_reader(text)) or any(
-        map(may_bind_reader, instructions)
+    return (trust is Trust.OUTSIDE and may_instruct_or_permit_reader(text)) or any(
+        map(may_instruct_or_permit_reader, instructions)
     )
 
 
@@ -576,7 +581,7 @@ def find_unreviewed_memory_suspicions(
     file's own claim where that is not to be believed.
     """
     found = find_memory_suspicions(topic, trust)
-    return () if found and compute_content_digest(topic) in reviewed_digests else found
+    return () if found and compute_review_digest(topic) in reviewed_digests else found
 
 
 def collect_review_and_refusal_reasons(verdicts: Sequence[GateVerdict]) -> tuple[str, ...]:

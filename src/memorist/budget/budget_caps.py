@@ -119,7 +119,9 @@ def _scopes_of(work: BudgetRequest) -> tuple[BudgetScope, ...]:
     return ("day", "session") if work.session else ("day",)
 
 
-def get_budget_cap(scope: BudgetScope, measure: BudgetMeasure, settings: SpendSettings) -> float:
+def get_configured_budget_cap(
+    scope: BudgetScope, measure: BudgetMeasure, settings: SpendSettings
+) -> float:
     """The cap given by the settings."""
     return float(getattr(settings, f"{scope}_{measure}"))
 
@@ -141,7 +143,7 @@ def compute_budget_left(
     settings: SpendSettings,
 ) -> float:
     """The amount left for work of this label; negative where its share is already used up."""
-    return get_budget_cap(scope, measure, settings) * get_budget_cap_share(
+    return get_configured_budget_cap(scope, measure, settings) * get_budget_cap_share(
         label
     ) - compute_budget_used(scope, measure, usage)
 
@@ -192,7 +194,7 @@ def _refuse_for_cap(
     settings: SpendSettings,
 ) -> BudgetRefused:
     cap, share, least = (
-        get_budget_cap(scope, measure, settings),
+        get_configured_budget_cap(scope, measure, settings),
         get_budget_cap_share(label),
         getattr(MINIMUM_GRANT, measure),
     )

@@ -178,7 +178,7 @@ def read_budget_usage(
     )
 
 
-def record_rate_limits(
+def update_hold_from_rate_limits(
     database: sqlite3.Connection, report: RateLimitReport, *, now: float, settings: SpendSettings
 ) -> None:
     """Take note of what a provider said of its limits, for every process of the home. A database

@@ -21,7 +21,7 @@ from memorist.budget.budget_caps import (
     format_amount,
     format_clock_time,
     format_time_left,
-    get_budget_cap,
+    get_configured_budget_cap,
 )
 from memorist.budget.fruitless_runs import LABELS_THAT_CHANGE
 from memorist.budget.work_priority import CAP_SHARES
@@ -57,7 +57,7 @@ class CapUsage(Struct, frozen=True, kw_only=True):
     left: float
 
 
-class StopReason(Struct, frozen=True, kw_only=True):
+class StoppedWorkCount(Struct, frozen=True, kw_only=True):
     """Why runs failed or were blocked, and how often."""
 
     kind: str
@@ -88,10 +88,10 @@ class BudgetStatus(Struct, frozen=True, kw_only=True):
     caps: tuple[CapUsage, ...]
     """State on the last day; empty where caps are off."""
     next_day: float
-    at_rest: tuple[StopReason, ...]
+    at_rest: tuple[StoppedWorkCount, ...]
     """Kinds of work that may not run now. `times` is how often each was blocked in these days."""
-    blocked: tuple[StopReason, ...]
-    failed: tuple[StopReason, ...]
+    blocked: tuple[StoppedWorkCount, ...]
+    failed: tuple[StoppedWorkCount, ...]
     holds: tuple[ModelHold, ...]
     due: tuple[DueWork, ...]
 
@@ -108,10 +108,10 @@ def build_budget_status(
     """Build the report. `usage` includes the holds on every model; `model` is the one of background
     work, empty for none.
     """
-    blocked: dict[tuple[str, str], StopReason] = {}
+    blocked: dict[tuple[str, str], StoppedWorkCount] = {}
     for row in history.blocked:
         # Rows come newest first: the figures of the newest represent all.
-        newest = blocked.get((row.label, row.cause)) or StopReason(
+        newest = blocked.get((row.label, row.cause)) or StoppedWorkCount(
             kind=row.label, why=row.said, times=0, until=row.until
         )
         blocked[row.label, row.cause] = replace(newest, times=newest.times + row.times)
@@ -129,7 +129,8 @@ def build_budget_status(
         at_rest=find_paused_work(usage, settings, model) if model else (),
         blocked=tuple(blocked.values()),
         failed=tuple(
-            StopReason(kind=kind, why=why, times=times) for kind, why, times in history.failures
+            StoppedWorkCount(kind=kind, why=why, times=times)
+            for kind, why, times in history.failures
         ),
         holds=usage.holds,
         due=tuple(due),
@@ -138,7 +139,7 @@ def build_budget_status(
 
 def find_paused_work(
     usage: BudgetUsage, settings: SpendSettings, model: str
-) -> tuple[StopReason, ...]:
+) -> tuple[StoppedWorkCount, ...]:
     """The kinds of work that may not run now with this model, and why; the caps of a session are
     not considered.
     """
@@ -154,13 +155,15 @@ def find_paused_work(
             BudgetRequest(label=label, limits=ForkLimits(), session=False), own, settings
         )
         if isinstance(decided, BudgetRefused):
-            found.append(StopReason(kind=label, why=decided.why, times=0, until=decided.until))
+            found.append(
+                StoppedWorkCount(kind=label, why=decided.why, times=0, until=decided.until)
+            )
     return tuple(found)
 
 
 def _cap_usage(measure: BudgetMeasure, usage: BudgetUsage, settings: SpendSettings) -> CapUsage:
     cap, used = (
-        get_budget_cap("day", measure, settings),
+        get_configured_budget_cap("day", measure, settings),
         compute_budget_used("day", measure, usage, running=False),
     )
     reserved = compute_budget_used("day", measure, usage) - used
@@ -259,7 +262,7 @@ def _render_section(title: str, entries: Sequence[str]) -> list[str]:
     return [f"{title}:", *(f"  {entry}" for entry in entries), ""] if entries else []
 
 
-def _format_until(reason: StopReason, now: float) -> str:
+def _format_until(reason: StoppedWorkCount, now: float) -> str:
     return "" if reason.until is None else f" ({format_time_left(reason.until, now)})"
 
 

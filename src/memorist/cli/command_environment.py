@@ -29,6 +29,6 @@ def load_user_settings() -> Settings:
     return load_settings(os.environ).settings
 
 
-def find_home() -> Layout:
+def load_home_layout() -> Layout:
     """The home folder that the user's settings name. Raises SettingsError."""
     return Layout(Path(load_user_settings().home).expanduser().absolute())

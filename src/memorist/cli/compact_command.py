@@ -11,13 +11,13 @@ from typing import Any, cast
 import click
 
 from memorist.cli import output
-from memorist.cli.command_environment import find_home, load_project_settings
+from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.compaction.cached_microcompact import (
-    ClearedResults,
+    ResultClearingState,
     add_old_results,
     build_clearing_edit,
 )
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import (
     CompactedHistory,
     CompactionStrategy,
@@ -32,7 +32,7 @@ from memorist.compaction.offline_compaction import (
 from memorist.compaction.window_at_message import (
     RecordedWindow,
     find_text_by_id,
-    read_recorded_window,
+    rebuild_recorded_window,
 )
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.context.rollback import drop_rolled_back_entries
@@ -44,7 +44,7 @@ from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
 from memorist.session_memory.structural_notes import NotesBudget
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 CACHED_MICRO = "micro-cached"
 """The way that changes no message: the provider is asked to clear results in its own cache."""
@@ -104,9 +104,9 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
 
     Example: memorist compact session.jsonl --budget 8000
     """
-    source = find_recorded_session(find_home(), options["session"]).path
-    recorded = read_recorded_window(
-        drop_rolled_back_entries(read_session(LineFile(source))), options["at"]
+    source = find_recorded_session(load_home_layout(), options["session"]).path
+    recorded = rebuild_recorded_window(
+        drop_rolled_back_entries(read_session(DecodedLineFile(source))), options["at"]
     )
     if options["wanted"]:
         click.echo(_full_text(recorded, options["wanted"]))
@@ -141,7 +141,7 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
 def _print_clearing_edit(recorded: RecordedWindow, *, as_json: bool) -> None:
     """What cached microcompact would ask Anthropic to clear."""
     keep = load_project_settings().compaction.micro_keep
-    pinned = add_old_results(ClearedResults(), recorded.messages, keep)
+    pinned = add_old_results(ResultClearingState(), recorded.messages, keep)
     edit = build_clearing_edit(pinned, recorded.messages)
     if edit is None:
         raise NothingToDo("No tool result is old enough to be cleared.")
@@ -177,7 +177,7 @@ def _compact(
     settings = load_project_settings(options["model"])
     how = OfflineOptions(
         budget=options["budget"],
-        texts=load_compaction_prompts(),
+        texts=load_shipped_compaction_prompts(),
         template=load_prompt("session_memory/template"),
         settings=settings.compaction,
         notes=NotesBudget.from_settings(settings.session_memory),
@@ -194,7 +194,7 @@ def _compact(
                 strategy,
                 how,
                 settings=settings,
-                home=find_home(),
+                home=load_home_layout(),
                 instructions=options["instructions"],
             )
         )

@@ -22,7 +22,7 @@ from memorist.flags.flag_file import open_flags_file
 from memorist.flags.flag_lookup import Flags
 from memorist.flags.flag_overrides import apply_all_flags
 from memorist.platforms.regular_files import read_regular_file
-from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.settings import (
     Settings,
     flatten_settings,
@@ -159,7 +159,7 @@ def _settings_path(name: str, *, of_project: bool) -> Path:
         raise SettingsError(
             f"a project's file may not set {name}: a repository that you cloned must not choose it"
         )
-    root = Path(find_repository_root(str(Path.cwd())))
+    root = Path(find_repository_root_or_folder(str(Path.cwd())))
     return find_project_file(Path.cwd(), own) or root / PROJECT_FILE
 
 

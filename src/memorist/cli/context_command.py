@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from memorist.cli import output
-from memorist.cli.command_environment import find_home, load_project_settings
-from memorist.context.context_pieces import ContextPiece, PieceChange
+from memorist.cli.command_environment import load_home_layout, load_project_settings
+from memorist.context.context_pieces import ContextPiece, PieceWithStatus
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.environment import NetworkAccess
 from memorist.context.host_permissions import (
@@ -148,7 +148,7 @@ def _list_session(call: ContextOptions) -> ContextListing:
             "session has its own"
         )
     return list_recorded_context_at_turn(
-        find_recorded_session(find_home(), str(call.path)).path,
+        find_recorded_session(load_home_layout(), str(call.path)).path,
         default_family=load_project_settings().context.family,
         family=call.family,
         turn=call.turn,
@@ -199,7 +199,7 @@ def _changed_tokens(found: ContextListing) -> dict[str, int]:
     }
 
 
-def _piece_object(each: PieceChange) -> dict[str, Any]:
+def _piece_object(each: PieceWithStatus) -> dict[str, Any]:
     piece = each.piece
     names = ("role", "tag", "tokens", "source", "why")
     return {name: getattr(piece, name) for name in names} | {
@@ -251,7 +251,7 @@ def _print_listing(folder: Path, found: ContextListing) -> None:
     _print_rest(folder, found)
 
 
-def _is_brief(each: PieceChange, *, comparing: bool) -> bool:
+def _is_brief(each: PieceWithStatus, *, comparing: bool) -> bool:
     """Whether a piece is only counted: conversation and, when comparing, unchanged pieces."""
     return each.piece.tag in CONVERSATION_PARTS or (comparing and each.change == "same")
 

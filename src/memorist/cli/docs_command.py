@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from memorist.cli import output
-from memorist.cli.command_environment import find_home, load_project_settings
+from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.engine.magic_docs_update import UpdatedMagicDocs, update_magic_docs
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import NothingToDo
@@ -103,7 +103,7 @@ def docs_update_command(
     Example: memorist docs update docs/architecture.md
     """
     settings = load_project_settings(model)
-    found = find_recorded_session(find_home(), session)
+    found = find_recorded_session(load_home_layout(), session)
     asked = open_model(model or settings.model, settings.models)
     if asked is None:
         raise NothingToDo(

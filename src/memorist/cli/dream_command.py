@@ -25,7 +25,6 @@ from memorist.cli.memory.project_memory_access import (
 )
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import DreamExtension
-from memorist.dream.dream_archive import list_archived_memories
 from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
 from memorist.dream.dream_journal import (
     DreamReport,
@@ -33,7 +32,8 @@ from memorist.dream.dream_journal import (
     read_dream_journal,
     render_report_lines,
 )
-from memorist.dream.project_dream import find_last_dream_change, open_dream
+from memorist.dream.dream_removals import list_memories_removed_by_dreams
+from memorist.dream.project_dream import find_last_dream_change, open_dream_extension
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.model_choice import open_model
@@ -62,7 +62,7 @@ def open_project_dreams(
             for project in projects(home) if projects is not None else [str(Path.cwd())]:
                 memory = home.memory(project)
                 context = SessionContext(runtime=runtime, project=project)
-                found.append((project, memory, open_dream(memory, context)))
+                found.append((project, memory, open_dream_extension(memory, context)))
             yield found
     finally:
         home.close()
@@ -184,7 +184,7 @@ def dream_archive_command(as_json: bool) -> None:
     Example: memorist dream archive
     """
     with open_project_dreams("structural") as ((_, memory, _),):
-        archived = list_archived_memories(memory)
+        archived = list_memories_removed_by_dreams(memory)
     if as_json:
         output.print_json({"archive": msgspec.to_builtins(archived)})
         return

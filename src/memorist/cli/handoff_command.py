@@ -14,7 +14,7 @@ from typing import get_args
 import click
 
 from memorist.cli import output
-from memorist.cli.command_environment import find_home, read_environment
+from memorist.cli.command_environment import load_home_layout, read_environment
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.engine.session_handoff import render_session_handoff, write_handoff_session
@@ -72,7 +72,7 @@ def handoff_command(
     if client is None and (opens or resumable):
         option = "--open" if opens else "--resumable"
         raise InputError(f"{option} needs one of {', '.join(CLIENT_PROGRAMS)} behind --to")
-    found = find_recorded_session(find_home(), session)
+    found = find_recorded_session(load_home_layout(), session)
     text = render_session_handoff(found, budget)
     if resumable:
         written = write_handoff_session(
@@ -109,7 +109,7 @@ def handoff_command(
 def _write_handoff(text: str, name: str, chosen: Path | None) -> Path:
     """Write the hand-over to the chosen new file, or to memorist's home."""
     if chosen is None:
-        home = find_home()
+        home = load_home_layout()
         path = home.handoff(make_folder_name(name))
         DiskFiles().write(path, text.encode())
         return path

@@ -91,7 +91,7 @@ def import_sessions_command(
         ]
         plan = past.plan_sync(chosen, ANY_AGE_DAYS if max_age_days is None else max_age_days)
         if not as_json:
-            click.echo("\n".join(describe_planned_import(plan, past)))
+            click.echo("\n".join(describe_session_import_plan(plan, past)))
         if not plan.eligible and not as_json:
             left_out = [
                 f"{each.path}: {each.why}"
@@ -112,7 +112,7 @@ def import_sessions_command(
         print_project_facts()
 
 
-def describe_planned_import(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:
+def describe_session_import_plan(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:
     """Describe what was found and what it would cost."""
     of = Counter(FORMAT_TITLES[thread.format] for thread in plan.eligible)
     sizes = sum(thread.size for thread in plan.eligible)

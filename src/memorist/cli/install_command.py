@@ -27,7 +27,7 @@ from memorist.hooks.agent_programs import (
 )
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT, build_hook_entries
 from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
-from memorist.hooks.hook_time_limits import find_time_limit
+from memorist.hooks.hook_time_limits import resolve_event_time_limit
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.hooks.slash_commands import (
     find_retired_slash_command_targets,
@@ -139,7 +139,10 @@ def plan_agent_join(
         {}
         if client is None
         else build_hook_entries(
-            program, client, {each: find_time_limit(each, limits) for each in events}, events
+            program,
+            client,
+            {each: resolve_event_time_limit(each, limits) for each in events},
+            events,
         )
     )
     scope = build_settings_scope(user=request.user)

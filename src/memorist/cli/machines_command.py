@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_location import list_projects_with_memory, loca
 from memorist.cli.memory.project_memory_access import (
     open_project_memory,
 )
-from memorist.machines.machine_identity import join_own_machines
+from memorist.machines.machine_identity import create_machine_identity
 from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.machine_sync import (
     EVERY_PROJECT,
@@ -42,7 +42,7 @@ def machines_init_command(location: str) -> None:
     Example: memorist machines init ~/Sync/memorist
     """
     with open_project_memory() as (home, _):
-        own = join_own_machines(
+        own = create_machine_identity(
             home.layout, location, encode_machine_key(draw_random_bytes(KEY_BYTES))
         )
     click.echo(f"key: {own.key}")
@@ -59,7 +59,7 @@ def machines_join_command(location: str, key: str) -> None:
     Example: memorist machines join ~/Sync/memorist
     """
     with open_project_memory() as (home, _):
-        join_own_machines(home.layout, location, key.strip())
+        create_machine_identity(home.layout, location, key.strip())
     _sync()
 
 
@@ -73,7 +73,7 @@ def machines_sync_command() -> None:
 
 
 def _sync() -> None:
-    with open_memories() as (layout, memories):
+    with open_memories_of_all_projects() as (layout, memories):
         report = sync_machines(layout, memories)
     for name, paths in report.received.items():
         for path in paths:
@@ -86,7 +86,7 @@ def _sync() -> None:
 
 
 @contextmanager
-def open_memories() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
+def open_memories_of_all_projects() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
     """The memories of this folder's project and of all others that are still in their place."""
     with ExitStack() as stack:
         home, memory = stack.enter_context(open_project_memory())

@@ -125,7 +125,7 @@ def _choose_waiting() -> AbstractContextManager[None]:
         return nullcontext()
     waiting: AbstractContextManager[None] = import_module(
         "memorist.store.database"
-    ).share_lock_wait()
+    ).share_lock_circuit_breaker()
     return waiting
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from memorist.cli import output
-from memorist.cli.command_environment import find_home, load_project_settings
+from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import (
     RecordedSession,
-    build_session_notes,
-    find_newest_session,
+    build_structural_session_notes,
+    find_newest_session_preferring_notes,
     find_recorded_session,
     read_session_notes,
 )
@@ -42,9 +42,9 @@ def notes_command(session: str, update: bool, model: str | None, as_json: bool) 
     Example: memorist notes 01a20126
     """
     found = (
-        find_recorded_session(find_home(), session)
+        find_recorded_session(load_home_layout(), session)
         if session
-        else find_newest_session(find_home(), Path.cwd())
+        else find_newest_session_preferring_notes(load_home_layout(), Path.cwd())
     )
     if update:
         text = _update_unless_open(found, model)
@@ -59,7 +59,7 @@ def notes_command(session: str, update: bool, model: str | None, as_json: bool) 
 
 def _build_notes(found: RecordedSession) -> str:
     budget = NotesBudget.from_settings(load_project_settings().session_memory)
-    notes = build_session_notes(found, budget)
+    notes = build_structural_session_notes(found, budget)
     click.echo(f"memorist: no notes are kept of {found.id}; these are made from it now", err=True)
     return notes
 

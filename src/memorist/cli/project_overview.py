@@ -27,7 +27,7 @@ from memorist.hooks.agent_programs import find_connected_agents
 from memorist.platforms.regular_files import read_regular_file
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
-from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.home_layout import Layout
@@ -155,7 +155,7 @@ def _find_file_facts(root: Path) -> Iterator[ProjectFact]:
 
 def print_project_facts() -> None:
     """Print what is known about the project in the working folder, or that nothing is yet."""
-    root = find_repository_root(str(Path.cwd()))
+    root = find_repository_root_or_folder(str(Path.cwd()))
     sessions = count_project_sessions(root)
     facts = collect_top_project_facts(root)
     source = f"{sessions:,} past session{'' if sessions == 1 else 's'}"
@@ -171,7 +171,7 @@ def print_project_facts() -> None:
 
 def print_overview() -> None:
     """Say where things stand: agents, memories, sessions, and what to do next."""
-    root = find_repository_root(str(Path.cwd()))
+    root = find_repository_root_or_folder(str(Path.cwd()))
     joined = find_connected_agents(build_settings_scope(user=True))
     sessions = _list_sessions(root)
     with open_project_memory() as (home, memory):

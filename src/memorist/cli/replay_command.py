@@ -16,12 +16,16 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from memorist import replay
 from memorist.cli import output
-from memorist.cli.command_environment import find_home, load_project_settings, read_environment
+from memorist.cli.command_environment import (
+    load_home_layout,
+    load_project_settings,
+    read_environment,
+)
 from memorist.core.plural import pluralize
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
 from memorist.platforms.user_home import expand_user
-from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files
+from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files_to_report
 from memorist.replay.replay_results import NotesUpdateRecord, SessionRecord
 from memorist.store.home_layout import REPLAY_FOLDER
 
@@ -148,7 +152,7 @@ def _find_files(names: tuple[str, ...]) -> list[Path]:
                 )
             found += inside
         else:
-            found.append(find_recorded_session(find_home(), name).path)
+            found.append(find_recorded_session(load_home_layout(), name).path)
     return found
 
 
@@ -163,7 +167,7 @@ def _run_replay(
             window=window,
             progress=tell,
         )
-        return asyncio.run(replay_files(files, options))
+        return asyncio.run(replay_files_to_report(files, options))
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from memorist.cli.memory.project_memory_access import (
 )
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.sentences import shorten_to_one_line
-from memorist.engine.history_search import HistorySearch, SearchResults, label_memory_match
+from memorist.engine.history_search import HistorySearch, SearchResults, label_team_or_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
 from memorist.models.embedder import find_embedder
@@ -23,7 +23,7 @@ from memorist.recall.memory_search import open_memory_search
 from memorist.recall.passages import PassageMatch, cut_excerpt_around_words, format_day
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.database import is_storage_failure
 from memorist.store.rollout_rows import list_rollouts
 
@@ -42,7 +42,7 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
     past = RolloutPipeline(settings)
     embedder = find_embedder(wanted=settings.recall.embeddings)
     index = SessionIndex(past.layout.session_index, embedder=embedder)
-    root = "" if everywhere else find_repository_root(str(Path.cwd()))
+    root = "" if everywhere else find_repository_root_or_folder(str(Path.cwd()))
     try:
         past.find_sessions()
         index.sync(list_rollouts(past.state), first=root)
@@ -81,7 +81,7 @@ def search_command(
 
     Example: memorist search "how do we round"
     """
-    root = "" if everywhere else find_repository_root(str(Path.cwd()))
+    root = "" if everywhere else find_repository_root_or_folder(str(Path.cwd()))
     with (
         closing(open_synced_session_index(everywhere=everywhere)) as index,
         open_project_memory() as (home, memory),
@@ -107,7 +107,7 @@ def search_command(
 def _print_results(query: str, found: SearchResults) -> None:
     words = parse_query(query).words
     for memory in found.memories:
-        click.echo(f"{label_memory_match(memory):<11} {memory.path}  {memory.why}")
+        click.echo(f"{label_team_or_memory(memory):<11} {memory.path}  {memory.why}")
     for number, each in enumerate(found.passages, 1):
         turn = each.passage
         head = f"{format_day(turn.at)}  {output.replace_invalid_utf8(each.path)}:{turn.line}"
@@ -146,7 +146,7 @@ def _render_json(found: SearchResults) -> dict[str, object]:
     return {
         "memories": [
             {
-                "kind": label_memory_match(each),
+                "kind": label_team_or_memory(each),
                 "path": each.path,
                 "score": each.score,
                 "why": each.why,

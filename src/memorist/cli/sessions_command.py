@@ -9,7 +9,7 @@ import click
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.cli import output
-from memorist.cli.command_environment import find_home
+from memorist.cli.command_environment import load_home_layout
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.session_list import list_known_sessions
 
@@ -29,7 +29,7 @@ def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
     Example: memorist sessions --all --limit 5
     """
     found = list_known_sessions(
-        find_home(), None if everywhere else locate_project_root(Path.cwd())
+        load_home_layout(), None if everywhere else locate_project_root(Path.cwd())
     )
     if as_json:
         output.print_json({"sessions": found[:limit]})

@@ -47,7 +47,7 @@ from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
 from memorist.platforms.regular_files import read_regular_text_file
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
-from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
 
@@ -232,7 +232,7 @@ def _prove(target: InstallTarget, home: Path) -> bool:
 
 def _take_in_past() -> None:
     """Extract this project's past sessions, and have later ones taken in too."""
-    root = find_repository_root(str(Path.cwd()))
+    root = find_repository_root_or_folder(str(Path.cwd()))
 
     async def work(past: RolloutPipeline) -> RolloutSyncReport:
         plan = past.plan_sync((), ANY_AGE_DAYS, repository=root)

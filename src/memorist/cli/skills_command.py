@@ -12,7 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from memorist.cli import output
-from memorist.cli.command_environment import find_home, load_project_settings, read_environment
+from memorist.cli.command_environment import (
+    load_home_layout,
+    load_project_settings,
+    read_environment,
+)
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
@@ -262,6 +266,6 @@ def _load_material(session: str) -> SkillMaterial:
     """Load the material of a session given by its id, the start of its id, its folder or
     its file.
     """
-    found = find_recorded_session(find_home(), session)
+    found = find_recorded_session(load_home_layout(), session)
     notes = read_if_exists(DiskFiles(), found.layout.notes) if found.layout else None
     return read_skill_material(found.path, (notes or b"").decode("utf-8", "replace"))

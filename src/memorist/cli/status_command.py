@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from memorist.auto_memory.memory_location import locate_memory
+from memorist.auto_memory.memory_location import resolve_memory_layout
 from memorist.budget.budget_status import (
     render_budget_status,
 )
@@ -54,7 +54,7 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
     layout = Layout(Path(settings.home).expanduser())
     with _open_database(layout) as database:
         if effect:
-            folder = locate_memory(layout, str(Path.cwd()), settings.auto_memory).folder
+            folder = resolve_memory_layout(layout, str(Path.cwd()), settings.auto_memory).folder
             _print_effect(measure_memory_effect(layout, database, folder), as_json=as_json)
             return
         found = read_background_budget_status(database, settings, SystemClock().now(), days)

@@ -30,12 +30,12 @@ from memorist.team.remote_location import (
     RemoteLocation,
     open_remote,
     prefix_git_only_address,
-    read_remote_location,
+    resolve_remote_location,
     save_remote_location,
 )
 from memorist.team.shared_names import find_shared_name_problem
 from memorist.team.sync_report import TeamSyncReport
-from memorist.team.team_remote import RemoteState
+from memorist.team.team_remote import RemoteVersion
 from memorist.team.team_sharing import move_memories_to_team
 from memorist.team.team_status import TeamStatus, read_team_status
 from memorist.team.team_sync import TeamSync
@@ -58,7 +58,7 @@ def team_group() -> None:
 @contextmanager
 def _open_sync() -> Iterator[tuple[MemoryHome, AutoMemory, TeamSync]]:
     with open_project_memory() as (home, memory):
-        location = read_remote_location(DiskFiles(), memory.layout.team, home.settings.team)
+        location = resolve_remote_location(DiskFiles(), memory.layout.team, home.settings.team)
         if location is None:
             raise NothingToDo(
                 "this project has no location for its team's memories; choose one: memorist team "
@@ -198,7 +198,7 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
             f"{output.replace_invalid_utf8(path)} is no name of a team memory: {problem}"
         )
     with _open_sync() as (_, _memory, sync):
-        sync.remote.fetch_listing(RemoteState())
+        sync.remote.fetch_listing(RemoteVersion())
         changes = sync.remote.list_revisions(key)
     rows = [
         {

@@ -81,7 +81,7 @@ def team_serve_command(
         limits = server.TeamServerLimits(
             hosts=LOOPBACK_NAMES | {each.lower() for each in allow_host}
         )
-        listening = server.bind_server_socket(host, port, kept, limits)
+        listening = server.bind_socket_refusing_open_access(host, port, kept, limits)
         click.echo(f"memorist team server at {format_server_address(listening)}")
         server.serve_team(kept, listening, limits)
 

@@ -15,8 +15,8 @@ from memorist.core.utc_time import format_utc_minute
 from memorist.engine.rollout_pipeline import RolloutPipeline, open_rollout_pipeline
 from memorist.platforms import processes
 from memorist.rollouts.job_worker import (
+    JobEnded,
     JobEvent,
-    JobFinished,
     SharedWorkerIntervals,
     run_worker,
 )
@@ -65,10 +65,10 @@ def worker_command(once: bool, at_once: int | None, as_json: bool, piped: bool) 
         if piped
         else load_user_settings()
     )
-    failed: list[JobFinished] = []
+    failed: list[JobEnded] = []
 
     def on_event(what: JobEvent) -> None:
-        if isinstance(what, JobFinished) and what.outcome == "failed":
+        if isinstance(what, JobEnded) and what.outcome == "failed":
             failed.append(what)
         click.echo(msgspec.json.encode(what).decode() if as_json else _format_event(what))
 
@@ -116,7 +116,7 @@ async def _work_until_stopped(
 
 
 def _format_event(what: JobEvent) -> str:
-    if isinstance(what, JobFinished):
+    if isinstance(what, JobEnded):
         return f"{what.outcome:<12} {what.kind:<11} {what.key}  {what.seconds:.1f} s" + (
             f"  ({what.reason})" if what.reason else ""
         )

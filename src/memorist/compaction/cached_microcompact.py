@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from memorist.compaction.microcompact import (
     CLEARED_TEXT,
     FOREIGN_CLEARED_TEXT,
-    find_old_results,
     is_clearable_tool,
+    list_clearable_result_ids,
 )
 from memorist.compaction.provider_edit_format import (
     CLEAR_EDIT,
@@ -26,7 +26,7 @@ from memorist.core.messages import JsonObject, Message
 from memorist.settings import CompactionSettings
 
 
-class ClearedResults(Struct, frozen=True, kw_only=True):
+class ResultClearingState(Struct, frozen=True, kw_only=True):
     """The results the provider was told to clear in this session. Every later request repeats them,
     so that the provider's cache stays valid.
     """
@@ -49,11 +49,11 @@ class ConfirmedClearing(Struct, frozen=True):
 
 
 def add_old_results(
-    clearing: ClearedResults, messages: Sequence[Message], keep: int
-) -> ClearedResults:
+    clearing: ResultClearingState, messages: Sequence[Message], keep: int
+) -> ResultClearingState:
     """Add the results that are old by now. Returns the same object when there are none."""
     known = set(clearing.ids)
-    new = tuple(name for name in find_old_results(messages, keep) if name not in known)
+    new = tuple(name for name in list_clearable_result_ids(messages, keep) if name not in known)
     return (
         replace(clearing, ids=clearing.ids + new, waiting=clearing.waiting + new)
         if new
@@ -62,12 +62,12 @@ def add_old_results(
 
 
 def extend_cleared_results_when_due(
-    clearing: ClearedResults,
+    clearing: ResultClearingState,
     messages: Sequence[Message],
     settings: CompactionSettings,
     *,
     at_once: bool,
-) -> ClearedResults:
+) -> ResultClearingState:
     """The results that the next request asks to clear: those that have grown old join at once, or
     as soon as `compaction.micro_cached_results` of them wait, since each change costs the cache
     behind it.
@@ -77,7 +77,9 @@ def extend_cleared_results_when_due(
     return more if at_once or waiting >= settings.micro_cached_results else clearing
 
 
-def build_clearing_edit(clearing: ClearedResults, messages: Sequence[Message]) -> JsonObject | None:
+def build_clearing_edit(
+    clearing: ResultClearingState, messages: Sequence[Message]
+) -> JsonObject | None:
     """The edit that makes Anthropic clear these results and no newer one; None when there is none
     to clear.
 
@@ -101,7 +103,7 @@ def build_clearing_edit(clearing: ClearedResults, messages: Sequence[Message]) -
 
 
 def add_clearing_edit(
-    body: JsonObject, clearing: ClearedResults, messages: Sequence[Message]
+    body: JsonObject, clearing: ResultClearingState, messages: Sequence[Message]
 ) -> RequestWithBetas:
     """The Anthropic request with the clearing edit; unchanged when there is nothing to clear, or
     when the host clears on its own.
@@ -112,8 +114,8 @@ def add_clearing_edit(
 
 
 def confirm_clearing(
-    clearing: ClearedResults, reply: JsonObject
-) -> tuple[ClearedResults, ConfirmedClearing | None]:
+    clearing: ResultClearingState, reply: JsonObject
+) -> tuple[ResultClearingState, ConfirmedClearing | None]:
     """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
     the reply reports more cleared tokens than before.
     """
@@ -127,7 +129,9 @@ def confirm_clearing(
     )
 
 
-def drop_stale_results(clearing: ClearedResults, messages: Sequence[Message]) -> ClearedResults:
+def drop_stale_results(
+    clearing: ResultClearingState, messages: Sequence[Message]
+) -> ResultClearingState:
     """Keep those that still refer to a result after the history was replaced or cleared by time;
     the provider's total restarts at 0.
     """
@@ -139,4 +143,4 @@ def drop_stale_results(clearing: ClearedResults, messages: Sequence[Message]) ->
         if result.text in {CLEARED_TEXT, FOREIGN_CLEARED_TEXT}
     }
     left = tuple(name for name in clearing.ids if name in present and name not in cleared)
-    return ClearedResults(ids=left, waiting=left)
+    return ResultClearingState(ids=left, waiting=left)

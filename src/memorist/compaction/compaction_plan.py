@@ -36,7 +36,7 @@ class SkipCompaction(Struct, frozen=True):
     why: str
 
 
-class RejectRequest(Struct, frozen=True):
+class OverLimitGuard(Struct, frozen=True):
     """After the other steps: reject the request if the context is still at `limit` tokens or
     more.
     """
@@ -45,7 +45,7 @@ class RejectRequest(Struct, frozen=True):
     why: str
 
 
-PlanStep = CompactionAttempt | SkipCompaction | RejectRequest
+PlanStep = CompactionAttempt | SkipCompaction | OverLimitGuard
 
 
 class WindowState(Struct, frozen=True, kw_only=True):
@@ -158,7 +158,7 @@ def _plan_guard(state: WindowState) -> tuple[PlanStep, ...]:
     if state.used - state.freed < state.limits.blocking:
         return ()
     return (
-        RejectRequest(
+        OverLimitGuard(
             state.limits.blocking, "The request would not leave the model room to answer."
         ),
     )

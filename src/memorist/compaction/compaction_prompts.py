@@ -48,7 +48,7 @@ class CompactionPrompts(Struct, frozen=True, kw_only=True):
     """The task list, and work that runs in the background."""
 
 
-def load_compaction_prompts() -> CompactionPrompts:
+def load_shipped_compaction_prompts() -> CompactionPrompts:
     """The texts shipped with memorist, without blank lines at their ends."""
     return CompactionPrompts(
         **{

@@ -27,7 +27,7 @@ from memorist.compaction.compaction_breaker import (
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_plan import (
     CompactionAttempt,
-    RejectRequest,
+    OverLimitGuard,
     SkipCompaction,
     WindowState,
     is_provider_attempt,
@@ -45,7 +45,7 @@ from memorist.compaction.conversation_preamble import (
     split_preamble,
 )
 from memorist.compaction.edit_economics import TokenRates, derive_token_rates
-from memorist.compaction.extractive_summary import summarize_conversation
+from memorist.compaction.extractive_summary import compact_conversation_with_extracts
 from memorist.compaction.full_compaction import (
     SummaryOptions,
     restore_items_skipped_by_strategy,
@@ -58,10 +58,10 @@ from memorist.compaction.measured_conversation import (
 from memorist.compaction.microcompact import is_cache_cold
 from memorist.compaction.newest_messages import (
     MIN_PAST_TOKENS,
-    compute_room_for_older_messages,
+    compute_older_messages_reserve,
     find_unanswered_start,
+    keep_messages_from_index,
     keep_newest_messages,
-    keep_unanswered_messages,
     raise_limit_to_keep_older_messages,
 )
 from memorist.compaction.oldest_rounds import build_dropped_beginning_message, ensure_user_first
@@ -84,10 +84,10 @@ from memorist.compaction.summary_request import (
 from memorist.compaction.summary_review import (
     SummaryReview,
     add_missing_extract_parts,
-    check_summary_against_history,
+    clean_or_reject_summary,
     pair_summary_with_extract,
 )
-from memorist.compaction.thresholds import CompactionThresholds, are_edits_priced
+from memorist.compaction.thresholds import CompactionThresholds, is_price_schedule_set
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
@@ -107,7 +107,7 @@ from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.session_notes import SessionMemory
-from memorist.telemetry.tracing import trace_work
+from memorist.telemetry.tracing import decorate_work_for_tracing
 
 NO_USAGE = Usage()
 
@@ -126,11 +126,11 @@ def estimate_budget_for_unanswered(
     """Tokens with which what the model has not answered yet stays whole, beside a summary with the
     user's short messages; at most what the limit allows.
     """
-    kept = keep_unanswered_messages(messages, find_unanswered_start(messages), sys.maxsize, factor)
+    kept = keep_messages_from_index(messages, find_unanswered_start(messages), sys.maxsize, factor)
     size = estimate_messages_tokens(kept, factor)
     said = min(limit // MAX_WORDS_PART, int(estimate_user_words_tokens(user_texts) * factor))
     usual = min(size + max(MIN_PAST_TOKENS if kept else 0, said), int(limit * MAX_ROUND_SHARE))
-    least = compute_room_for_older_messages(limit)
+    least = compute_older_messages_reserve(limit)
     if size + least >= limit:
         return usual
     return max(usual, min(size + max(least, said) + 1, limit - 1))
@@ -145,11 +145,11 @@ def compact_structurally(
 ) -> CompactedHistory:
     """Compact without a model. `budgets` are the usual tokens of the result and the most that a
     request may have: what the model has not answered yet, and the user's words, may take more than
-    the usual tokens. The rest is as in `summarize_conversation`.
+    the usual tokens. The rest is as in `compact_conversation_with_extracts`.
     """
     usual, limit = budgets
     least = estimate_budget_for_unanswered(shown.messages, shown.user_texts, limit, shown.factor)
-    return summarize_conversation(shown, max(usual, least), whole=whole, cwd=cwd)
+    return compact_conversation_with_extracts(shown, max(usual, least), whole=whole, cwd=cwd)
 
 
 MIN_SUMMARIZABLE_TOKENS = 4_000
@@ -271,7 +271,7 @@ class Compactor(SessionExtension):
         priced = is_price_check_due(tokens, self._priced_at_tokens, limits, settings)
         return settings.enabled and (idle or priced or tokens >= limits.auto)
 
-    @trace_work(COMPACTION_LABEL)
+    @decorate_work_for_tracing(COMPACTION_LABEL)
     async def compact(self, call: CompactionInput) -> CompactionOutcome:
         """Take the planned steps for this request, in order."""
         now = self._runtime.clock.now() if call.now is None else call.now
@@ -321,7 +321,7 @@ class Compactor(SessionExtension):
                     pass  # an earlier attempt succeeded
                 case SkipCompaction(why=why):
                     pass
-                case RejectRequest(limit=limit, why=guard):
+                case OverLimitGuard(limit=limit, why=guard):
                     blocked = (result.tokens_after if result else self._tracker.tokens) >= limit
                     why = f"{why} {guard}".strip() if blocked else why
         return self._report_outcome(
@@ -393,7 +393,7 @@ class Compactor(SessionExtension):
         if (
             isinstance(cleared, CompactedHistory)
             or call.price is None
-            or not are_edits_priced(settings)
+            or not is_price_schedule_set(settings)
             or call.provider_compacts
         ):
             return cleared
@@ -482,7 +482,9 @@ class Compactor(SessionExtension):
         if strategy == "micro":
             return microcompact.clear_results(
                 measured.messages,
-                microcompact.find_old_results(measured.messages, self._settings.micro_keep),
+                microcompact.list_clearable_result_ids(
+                    measured.messages, self._settings.micro_keep
+                ),
                 factor=measured.factor,
             )
         apart: SplitHistory = await _run_unless_short(
@@ -616,7 +618,7 @@ class Compactor(SessionExtension):
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
         reviewed: SummaryReview | UnusableSummary = await self._runtime.run_heavy(
-            check_summary_against_history,
+            clean_or_reject_summary,
             summary,
             whole.messages,
             measured,
@@ -627,7 +629,7 @@ class Compactor(SessionExtension):
         if isinstance(reviewed, UnusableSummary):
             return UnchangedHistory(reviewed.why)
         rewrite = (
-            inline_compaction.compact_with_hand_over
+            inline_compaction.build_hand_over_history
             if strategy == "inline"
             else full_compaction.compact_with_summary
         )

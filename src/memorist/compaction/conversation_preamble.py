@@ -23,7 +23,7 @@ from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.newest_messages import (
     find_largest_common_limit,
     find_unanswered_start,
-    keep_unanswered_messages,
+    keep_messages_from_index,
 )
 from memorist.compaction.oldest_rounds import MARKER_ID
 from memorist.core.lazy import lazy_pattern
@@ -137,7 +137,7 @@ def _estimate_talk(rest: Sequence[Message], limit: int, factor: float) -> int:
     """Tokens of the limit that the rest needs at least: at most its share, where the preamble is
     cut to.
     """
-    kept = keep_unanswered_messages(rest, find_unanswered_start(rest), sys.maxsize, factor)
+    kept = keep_messages_from_index(rest, find_unanswered_start(rest), sys.maxsize, factor)
     needed = estimate_messages_tokens(kept, factor) + limit // MIN_DIGEST_PART
     return min(int(limit * MIN_TALK_SHARE), needed)
 

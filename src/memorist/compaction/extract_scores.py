@@ -56,7 +56,7 @@ _MIN_REPEATED_LENGTH = 12
 """Characters; shorter lines repeat by chance."""
 
 
-class MessageAge(Struct, frozen=True):
+class MessageAgeInTokens(Struct, frozen=True):
     """Age of a message: the tokens from it on, the same with all results cleared, and whether it
     belongs to the newest turn.
     """
@@ -66,10 +66,10 @@ class MessageAge(Struct, frozen=True):
     in_newest_turn: bool
 
 
-class HistoryStatistics(Struct, frozen=True):
+class ExtractScoringContext(Struct, frozen=True):
     """What the scoring needs to know of the whole history."""
 
-    ages: Sequence[MessageAge]
+    ages: Sequence[MessageAgeInTokens]
     """The age of each message: `ages[step - 1]`."""
     changed: dict[str, int]
     """Step in which a file was last changed."""
@@ -91,12 +91,12 @@ class HistoryStatistics(Struct, frozen=True):
     """Lines that the assistant wrote."""
 
 
-def collect_history_statistics(
+def collect_extract_scoring_context(
     found: Sequence[SourceBlock],
     named: Sequence[set[str]],
-    ages: Sequence[MessageAge],
+    ages: Sequence[MessageAgeInTokens],
     asked: set[str],
-) -> HistoryStatistics:
+) -> ExtractScoringContext:
     """Scan all blocks once; `named` holds the names of each, `asked` those in the user's newest
     text.
     """
@@ -128,7 +128,7 @@ def collect_history_statistics(
             if warmth:
                 hot[name] = hot.get(name, 0.0) + warmth
     heat = {name: min(1.0, warmth) / (spread[name] + 1) ** 0.5 for name, warmth in hot.items()}
-    return HistoryStatistics(
+    return ExtractScoringContext(
         ages,
         changed,
         changes,
@@ -169,7 +169,7 @@ def _count_lines(found: Iterable[SourceBlock]) -> tuple[dict[str, float], set[st
     return {line: log(count) for line, count in seen.items() if count > 1}, written
 
 
-def compute_block_features(block: SourceBlock, history: HistoryStatistics) -> list[float]:
+def compute_block_features(block: SourceBlock, history: ExtractScoringContext) -> list[float]:
     """Features of a whole block, in the order of `ExtractWeights.blocks`."""
     source = block.source
     when = history.ages[source.step - 1]
@@ -192,7 +192,7 @@ def compute_block_features(block: SourceBlock, history: HistoryStatistics) -> li
 
 
 def compute_extract_features(
-    extract: Extract, own: set[str], history: HistoryStatistics, parts: int
+    extract: Extract, own: set[str], history: ExtractScoringContext, parts: int
 ) -> list[float]:
     """Features of an extract, one of `parts` of its block, with the names `own`; in the order of
     `ExtractWeights.extracts`.
@@ -227,7 +227,7 @@ def compute_extract_features(
     ]
 
 
-def _score_block(block: SourceBlock, history: HistoryStatistics) -> float:
+def _score_block(block: SourceBlock, history: ExtractScoringContext) -> float:
     """What the block itself adds to the logarithm of the score of each of its extracts."""
     kind = block.source.kind
     weights = load_extract_weights().blocks[kind]
@@ -236,7 +236,7 @@ def _score_block(block: SourceBlock, history: HistoryStatistics) -> float:
 
 
 def choose_promising_blocks(
-    found: Sequence[SourceBlock], history: HistoryStatistics, characters: int
+    found: Sequence[SourceBlock], history: ExtractScoringContext, characters: int
 ) -> list[SourceBlock]:
     """The blocks with the highest scores before they are split, in order, until they hold so many
     characters.
@@ -252,8 +252,8 @@ def choose_promising_blocks(
     return [found[at] for at in sorted(chosen)]
 
 
-def score_extracts(
-    found: Iterable[SourceBlock], history: HistoryStatistics
+def split_blocks_into_scored_extracts(
+    found: Iterable[SourceBlock], history: ExtractScoringContext
 ) -> list[tuple[Extract, float]]:
     """The extracts of these blocks, each with its score."""
     scored: list[tuple[Extract, float]] = []

@@ -18,11 +18,11 @@ from memorist.compaction.conversation_preamble import STATE_TAG
 from memorist.compaction.extract_scores import (
     CLEARED_RESULT_TOKENS,
     EXPLORED_ROOMS,
-    HistoryStatistics,
-    MessageAge,
+    ExtractScoringContext,
+    MessageAgeInTokens,
     choose_promising_blocks,
-    collect_history_statistics,
-    score_extracts,
+    collect_extract_scoring_context,
+    split_blocks_into_scored_extracts,
 )
 from memorist.compaction.handed_over_words import list_handed_over_user_words
 from memorist.compaction.history_extracts import (
@@ -39,15 +39,15 @@ from memorist.compaction.identifier_ranking import (
 )
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
-    NewestMessages,
-    choose_newest_messages,
-    find_removed_items,
+    KeptMessages,
+    choose_kept_messages,
     is_user_request,
+    list_removed_or_shortened_messages,
 )
 from memorist.compaction.user_words import (
     USER_WORDS_TITLE,
-    SummaryUtterance,
-    collect_utterances,
+    CountedUtterance,
+    collect_typed_utterances,
     estimate_least_utterance_tokens,
     find_utterances_of_removed_messages,
     fit_utterances,
@@ -60,7 +60,7 @@ from memorist.core.token_count import (
     estimate_messages_tokens,
     estimate_text_tokens,
 )
-from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.session_memory.work_notes import ERRORS_SECTION
 from memorist.transcript.display_paths import find_display_root
 from memorist.transcript.name_search import (
@@ -238,7 +238,7 @@ def render_failures(ledger: TranscriptLedger, room: int) -> str:
     user's words.
     """
     total = max(_MIN_FAILURE_TOKENS, room)
-    text = render_structural_notes(
+    text = render_structural_sections(
         ledger, NotesBudget(total_tokens=total * 4, section_tokens=total)
     )[ERRORS_SECTION]
     lines = [line for line in text.split("\n") if not line.startswith(_TYPED_CORRECTION)]
@@ -272,17 +272,17 @@ _HEADING_TOKENS = 24
 class _SummaryMaterial(Struct, frozen=True, kw_only=True):
     """Everything the summary is made from."""
 
-    utterances: list[SummaryUtterance]
+    utterances: list[CountedUtterance]
     blocks: list[SourceBlock]
     """Blocks of the messages that are removed."""
     names: list[IdentifierUsage]
-    history: HistoryStatistics
+    history: ExtractScoringContext
     ledger: TranscriptLedger
     shown_text: str
     """Text of the messages that stay."""
 
 
-def build_extractive_summary(
+def compact_messages_with_extracts(
     messages: Sequence[Message],
     budget: int,
     *,
@@ -301,22 +301,22 @@ def build_extractive_summary(
     measured = measure_conversation(
         messages, user_texts=user_texts, transcript=transcript, factor=factor
     )
-    return summarize_conversation(measured, budget, cwd=cwd)
+    return compact_conversation_with_extracts(measured, budget, cwd=cwd)
 
 
-def summarize_conversation(
+def compact_conversation_with_extracts(
     shown: MeasuredConversation, budget: int, *, whole: Sequence[Message] = (), cwd: str = ""
 ) -> CompactedHistory:
-    """As `build_extractive_summary`, of a measured conversation. `whole` is the conversation with
-    what earlier compactions removed from it: the summary is made of that, the newest messages are
-    those that are shown.
+    """As `compact_messages_with_extracts`, of a measured conversation. `whole` is the conversation
+    with what earlier compactions removed from it: the summary is made of that, the newest messages
+    are those that are shown.
     """
     before, factor, messages = shown.tokens, shown.factor, shown.messages
     if before <= budget:
         return CompactedHistory(
             strategy="structural", messages=messages, tokens_before=before, tokens_after=before
         )
-    kept = choose_newest_messages(messages, shown.sizes, budget, factor)
+    kept = choose_kept_messages(messages, shown.sizes, budget, factor)
     material = _gather_material(whole or messages, kept, shown.user_texts, cwd)
     text = _render_summary(material, int((budget - kept.tokens) / factor) - 1, shown.transcript)
     summary = (
@@ -330,7 +330,9 @@ def summarize_conversation(
         messages=summary,
         tokens_before=before,
         tokens_after=estimate_messages_tokens(summary, factor),
-        cut=find_removed_items(shown, kept.messages, "only extracts of it are in the digest"),
+        cut=list_removed_or_shortened_messages(
+            shown, kept.messages, "only extracts of it are in the digest"
+        ),
     )
 
 
@@ -356,9 +358,9 @@ def build_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
     return ledger
 
 
-def measure_ages(messages: Sequence[Message]) -> list[MessageAge]:
+def measure_ages_in_tokens(messages: Sequence[Message]) -> list[MessageAgeInTokens]:
     """The age of each message: tokens from it on."""
-    found: list[MessageAge] = []
+    found: list[MessageAgeInTokens] = []
     age = cleared_age = 0
     newest_turn = True
     for message in reversed(messages):
@@ -368,17 +370,17 @@ def measure_ages(messages: Sequence[Message]) -> list[MessageAge]:
             max(0, estimate_text_tokens(result.text) - CLEARED_RESULT_TOKENS)
             for result in message.tool_results
         )
-        found.append(MessageAge(age, cleared_age, newest_turn))
+        found.append(MessageAgeInTokens(age, cleared_age, newest_turn))
         newest_turn = newest_turn and not is_user_request(message)
     return found[::-1]
 
 
 def _gather_material(
-    messages: Sequence[Message], kept: NewestMessages, user_texts: Sequence[str], cwd: str
+    messages: Sequence[Message], kept: KeptMessages, user_texts: Sequence[str], cwd: str
 ) -> _SummaryMaterial:
     ledger = build_ledger(messages, cwd)
     root = find_display_root(ledger.cwd, ledger.work_record.files.files)
-    utterances = collect_utterances(messages)
+    utterances = collect_typed_utterances(messages)
     scan = scan_history(messages, utterances, root)
     unchanged = {id(message) for message in kept.messages}
     shown = {message.id for message in kept.messages}
@@ -415,18 +417,18 @@ class HistoryScan(Struct, frozen=True):
 
     blocks: list[SourceBlock]
     names: list[set[str]]
-    history: HistoryStatistics
+    history: ExtractScoringContext
 
 
 def scan_history(
     messages: Sequence[Message],
-    utterances: Sequence[SummaryUtterance] | None = None,
+    utterances: Sequence[CountedUtterance] | None = None,
     root: str = "",
 ) -> HistoryScan:
     """Scan a history once. `utterances` are those of the messages, collected here where absent;
     titles show paths relative to `root`.
     """
-    spoken = collect_utterances(messages) if utterances is None else utterances
+    spoken = collect_typed_utterances(messages) if utterances is None else utterances
     blocks = [
         block
         for block in collect_source_blocks(messages, root)
@@ -437,11 +439,13 @@ def scan_history(
     names = [find_recognizable_names(block.text) for block in blocks]
     asked = find_recognizable_names(spoken[-1].text) if spoken else set()
     return HistoryScan(
-        blocks, names, collect_history_statistics(blocks, names, measure_ages(messages), asked)
+        blocks,
+        names,
+        collect_extract_scoring_context(blocks, names, measure_ages_in_tokens(messages), asked),
     )
 
 
-def _build_pasted_blocks(utterances: Sequence[SummaryUtterance]) -> list[SourceBlock]:
+def _build_pasted_blocks(utterances: Sequence[CountedUtterance]) -> list[SourceBlock]:
     """Long messages of the user as documents."""
     return [
         SourceBlock(
@@ -484,7 +488,7 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
 
 def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> ExtractSelection:
     characters = room * BYTES_PER_TOKEN * EXPLORED_ROOMS
-    scored = score_extracts(
+    scored = split_blocks_into_scored_extracts(
         choose_promising_blocks(material.blocks, material.history, characters), material.history
     )
     return ExtractSelection(

@@ -28,9 +28,9 @@ from memorist.compaction.measured_conversation import (
     get_typed_text,
 )
 from memorist.compaction.newest_messages import (
-    find_removed_items,
     find_unanswered_start,
-    keep_unanswered_messages,
+    keep_messages_from_index,
+    list_removed_or_shortened_messages,
 )
 from memorist.compaction.restored_content import (
     RESTORED_PREFIX,
@@ -116,7 +116,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
     """
 
 
-class SummaryReplacement(Struct, frozen=True):
+class HistoryReplacement(Struct, frozen=True):
     """What replaces the older conversation: the strategy, its text, and the index of the first
     message kept.
     """
@@ -129,7 +129,7 @@ class SummaryReplacement(Struct, frozen=True):
 
 
 def assemble_history(
-    conversation: MeasuredConversation, replaced: SummaryReplacement, options: SummaryOptions
+    conversation: MeasuredConversation, replaced: HistoryReplacement, options: SummaryOptions
 ) -> CompactionResult:
     """Build the new history: the summary, the kept messages, the restored items. The boundary is a
     transcript record, not a message.
@@ -150,16 +150,15 @@ def assemble_history(
         )
     used_tokens = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
     room = options.limit - used_tokens - 1
-    kept = keep_unanswered_messages(conversation.messages, start, sys.maxsize, conversation.factor)
+    kept = keep_messages_from_index(conversation.messages, start, sys.maxsize, conversation.factor)
     if start == unanswered and estimate_messages_tokens(kept, conversation.factor) > room:
         least = room - options.limit // USER_TEXTS_PART
-        kept = keep_unanswered_messages(conversation.messages, start, least, conversation.factor)
+        kept = keep_messages_from_index(conversation.messages, start, least, conversation.factor)
     words = render_older_user_texts(
         conversation,
         sum(1 for message in kept if get_typed_text(message)),
-        min(
-            _choose_words_room(conversation, options),
-            room - estimate_messages_tokens(kept, conversation.factor),
+        _choose_words_room(
+            conversation, options, room - estimate_messages_tokens(kept, conversation.factor)
         ),
         texts,
     )
@@ -194,17 +193,24 @@ def assemble_history(
         messages=(summary, *again, *kept) if is_working else (summary, *kept, *again),
         tokens_before=conversation.tokens,
         tokens_after=fixed + sum(each.restored.tokens for each in back),
-        cut=find_removed_items(conversation, kept, f"replaced by the {replaced.stand_in}"),
+        cut=list_removed_or_shortened_messages(
+            conversation, kept, f"replaced by the {replaced.stand_in}"
+        ),
         restored=tuple(restored),
     )
 
 
-def _choose_words_room(conversation: MeasuredConversation, options: SummaryOptions) -> int:
-    """Tokens for the user's words: the usual ones, or more where the short messages take more."""
+def _choose_words_room(
+    conversation: MeasuredConversation, options: SummaryOptions, available: int
+) -> int:
+    """Tokens for the user's words: the usual ones, or more where the short messages take more; at
+    most `available`.
+    """
     usual = min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART)
     sizes = [estimate_text_tokens(text) + LINE_TOKENS for text in conversation.user_texts]
     short = sum(size for size in sizes if size <= LONG_UTTERANCE_TOKENS + LINE_TOKENS)
-    return max(usual, min(int(short * conversation.factor), options.limit // MAX_USER_TEXTS_PART))
+    wanted = max(usual, min(int(short * conversation.factor), options.limit // MAX_USER_TEXTS_PART))
+    return min(wanted, available)
 
 
 def _build_summary_message(text: str) -> Message:
@@ -234,17 +240,19 @@ def compact_with_summary(
         "transcript": render_transcript_remark(conversation, options.texts),
     }
     text = render_template(options.texts.full_wrapper, values, strict=True)
-    return record_dropped_lines(
+    return add_dropped_lines_to_result(
         assemble_history(
             conversation,
-            SummaryReplacement("full", text, len(conversation.messages)),
+            HistoryReplacement("full", text, len(conversation.messages)),
             options,
         ),
         clean.dropped,
     )
 
 
-def record_dropped_lines(outcome: CompactionResult, lines: Sequence[str]) -> CompactionResult:
+def add_dropped_lines_to_result(
+    outcome: CompactionResult, lines: Sequence[str]
+) -> CompactionResult:
     """The result with a record of each line that the summary check dropped."""
     if isinstance(outcome, UnchangedHistory) or not lines:
         return outcome

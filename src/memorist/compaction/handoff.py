@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.compaction.extractive_summary import (
     EXTRACTIVE_SUMMARY_ID,
     SUMMARY_OPENING,
-    build_extractive_summary,
+    compact_messages_with_extracts,
     is_instruction_message,
     render_summary_section,
 )
@@ -131,7 +131,7 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem]) -> str:
 def _render_talk(source: HandoffSource, budget: int) -> str:
     """What was said and done, and the newest messages as text."""
     recorded = source.recorded
-    digest = build_extractive_summary(
+    digest = compact_messages_with_extracts(
         [message for message in recorded.all_messages if not is_instruction_message(message)],
         budget,
         transcript=source.transcript,

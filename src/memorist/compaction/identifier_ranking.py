@@ -19,7 +19,7 @@ from memorist.compaction.extract_scores import (
     AGE_UNIT,
     ASSISTANT_KINDS,
     CLEARED_AGE_UNIT,
-    HistoryStatistics,
+    ExtractScoringContext,
     strip_last_name_part,
 )
 from memorist.compaction.extract_weights import load_extract_weights
@@ -76,7 +76,9 @@ def collect_identifiers(
     return list(known.values())
 
 
-def compute_identifier_features(name: IdentifierUsage, history: HistoryStatistics) -> list[float]:
+def compute_identifier_features(
+    name: IdentifierUsage, history: ExtractScoringContext
+) -> list[float]:
     """Features of a name, in the order of `ExtractWeights.names`."""
     text = name.text
     last = history.ages[name.step - 1]
@@ -112,7 +114,7 @@ def compute_identifier_features(name: IdentifierUsage, history: HistoryStatistic
 
 
 def rank_identifiers(
-    names: Iterable[IdentifierUsage], history: HistoryStatistics
+    names: Iterable[IdentifierUsage], history: ExtractScoringContext
 ) -> list[IdentifierUsage]:
     """The names, those most likely to be used again for what they cost first."""
     return [
@@ -123,7 +125,7 @@ def rank_identifiers(
     ]
 
 
-def _value(name: IdentifierUsage, history: HistoryStatistics) -> float:
+def _value(name: IdentifierUsage, history: ExtractScoringContext) -> float:
     score: float = sum(
         map(mul, load_extract_weights().names, compute_identifier_features(name, history))
     )

@@ -20,7 +20,7 @@ from memorist.compaction.compaction_result import (
 from memorist.compaction.full_compaction import (
     REMARKS_TOKENS,
     SummaryOptions,
-    record_dropped_lines,
+    add_dropped_lines_to_result,
     render_numbered_user_texts,
 )
 from memorist.compaction.measured_conversation import (
@@ -30,9 +30,9 @@ from memorist.compaction.measured_conversation import (
     is_user_block,
 )
 from memorist.compaction.newest_messages import (
-    find_removed_items,
     find_unanswered_start,
-    keep_unanswered_messages,
+    keep_messages_from_index,
+    list_removed_or_shortened_messages,
 )
 from memorist.compaction.summary_cleaning import drop_prompt_text_and_false_quotes
 from memorist.core.messages import Message, Origin, TextBlock
@@ -80,7 +80,7 @@ def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
     return [text for text in conversation.user_texts if text[:_COMPARED_CHARACTERS] not in shown]
 
 
-def compact_with_hand_over(
+def build_hand_over_history(
     conversation: MeasuredConversation, summary: str, options: SummaryOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a hand-over, `summary` as returned by `parse_summary`. The
@@ -106,7 +106,7 @@ def compact_with_hand_over(
     factor = conversation.factor
     start = find_unanswered_start(messages)
     room = limit - estimate_message_tokens(hand_over, factor) - 1
-    kept = keep_unanswered_messages(messages, start, room, factor)
+    kept = keep_messages_from_index(messages, start, room, factor)
     fixed = estimate_messages_tokens((hand_over, *kept), factor)
     last = next((message.id for message in kept if get_typed_text(message)), "")
     words_room = min(options.settings.inline_user_tokens, max(0, limit - fixed - 1))
@@ -130,13 +130,15 @@ def compact_with_hand_over(
         return UnchangedHistory("The result would not be smaller than what it replaces.")
     if after >= limit:
         return UnchangedHistory("The result would fill the window again at once.")
-    return record_dropped_lines(
+    return add_dropped_lines_to_result(
         CompactedHistory(
             strategy="inline",
             messages=(*users, *working, hand_over, *kept[len(working) :]),
             tokens_before=conversation.tokens,
             tokens_after=after,
-            cut=find_removed_items(conversation, (*users, *kept), "replaced by the hand-over"),
+            cut=list_removed_or_shortened_messages(
+                conversation, (*users, *kept), "replaced by the hand-over"
+            ),
             restored=tuple(
                 RestoredRecord("user", message.id, estimate_message_tokens(message, factor))
                 for message in users

@@ -52,7 +52,7 @@ def is_clearable_tool(tool: str) -> bool:
     return tool.lower() in COMPACTABLE_TOOLS
 
 
-def find_old_results(messages: Sequence[Message], keep: int) -> tuple[str, ...]:
+def list_clearable_result_ids(messages: Sequence[Message], keep: int) -> tuple[str, ...]:
     """Ids of the compactable uses, oldest first, without the newest `keep` (at least 1). Excludes
     uses that wait for a result and those whose result arrived after the model's last reply, which
     it has not seen yet.
@@ -95,7 +95,9 @@ def clear_when_idle(
     found = last_reply if last_reply is not None else _last_reply_time(messages)
     if not is_cache_cold(now, found, settings):
         return UnchangedHistory("The provider's cache may still be warm.")
-    return clear_results(messages, find_old_results(messages, settings.micro_keep), factor=factor)
+    return clear_results(
+        messages, list_clearable_result_ids(messages, settings.micro_keep), factor=factor
+    )
 
 
 def is_cache_cold(now: float, last_reply: float | None, settings: CompactionSettings) -> bool:

@@ -68,16 +68,16 @@ _MIN_TEXT_TOKENS = 40
 """Tokens below which no text is cut."""
 
 
-class NewestMessages(Struct, frozen=True):
+class KeptMessages(Struct, frozen=True):
     """The messages that stay: the last request, and the messages from some index on."""
 
     messages: tuple[Message, ...]
     tokens: int
 
 
-def choose_newest_messages(
+def choose_kept_messages(
     messages: Sequence[Message], sizes: Sequence[int], budget: int, factor: float
-) -> NewestMessages:
+) -> KeptMessages:
     """The messages that stay within the budget: the last request and the newest round whole, if the
     budget allows it, whatever that leaves for the rest. Only calls that wait for their results can
     be larger than it.
@@ -86,15 +86,15 @@ def choose_newest_messages(
     first = find_newest_round(messages)
     older = find_tail_start(sizes, starts, int(budget * TAIL_SHARE))
     whole = convert_unpaired_calls_to_text(_precede_by_request(messages, min(first, older)))
-    if estimate_messages_tokens(whole, factor) > budget - compute_room_for_older_messages(budget):
+    if estimate_messages_tokens(whole, factor) > budget - compute_older_messages_reserve(budget):
         whole = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
         if estimate_messages_tokens(whole, factor) > budget and len(messages) in starts:
             request = _find_last_request(messages)
             whole = () if request is None else _fit_newest_round((request,), budget, factor)
-    return NewestMessages(whole, estimate_messages_tokens(whole, factor))
+    return KeptMessages(whole, estimate_messages_tokens(whole, factor))
 
 
-def compute_room_for_older_messages(room: int) -> int:
+def compute_older_messages_reserve(room: int) -> int:
     """Tokens that are left for what came before the newest round, of a room of so many."""
     return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
 
@@ -107,10 +107,10 @@ def raise_limit_to_keep_older_messages(
     above the limit.
     """
     size = estimate_messages_tokens(
-        keep_unanswered_messages(messages, find_unanswered_start(messages), sys.maxsize, factor),
+        keep_messages_from_index(messages, find_unanswered_start(messages), sys.maxsize, factor),
         factor,
     )
-    needed = size + compute_room_for_older_messages(limit + spare) + 1
+    needed = size + compute_older_messages_reserve(limit + spare) + 1
     return needed if size <= limit < needed <= limit + spare else limit
 
 
@@ -129,7 +129,9 @@ def _fit_newest_round(kept: Sequence[Message], budget: int, factor: float) -> tu
         max(int(budget * ROUND_SHARE), budget - MIN_PAST_TOKENS),
         budget - MIN_SUMMARY_TOKENS,
     ):
-        shortened = convert_unpaired_calls_to_text(shorten_messages(kept, int(limit / factor)))
+        shortened = convert_unpaired_calls_to_text(
+            shrink_messages_to_fit(kept, int(limit / factor))
+        )
         if estimate_messages_tokens(shortened, factor) <= limit:
             break
     return shortened
@@ -165,7 +167,7 @@ def find_unanswered_start(messages: Sequence[Message]) -> int:
     return move_back_to_cut_point(messages, min(start, typed))
 
 
-def keep_unanswered_messages(
+def keep_messages_from_index(
     messages: Sequence[Message], start: int, room: int, factor: float
 ) -> tuple[Message, ...]:
     """What a compaction keeps from index `start` on, with the user's last request in front where
@@ -175,11 +177,11 @@ def keep_unanswered_messages(
     if kept and find_unanswered_start(messages) < len(messages):
         kept = _precede_by_request(messages, start)
     if estimate_messages_tokens(kept, factor) > room:
-        kept = shorten_messages(kept, int(max(0, room) / factor))
+        kept = shrink_messages_to_fit(kept, int(max(0, room) / factor))
     return convert_unpaired_calls_to_text(kept)
 
 
-def find_removed_items(
+def list_removed_or_shortened_messages(
     conversation: MeasuredConversation, kept: Sequence[Message], why: str
 ) -> tuple[RemovedItem, ...]:
     """What of the conversation is no longer shown in full beside the `kept` messages, with the
@@ -224,7 +226,7 @@ def find_largest_common_limit(sizes: Sequence[int], room: int) -> int:
     return max(sizes, default=0)
 
 
-def shorten_messages(kept: Sequence[Message], room: int) -> tuple[Message, ...]:
+def shrink_messages_to_fit(kept: Sequence[Message], room: int) -> tuple[Message, ...]:
     """The messages with their longest texts, of results and of requests, cut in the middle, so that
     all fit where possible.
 
@@ -252,7 +254,11 @@ def _mark_oldest_media(kept: Sequence[Message], over: int) -> tuple[Message, ...
     for message in kept:
         blocks: list[Block] = []
         for block in message.blocks:
-            marked = change_block_content(block, message.id, describe_media) if left > 0 else block
+            marked = (
+                change_block_content(block, message.id, replace_media_part_by_mark)
+                if left > 0
+                else block
+            )
             left -= estimate_block_tokens(block) - estimate_block_tokens(marked)
             blocks.append(marked)
         whole = tuple(blocks)
@@ -354,12 +360,13 @@ def _cut_text(text: str, most: int, id: str) -> str:
 def replace_media_by_marks(message: Message) -> Message:
     """The message with a mark in place of each picture and document."""
     blocks = tuple(
-        change_block_content(block, message.id, describe_media) for block in message.blocks
+        change_block_content(block, message.id, replace_media_part_by_mark)
+        for block in message.blocks
     )
     return message if blocks == message.blocks else replace(message, blocks=blocks, wire=None)
 
 
-def describe_media(part: ContentPart, id: str) -> ContentPart:
+def replace_media_part_by_mark(part: ContentPart, id: str) -> ContentPart:
     """The mark in place of a picture or document: its size, and the id by which it is found; any
     other part as it is.
     """
@@ -394,7 +401,7 @@ def _find_newest_calls(messages: Sequence[Message]) -> Sequence[Message]:
     return messages[first : last + 1]
 
 
-def add_results_to_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
+def close_open_calls_with_errors(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages of a recording that ended in the middle of a call, with a result for each call
     that still waits; the same messages where none does.
     """
@@ -455,11 +462,11 @@ def keep_newest_messages(conversation: MeasuredConversation, budget: int) -> Com
     request = _find_last_request(messages[:unanswered])
     room = budget - (estimate_message_tokens(request, factor) if request else 0)
     start = find_tail_start(conversation.sizes, find_cut_points(messages), room)
-    kept = keep_unanswered_messages(messages, min(start, unanswered), budget, factor)
+    kept = keep_messages_from_index(messages, min(start, unanswered), budget, factor)
     return CompactedHistory(
         strategy="tail",
         messages=kept,
         tokens_before=conversation.tokens,
         tokens_after=estimate_messages_tokens(kept, factor),
-        cut=find_removed_items(conversation, kept, "older than the window"),
+        cut=list_removed_or_shortened_messages(conversation, kept, "older than the window"),
     )

@@ -22,7 +22,10 @@ from memorist.compaction.compaction_result import (
     CompactionStrategy,
     UnchangedHistory,
 )
-from memorist.compaction.extractive_summary import is_instruction_message, summarize_conversation
+from memorist.compaction.extractive_summary import (
+    compact_conversation_with_extracts,
+    is_instruction_message,
+)
 from memorist.compaction.full_compaction import SummaryOptions
 from memorist.compaction.measured_conversation import (
     MeasuredConversation,
@@ -30,7 +33,7 @@ from memorist.compaction.measured_conversation import (
     measure_conversation,
 )
 from memorist.compaction.newest_messages import (
-    add_results_to_open_calls,
+    close_open_calls_with_errors,
     convert_unpaired_calls_to_text,
     keep_newest_messages,
 )
@@ -41,7 +44,7 @@ from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import Message
 from memorist.core.token_count import estimate_messages_tokens, get_token_factor
 from memorist.session_memory.notes_template import replace_structural_notes
-from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.settings import CompactionSettings
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
@@ -105,7 +108,9 @@ def _compact_by(
     if strategy == "micro":
         cleared = microcompact.clear_results(
             conversation.messages,
-            microcompact.find_old_results(conversation.messages, options.settings.micro_keep),
+            microcompact.list_clearable_result_ids(
+                conversation.messages, options.settings.micro_keep
+            ),
             factor=options.factor,
         )
         return _complete_history(cleared, options)
@@ -142,7 +147,7 @@ def measure_messages_to_summarize(
 
 def _measure_recorded(recorded: RecordedWindow, options: OfflineOptions) -> MeasuredConversation:
     return measure_conversation(
-        add_results_to_open_calls(recorded.messages),
+        close_open_calls_with_errors(recorded.messages),
         user_texts=[words for words in map(get_typed_text, recorded.all_messages) if words],
         transcript=options.source,
         factor=options.factor,
@@ -196,11 +201,11 @@ def _rewrite_spoken(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "inline":
-            return inline_compaction.compact_with_hand_over(
+            return inline_compaction.build_hand_over_history(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "structural":
-            return summarize_conversation(
+            return compact_conversation_with_extracts(
                 measured, budget, whole=join_removed_messages(recorded, measured), cwd=cwd
             )
         case _:
@@ -216,7 +221,7 @@ def join_removed_messages(
     shown = {each.id for each in recorded.messages}
     everything = (
         each if each.id in shown else strip_host_content(each)
-        for each in add_results_to_open_calls(recorded.all_messages)
+        for each in close_open_calls_with_errors(recorded.all_messages)
         if not is_instruction_message(each)
     )
     return merge_window_into_recording(
@@ -241,7 +246,7 @@ def build_structural_notes(recorded: RecordedWindow, template: str, budget: Note
     )
     for message in recorded.all_messages:
         ledger.add(message)
-    return replace_structural_notes(template, template, render_structural_notes(ledger, budget))
+    return replace_structural_notes(template, template, render_structural_sections(ledger, budget))
 
 
 def find_newest_model_token_factor(messages: Sequence[Message]) -> float:

@@ -19,8 +19,8 @@ from memorist.compaction.edit_economics import (
     estimate_rest_of_session,
 )
 from memorist.compaction.measured_conversation import MeasuredConversation
-from memorist.compaction.microcompact import CLEARED_TEXT, find_old_results
-from memorist.compaction.thresholds import CompactionThresholds, are_edits_priced
+from memorist.compaction.microcompact import CLEARED_TEXT, list_clearable_result_ids
+from memorist.compaction.thresholds import CompactionThresholds, is_price_schedule_set
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import CompactionSettings
@@ -55,7 +55,7 @@ def is_price_check_due(
 ) -> bool:
     """Whether a context of `tokens`, which was last priced at `priced_tokens`, is priced again."""
     return (
-        are_edits_priced(settings)
+        is_price_schedule_set(settings)
         and tokens >= limits.undelayed_auto * MIN_THRESHOLD_SHARE
         and tokens - priced_tokens >= PRICE_CHECK_GROWTH
     )
@@ -120,7 +120,7 @@ def find_profitable_edit(
     edits: dict[HistoryEdit, tuple[str, ...]] = {}
     for chunk in _group_clearable(
         conversation.messages,
-        set(find_old_results(conversation.messages, settings.micro_keep)),
+        set(list_clearable_result_ids(conversation.messages, settings.micro_keep)),
         conversation.factor,
     ):
         freed = sum(saved for _, _, saved in chunk)

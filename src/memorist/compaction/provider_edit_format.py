@@ -41,7 +41,7 @@ class AppliedEdit(Struct, frozen=True):
     tool_uses: int
 
 
-class ProviderSummary(Struct, frozen=True, kw_only=True):
+class ProviderCompactionItem(Struct, frozen=True, kw_only=True):
     """The provider's compaction: the item to send back in place of everything before it."""
 
     item: JsonObject
@@ -84,7 +84,7 @@ def add_anthropic_compaction(body: JsonObject, *, trigger: int) -> RequestWithBe
     return RequestWithBetas(add_context_edit(body, edit), (COMPACT_BETA,))
 
 
-def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | UnusableSummary | None:
+def read_anthropic_compaction(reply: JsonObject) -> ProviderCompactionItem | UnusableSummary | None:
     """The newest compaction in an Anthropic reply; None when there is none, Unusable when it failed
     (its content is null).
     """
@@ -94,7 +94,7 @@ def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | UnusableSu
     content = block.get("content")
     if not isinstance(content, str) or not content:
         return UnusableSummary("The provider's compaction failed: it has no content.")
-    return ProviderSummary(item=block, summary=content)
+    return ProviderCompactionItem(item=block, summary=content)
 
 
 def read_applied_context_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
@@ -126,7 +126,7 @@ def add_openai_compaction(body: JsonObject, *, threshold: int) -> RequestWithBet
     )
 
 
-def read_openai_compaction(reply: JsonObject) -> ProviderSummary | UnusableSummary | None:
+def read_openai_compaction(reply: JsonObject) -> ProviderCompactionItem | UnusableSummary | None:
     """The compaction item in a Responses reply; None when it has none.
 
     `UnusableSummary` when there is more than one, or it is empty: a history built on it would be
@@ -141,7 +141,7 @@ def read_openai_compaction(reply: JsonObject) -> ProviderSummary | UnusableSumma
         return UnusableSummary("The provider's compaction holds more than one compaction item.")
     if not isinstance(items[0].get("encrypted_content"), str) or not items[0]["encrypted_content"]:
         return UnusableSummary("The provider's compaction item is empty.")
-    return ProviderSummary(item=items[0], summary="")
+    return ProviderCompactionItem(item=items[0], summary="")
 
 
 def _find_newest_block(value: object, kind: str) -> JsonObject | None:

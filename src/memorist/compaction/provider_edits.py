@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from memorist.compaction.cached_microcompact import (
-    ClearedResults,
     ConfirmedClearing,
+    ResultClearingState,
     add_clearing_edit,
     confirm_clearing,
     drop_stale_results,
     extend_cleared_results_when_due,
 )
 from memorist.compaction.provider_edit_format import (
-    ProviderSummary,
+    ProviderCompactionItem,
     RequestWithBetas,
     add_anthropic_compaction,
     add_openai_compaction,
@@ -40,7 +40,7 @@ class ProviderEdits:
         self._clears = (
             settings.enabled and settings.micro_cached and is_main and format == "anthropic"
         )
-        self._pinned = ClearedResults()
+        self._pinned = ResultClearingState()
         self.betas: tuple[str, ...] = ()
         """Beta names that the last request needs; for the header `anthropic-beta`."""
 
@@ -93,7 +93,7 @@ class ProviderEdits:
 
     def read_reply(
         self, reply: JsonObject
-    ) -> tuple[ConfirmedClearing | None, ProviderSummary | UnusableSummary | None]:
+    ) -> tuple[ConfirmedClearing | None, ProviderCompactionItem | UnusableSummary | None]:
         """Return what the reply confirms: cleared tool results, and a compaction."""
         if not self.is_compaction_enabled and not self._clears:
             return None, None

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import (
+    HistoryReplacement,
     SummaryOptions,
-    SummaryReplacement,
     assemble_history,
     render_transcript_remark,
 )
@@ -153,6 +153,6 @@ def compact_with_notes(
     text = render_template(options.texts.session_memory_wrapper, values, strict=True)
     return assemble_history(
         conversation,
-        SummaryReplacement("session-memory", text, start, "notes"),
+        HistoryReplacement("session-memory", text, start, "notes"),
         replace(options, facts=replace(options.facts, files=(), skills=())),
     )

@@ -70,7 +70,7 @@ file's frame.
 """
 
 
-def extract_compact_instructions(request: Request) -> str:
+def find_compact_instructions_in_request(request: Request) -> str:
     """The sections "Compact Instructions" of the instruction files that a request shows, as an
     addition to the request for a summary; empty where there are none.
 
@@ -219,7 +219,7 @@ async def request_summary(
             return found
     await discover_window(runtime.model)
     if parent is not None:  # the instruction files stand in its request, not in the history
-        text = request.text + extract_compact_instructions(parent.request)
+        text = request.text + find_compact_instructions_in_request(parent.request)
         request = replace(request, text=text)
     history = _FittedHistory(request, model, parent, marker, settings)
     for _ in range(settings.too_long_retries + 1):

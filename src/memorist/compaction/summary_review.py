@@ -17,9 +17,9 @@ from memorist.compaction.compaction_result import CompactionResult, UnchangedHis
 from memorist.compaction.extractive_summary import (
     SUMMARY_OPENING,
     build_ledger,
-    summarize_conversation,
+    compact_conversation_with_extracts,
 )
-from memorist.compaction.full_compaction import record_dropped_lines
+from memorist.compaction.full_compaction import add_dropped_lines_to_result
 from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.user_words import STATES_NOTICE
@@ -82,7 +82,7 @@ class SummaryReview(Struct, frozen=True):
     """What the user and the model said in the conversation, and in earlier summaries of it."""
 
 
-def check_summary_against_history(
+def clean_or_reject_summary(
     summary: str,
     messages: Sequence[Message],
     replaced: MeasuredConversation,
@@ -96,11 +96,11 @@ def check_summary_against_history(
     stays. The rest is as in `pair_summary_with_extract`.
     """
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.factor))
-    extract = summarize_conversation(replaced, min(size, replaced.tokens), cwd=cwd)
+    extract = compact_conversation_with_extracts(replaced, min(size, replaced.tokens), cwd=cwd)
     outcomes = ProvenOutcomes(build_ledger(messages, cwd).work_record)
     check = LineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
-    reviewed = drop_invented_lines(summary, check)
-    lost = reject_if_identifiers_lost(
+    reviewed = drop_invented_sentences(summary, check)
+    lost = reject_if_extract_names_lost(
         reviewed.text,
         "\n".join(each.text for each in extract.messages if each.origin is Origin.SUMMARY),
     )
@@ -120,7 +120,7 @@ def pair_summary_with_extract(
 ) -> SummaryReview:
     """A summary, or notes, beside an extract of what they replace: of their own size, or larger
     where they are short. `limit` is that of the new history; `whole` and `cwd` are as in
-    `summarize_conversation`.
+    `compact_conversation_with_extracts`.
     """
     room = min(limit, replaced.tokens) // ADDED_EXTRACT_PART
     size = max(
@@ -128,7 +128,9 @@ def pair_summary_with_extract(
         estimate_text_tokens(text, replaced.factor),
         min(ADDED_EXTRACT_TOKENS, room),
     )
-    extract = summarize_conversation(replaced, min(size, replaced.tokens), whole=whole, cwd=cwd)
+    extract = compact_conversation_with_extracts(
+        replaced, min(size, replaced.tokens), whole=whole, cwd=cwd
+    )
     spoken = (each.text for each in whole or replaced.messages if each.origin in _SPOKEN_ORIGINS)
     said = "\n".join((*replaced.user_texts, *spoken))
     return SummaryReview(text, extract=_render_extract(extract.messages), said=said)
@@ -157,7 +159,7 @@ def add_missing_extract_parts(
             return result
         missing = find_missing_extract_parts(render_source_text(result.messages), reviewed)
         if not missing:
-            return record_dropped_lines(result, reviewed.dropped)
+            return add_dropped_lines_to_result(result, reviewed.dropped)
         addition = f"{addition}\n\n{missing}".strip()
     return UnchangedHistory(
         "The summary leaves out what an extract of the conversation holds, and there is no room to "
@@ -182,7 +184,7 @@ def render_source_text(messages: Iterable[Message]) -> str:
     return "\n".join(parts)
 
 
-def drop_invented_lines(summary: str, check: LineCheck) -> SummaryReview:
+def drop_invented_sentences(summary: str, check: LineCheck) -> SummaryReview:
     """Drop each sentence that names a file or identifier which is nowhere in the history, or that
     the history disproves; a line of which nothing is left goes with it.
     """
@@ -264,7 +266,7 @@ NAMED_TITLE = "Also named in the conversation, as a program found:"
 """Begins the line of identifiers that a model's summary left out."""
 
 
-def reject_if_identifiers_lost(summary: str, extract: str) -> UnusableSummary | None:
+def reject_if_extract_names_lost(summary: str, extract: str) -> UnusableSummary | None:
     """Why an extractive summary is better than a model's: it holds identifiers of which the model
     lost most; None where it is not.
     """

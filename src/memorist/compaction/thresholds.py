@@ -20,7 +20,7 @@ would leave nothing, so all distances shrink in proportion.
 """
 
 
-def are_edits_priced(settings: CompactionSettings) -> bool:
+def is_price_schedule_set(settings: CompactionSettings) -> bool:
     """Whether edits are made as soon as they save money, and not only when the window demands."""
     return settings.schedule == "price"
 
@@ -74,19 +74,21 @@ def compute_thresholds(
     )
 
 
-class InlineCompactionLimits(Struct, frozen=True):
+class InlineCompactionThresholds(Struct, frozen=True):
     """The rollout family's limits, in tokens: where compaction begins, and the usable window."""
 
     auto: int
     usable: int
 
 
-def compute_inline_compaction_limits(window: int, output: int = 0) -> InlineCompactionLimits:
+def compute_inline_compaction_thresholds(
+    window: int, output: int = 0
+) -> InlineCompactionThresholds:
     """The limits of a window: compaction at 90 % of it; 95 % of it is usable. Less where a request
     asks for more `output` than the rest, as many servers refuse what does not fit together.
     """
     usable = min(window * 95 // 100, max(window // 2, window - output))
-    return InlineCompactionLimits(auto=min(window * 9 // 10, usable * 18 // 19), usable=usable)
+    return InlineCompactionThresholds(auto=min(window * 9 // 10, usable * 18 // 19), usable=usable)
 
 
 DEFAULT_OUTPUT = 8_192
@@ -109,13 +111,13 @@ def compute_request_thresholds(
     if settings.compaction.family != "file-native":
         # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md
         # section 2.1), where no output limit is named.
-        inline = compute_inline_compaction_limits(
+        inline = compute_inline_compaction_thresholds(
             min(window, settings.compaction.window or window), named
         )
         limits = replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
     given = settings.compaction
     # A provider that compacts does so from `auto` on, and needs the room above it.
-    priced = are_edits_priced(given) and known.input is not None and not given.provider
+    priced = is_price_schedule_set(given) and known.input is not None and not given.provider
     return _wait_until_full(limits) if priced and given.percent is None else limits
 
 

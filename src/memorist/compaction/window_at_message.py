@@ -23,7 +23,7 @@ class RecordedWindow(Struct, frozen=True, kw_only=True):
     """Every message so far, including those that a compaction removed."""
 
 
-def read_recorded_window(entries: Iterable[TranscriptEntry], until: str = "") -> RecordedWindow:
+def rebuild_recorded_window(entries: Iterable[TranscriptEntry], until: str = "") -> RecordedWindow:
     """Read up to a message, identified by its id, a prefix of its id, or its number counted from 1;
     to the end when `until` is empty.
 

@@ -44,7 +44,9 @@ class ContextPiece(Struct, frozen=True, kw_only=True):
     source: str
     why: str
     tokens: int
-    """Estimated by `core.token_count`; without the model's factor until `recount_piece_tokens`."""
+    """Estimated by `core.token_count`; without the model's factor until
+    `scale_piece_tokens_to_model`.
+    """
 
 
 class OmittedSource(Struct, frozen=True):
@@ -61,7 +63,9 @@ def build_context_piece(role: Role, tag: str, text: str, *, source: str, why: st
     )
 
 
-def recount_piece_tokens(pieces: Iterable[ContextPiece], model: str) -> tuple[ContextPiece, ...]:
+def scale_piece_tokens_to_model(
+    pieces: Iterable[ContextPiece], model: str
+) -> tuple[ContextPiece, ...]:
     """Return freshly counted pieces with this model family's token factor applied; unchanged
     without a model.
     """
@@ -72,16 +76,16 @@ def recount_piece_tokens(pieces: Iterable[ContextPiece], model: str) -> tuple[Co
 PieceStatus = Literal["added", "gone", "same"]
 
 
-class PieceChange(Struct, frozen=True):
+class PieceWithStatus(Struct, frozen=True):
     """A piece and its status in the comparison."""
 
     piece: ContextPiece
     change: PieceStatus
 
 
-def compare_pieces(
+def list_pieces_with_status(
     before: Sequence[ContextPiece], after: Sequence[ContextPiece]
-) -> tuple[PieceChange, ...]:
+) -> tuple[PieceWithStatus, ...]:
     """List the pieces of both contexts: those of `after` in their order, removed ones where they
     stood.
 
@@ -89,15 +93,15 @@ def compare_pieces(
     another id keeps the piece. Runs in linear time.
     """
     old, new = _match_pieces(before, after), _match_pieces(after, before)
-    found: list[PieceChange] = []
+    found: list[PieceWithStatus] = []
     at = 0
     for piece, stays in zip(after, new, strict=True):
         while at < len(before) and not old[at]:
-            found.append(PieceChange(before[at], "gone"))
+            found.append(PieceWithStatus(before[at], "gone"))
             at += 1
-        found.append(PieceChange(piece, "same" if stays else "added"))
+        found.append(PieceWithStatus(piece, "same" if stays else "added"))
         at += stays
-    return (*found, *(PieceChange(piece, "gone") for piece in before[at:]))
+    return (*found, *(PieceWithStatus(piece, "gone") for piece in before[at:]))
 
 
 def _match_pieces(pieces: Sequence[ContextPiece], others: Sequence[ContextPiece]) -> list[bool]:

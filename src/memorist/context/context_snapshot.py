@@ -24,8 +24,8 @@ from memorist.context.context_pieces import ContextPiece, ContextSection
 from memorist.context.context_tags import escape_closing_tag, find_context_tag, wrap_in_tag
 from memorist.context.environment import (
     SessionEnvironment,
-    render_env_fields,
-    render_environment_fields,
+    render_claude_env_fields,
+    render_codex_environment_fields,
 )
 from memorist.context.instruction_report import InstructionReport
 from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
@@ -87,14 +87,14 @@ def _rollout_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
         )
     yield WorldSection(
         ENVIRONMENT_SECTION,
-        render_environment_fields(snapshot.environment),
+        render_codex_environment_fields(snapshot.environment),
         _environment_renderer("environment_context", snapshot.family),
         "user",
     )
 
 
 def _file_native_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
-    fields = render_env_fields(snapshot.environment) | (
+    fields = render_claude_env_fields(snapshot.environment) | (
         {"Today's date": f"Today's date: {snapshot.environment.date}"}
         if snapshot.environment.date
         else {}

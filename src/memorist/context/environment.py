@@ -66,7 +66,7 @@ class SessionEnvironment(Struct, frozen=True, kw_only=True):
     """Subagents that are running."""
 
 
-def render_environment_fields(environment: SessionEnvironment) -> dict[str, str]:
+def render_codex_environment_fields(environment: SessionEnvironment) -> dict[str, str]:
     """Render the fields inside `<environment_context>`, each as its own lines (codex.md section
     3.2).
 
@@ -90,7 +90,7 @@ def render_environment_fields(environment: SessionEnvironment) -> dict[str, str]
 
 def render_environment_context(environment: SessionEnvironment) -> str:
     """Render the inside of `<environment_context>`, without the tag itself."""
-    return "\n".join(render_environment_fields(environment).values())
+    return "\n".join(render_codex_environment_fields(environment).values())
 
 
 def _environment_lines(environments: Sequence[CommandEnvironment]) -> list[str]:
@@ -146,7 +146,7 @@ def _list_lines(name: str, item_name: str, values: Sequence[str]) -> list[str]:
     )
 
 
-def render_env_fields(environment: SessionEnvironment) -> dict[str, str]:
+def render_claude_env_fields(environment: SessionEnvironment) -> dict[str, str]:
     """Render the lines of `<env>` by name (claude-code.md section 1.1); empty ones are omitted."""
     first = (
         environment.environments[0] if environment.environments else CommandEnvironment(folder="")
@@ -165,7 +165,7 @@ def render_env_fields(environment: SessionEnvironment) -> dict[str, str]:
 
 def render_env_block(environment: SessionEnvironment) -> str:
     """Render the inside of `<env>`, one `name: value` a line."""
-    return "\n".join(render_env_fields(environment).values())
+    return "\n".join(render_claude_env_fields(environment).values())
 
 
 def _single_line(value: str) -> str:

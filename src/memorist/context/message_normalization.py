@@ -598,7 +598,7 @@ UNLIMITED_TOKENS = 2**31
 """No limit for tool outputs: the file-native family stores long ones on disk instead (CP-4)."""
 
 
-class IncrementalNormalizer:
+class OnDemandNormalizer:
     """Tracks one session's history from request to request."""
 
     def __init__(self, wire_format: str, family: Family) -> None:

@@ -110,7 +110,7 @@ MAX_NAMED_LINES = 20
 """Unreadable lines that are reported individually; our choice."""
 
 
-class AttachmentReader:
+class AttachmentInserter:
     """Reads entries once and inserts the live attachments of a Claude Code session as messages.
 
     Counts the attachments that the model is not shown, and remembers the lines that could not be

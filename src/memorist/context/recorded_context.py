@@ -80,7 +80,7 @@ def starts_user_turn(message: Message) -> bool:
     return message.origin is Origin.USER and message.role == "user" and not message.tool_results
 
 
-def find_turn_start(entries: Iterable[TranscriptEntry], turn: int | None) -> tuple[int, str]:
+def find_turn_by_number(entries: Iterable[TranscriptEntry], turn: int | None) -> tuple[int, str]:
     """Find a turn (the last one without a number) and the id of the message it begins with, for
     `recorded_at`.
 

@@ -80,18 +80,18 @@ _TEXT_TAKING_TOOL = re.compile(
 """Tools with such names take a path and a text without writing the text to the file."""
 
 
-def read_input_text(value: object) -> str:
+def to_limited_input_text(value: object) -> str:
     """The value if it is a string, cut to the limit; else empty."""
     return value[:INPUT_VALUE_LIMIT] if isinstance(value, str) else ""
 
 
-def find_edited_path(inputs: JsonObject) -> str:
+def find_path_in_input(inputs: JsonObject) -> str:
     """The file that an input names; empty for none."""
     return next(
         (
             path
             for key in _PATH_KEYS
-            if (path := read_input_text(inputs.get(key))) and "\n" not in path
+            if (path := to_limited_input_text(inputs.get(key))) and "\n" not in path
         ),
         "",
     )
@@ -99,13 +99,13 @@ def find_edited_path(inputs: JsonObject) -> str:
 
 def find_file_edits(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit, ...]:
     """The edits that a call makes, empty for none. `name` is the tool's, lower case; `path` as
-    returned by `find_edited_path`.
+    returned by `find_path_in_input`.
     """
     for from_key, to_key in _MOVE_KEYS:
         if (
             ("move" in name or "rename" in name)
-            and (source := read_input_text(inputs.get(from_key)))
-            and (target := read_input_text(inputs.get(to_key)))
+            and (source := to_limited_input_text(inputs.get(from_key)))
+            and (target := to_limited_input_text(inputs.get(to_key)))
         ):
             return (FileEdit(source, new=target, kind="move"),)
     if not path:
@@ -159,4 +159,4 @@ def _parse_replacement(path: str, inputs: JsonObject) -> FileEdit | None:
         and not ({"insert_line", "line", "new_source", "cell_id", "insert_text"} & inputs.keys())
     ):
         return None
-    return FileEdit(path, old=read_input_text(old), new=read_input_text(new))
+    return FileEdit(path, old=to_limited_input_text(old), new=to_limited_input_text(new))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import replace_surrogates
-from memorist.core.yaml_text import dump_yaml, parse_yaml
+from memorist.core.yaml_text import dump_yaml, parse_yaml_scalars_as_text
 
 MAX_HEADER = 65_536
 """Longest header in characters that is still read as one; a typical one has a few hundred."""
@@ -187,12 +187,12 @@ def _parse_loose_yaml(lines: list[str]) -> object:
     write them.
     """
     try:
-        return parse_yaml("".join(lines))
+        return parse_yaml_scalars_as_text("".join(lines))
     except ValueError:
         escaped = [_QUOTED_LINE.sub(_escape_quotation, line) for line in lines]
         if escaped == lines:
             raise
-        return parse_yaml("".join(escaped))
+        return parse_yaml_scalars_as_text("".join(escaped))
 
 
 _QUOTED_LINE = lazy_pattern(r'(\s*[\w-]+:[ \t]+)"(.+)"[ \t]*(\r?\n?)')
@@ -220,7 +220,7 @@ def _quote_invalid_value(line: str) -> str:
         return line
     key, text = found.groups()
     try:
-        parse_yaml(f"{key.strip()}: {text}")
+        parse_yaml_scalars_as_text(f"{key.strip()}: {text}")
     except ValueError:
         if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
             text = text[1:-1].replace('\\"', '"')

@@ -29,7 +29,7 @@ def find_largest_json_object(text: str) -> JsonObject | None:
     return _close_cut_object(text) or found
 
 
-def find_json_object_or_list(text: str) -> JsonObject | None:
+def find_object_or_wrap_list(text: str) -> JsonObject | None:
     """The same; a list of objects without an object around it comes as its only value."""
     before, bracket, items = text.partition("[")
     if bracket and "{" in items and "{" not in before:

@@ -53,7 +53,7 @@ _PATTERNS: WeakSet[_LazyPattern] = WeakSet()
 """All that there are."""
 
 
-def precompile_lazy_patterns() -> Iterator[None]:
+def precompile_patterns_stepwise() -> Iterator[None]:
     """Compile every pattern of the modules that are imported, one at each step: about a third of a
     second in all, for a process that will need most of them while somebody waits.
     """

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from msgspec import Struct
 
 
-class MarkdownSection(Struct, frozen=True):
+class TopLevelSection(Struct, frozen=True):
     """A heading line (with its `# `) and the text up to the next heading, without blank lines at
     either end.
     """
@@ -21,14 +21,14 @@ class MarkdownSection(Struct, frozen=True):
         return self.header.lstrip("#").strip()
 
 
-class MarkdownOutline(Struct, frozen=True):
+class TopLevelOutline(Struct, frozen=True):
     """A text as a preamble and its level-one sections."""
 
     preamble: str
-    sections: tuple[MarkdownSection, ...]
+    sections: tuple[TopLevelSection, ...]
 
 
-def parse_markdown_outline(text: str, titles: Collection[str] | None = None) -> MarkdownOutline:
+def parse_top_level_outline(text: str, titles: Collection[str] | None = None) -> TopLevelOutline:
     """Split a text at the lines that begin with `# `, outside fenced code.
 
     With `titles`, only headings in that list count (ignoring case and spacing): any other `# ` line
@@ -52,10 +52,10 @@ def parse_markdown_outline(text: str, titles: Collection[str] | None = None) -> 
             sections.append((line.rstrip(), []))
         else:
             (sections[-1][1] if sections else preamble).append(line.rstrip())
-    return MarkdownOutline(
+    return TopLevelOutline(
         preamble="\n".join(preamble).strip("\n"),
         sections=tuple(
-            MarkdownSection(header, "\n".join(body).strip("\n")) for header, body in sections
+            TopLevelSection(header, "\n".join(body).strip("\n")) for header, body in sections
         ),
     )
 

@@ -134,7 +134,7 @@ _CAMEL_CASE_BREAK = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z
 _PATH_SEPARATOR = lazy_pattern(r"[./:\\]+")
 
 
-def extract_search_words(text: str) -> Iterator[tuple[str, str]]:
+def extract_words_with_keys(text: str) -> Iterator[tuple[str, str]]:
     """Yield every word of the text, in order, as its search key and as it is spelled.
 
     A word of a text in a language other than English is followed by its stem there.

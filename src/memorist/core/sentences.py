@@ -103,7 +103,7 @@ _SINGLE_SENTENCE_LENGTH = 32
 """Characters below which a paragraph is taken as one sentence."""
 
 
-class WeighedSentence(Struct, frozen=True, gc=False):
+class AnalyzedSentence(Struct, frozen=True, gc=False):
     """One sentence with the values needed to weigh it."""
 
     text: str
@@ -123,10 +123,10 @@ class WeighedSentence(Struct, frozen=True, gc=False):
     """It is a table: header, rule and rows, one line each."""
 
 
-def weigh_sentence(text: str, *, bullet: bool = False) -> WeighedSentence:
+def analyze_sentence(text: str, *, bullet: bool = False) -> AnalyzedSentence:
     """Weigh this text as one sentence, unchanged."""
     found = analyze_text(text)
-    return WeighedSentence(
+    return AnalyzedSentence(
         text,
         found.stems,
         found.names,
@@ -162,7 +162,7 @@ class RawSentence(NamedTuple):
     table: bool = False
 
 
-def split_sentences(
+def extract_prose_sentences(
     text: str, *, short: bool = False, tables: bool = False
 ) -> Iterator[RawSentence]:
     """The sentences of a Markdown text, in order. Fenced code and rules are dropped; so are very
@@ -180,9 +180,9 @@ def split_sentences(
     yield from _split_prose(text[start:], short=short)
 
 
-def weigh_raw_sentence(phrase: RawSentence) -> WeighedSentence:
+def analyze_raw_sentence(phrase: RawSentence) -> AnalyzedSentence:
     """Weigh a raw sentence."""
-    found = weigh_sentence(phrase.text, bullet=phrase.bullet)
+    found = analyze_sentence(phrase.text, bullet=phrase.bullet)
     return structs.replace(found, table=True) if phrase.table else found
 
 

@@ -93,7 +93,7 @@ _TOKENS_PER_SIGN = 0.557
 _TOKENS_PER_SPACE = 0.012
 
 
-class TextContent(Struct, frozen=True, gc=False):
+class AnalyzedText(Struct, frozen=True, gc=False):
     """The content of a text: its content words, its identifiers, and whether it indicates causes or
     doubts.
     """
@@ -107,7 +107,7 @@ class TextContent(Struct, frozen=True, gc=False):
     doubt: bool
 
 
-def analyze_text(text: str) -> TextContent:
+def analyze_text(text: str) -> AnalyzedText:
     """Analyze a text. Words seen before are cached, so that a sentence costs little more than its
     splitting.
     """
@@ -124,11 +124,11 @@ def analyze_text(text: str) -> TextContent:
             found.update(word.names)
             marks |= word.mark
     content.discard("")
-    return TextContent(frozenset(content), tuple(found), bool(marks & _CUE), bool(marks & _DOUBT))
+    return AnalyzedText(frozenset(content), tuple(found), bool(marks & _CUE), bool(marks & _DOUBT))
 
 
 def find_identifiers(text: str) -> tuple[str, ...]:
-    """The identifiers and paths in a text, as in `TextContent.names`."""
+    """The identifiers and paths in a text, as in `AnalyzedText.names`."""
     return analyze_text(text).names
 
 
@@ -259,7 +259,7 @@ _NARROW_AGAIN = re.compile(rb"[\t\r\n -~]{8}")
 
 def decode_file_text(data: bytes) -> str:
     """Decode a file's text: in UTF-16 or UTF-32 where its mark says so, else in UTF-8, whose
-    invalid bytes `encode_file_text` writes back. Parts in UTF-16 without a mark, as `>>` of
+    invalid bytes `encode_file_text_as_utf8` writes back. Parts in UTF-16 without a mark, as `>>` of
     PowerShell appends them, are decoded as such.
     """
     wide = find_wide_encoding(data)
@@ -289,7 +289,7 @@ def count_undecoded_bytes(text: str) -> int:
     return sum("\udc80" <= sign <= "\udcff" for sign in text)
 
 
-def encode_file_text(text: str) -> bytes:
+def encode_file_text_as_utf8(text: str) -> bytes:
     """Encode a file's text, with the bytes that were not UTF-8 when it was read; another lone
     surrogate becomes a question mark.
     """

@@ -123,7 +123,7 @@ user's message are off by less.
 """
 
 
-class TurnReasoning:
+class HiddenReasoningTracker:
     """Hidden reasoning of the turn so far, which some models leave out of the context as soon as
     the user says something new. What the counts of this conversation showed decides; until then
     the model's name does.
@@ -186,7 +186,7 @@ class ContextMeter:
         self._first_measured: tuple[int, int] | None = None
         """The first measured context since the history was replaced, and the estimate for it."""
         self._ratio = 1.0
-        self._reasoning = TurnReasoning()
+        self._reasoning = HiddenReasoningTracker()
         self.subtracted = 0
         """Tokens that later usage still includes although they were removed (a replay that compacts
         where the recorded agent did not).

@@ -109,7 +109,9 @@ def append_toml_table(text: str, block: str) -> str:
     return text + gap + block.replace("\n", end)
 
 
-def rewrite_toml_table(text: str, table: TomlTable, assignments: str, keys: Collection[str]) -> str:
+def replace_toml_assignments(
+    text: str, table: TomlTable, assignments: str, keys: Collection[str]
+) -> str:
     """Put these assignments under a table's header and remove its old values of `keys`.
 
     Raises InputError.

@@ -26,7 +26,7 @@ MAX_YAML_VALUES = 4_096
 """Keys, texts, lists and mappings together; a typical header has some dozens."""
 
 
-def parse_yaml(text: str) -> object:
+def parse_yaml_scalars_as_text(text: str) -> object:
     """Parse a text with every scalar kept as text: no date, number or `yes` is converted. None for
     an empty text.
 

@@ -24,7 +24,7 @@ _RECURRING = re.compile(
 )
 
 
-def may_hold_relative_date(topic: Topic) -> bool:
+def is_date_repair_candidate(topic: Topic) -> bool:
     """Tell cheaply whether a date in it could be made absolute, before its lines' times are looked
     up.
     """

@@ -28,16 +28,16 @@ from memorist.dream.dream_gates import (
     DreamGatesOpen,
     TriggeringSessionFacts,
     judge_dream_gates,
-    select_new_sessions,
+    select_changed_session_ids,
 )
 from memorist.dream.dream_journal import DreamReport, summarize_dream_acts
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy
 from memorist.dream.dream_prompt import (
     DreamMaterial,
     FittedMaterial,
-    build_dream_prompt,
-    fit_dream_material,
     match_utterances_to_memories,
+    render_dream_instruction,
+    render_fitting_dream_material,
 )
 from memorist.dream.dream_review import ReviewedChanges, max_retired_memories, review_model_changes
 from memorist.dream.dream_workspace import (
@@ -51,7 +51,7 @@ from memorist.dream.past_evidence import PastSessionLocation, list_session_modif
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
-from memorist.forks.answer_form import AnswerForm
+from memorist.forks.answer_form import FormTask
 from memorist.forks.fork_spec import (
     FolderAccess,
     ForkOutcome,
@@ -67,7 +67,7 @@ from memorist.runtime import SessionContext
 from memorist.settings import DreamSettings
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.overlay_files import OverlayFiles
-from memorist.telemetry.tracing import trace_work
+from memorist.telemetry.tracing import decorate_work_for_tracing
 from memorist.transcript.answer_check import LineCheck
 
 DREAM_LABEL = "dream"
@@ -184,7 +184,7 @@ class DreamExtension(SessionExtension):
     async def _new_sessions(self, since: float) -> tuple[str, ...]:
         past = self._past_sessions()
         seen = await asyncio.to_thread(list_session_modification_times, past, self._runtime.files)
-        return select_new_sessions(seen, current=self._context.id, since=since)
+        return select_changed_session_ids(seen, current=self._context.id, since=since)
 
     async def has_new_material(self) -> bool:
         """Tell whether there is anything the last dream could not know: another session, or a daily
@@ -230,7 +230,7 @@ class DreamExtension(SessionExtension):
             acquired.complete() if ended else acquired.abandon()
         return dreamt
 
-    @trace_work(DREAM_LABEL)
+    @decorate_work_for_tracing(DREAM_LABEL)
     async def _run_locked(
         self, why: str, sessions: Sequence[str], *, asked: bool, dry_run: bool = False
     ) -> DreamReport:
@@ -318,7 +318,7 @@ class DreamExtension(SessionExtension):
             utterances=match_utterances_to_memories(prepared.shown, prepared.evidence.utterances),
             instructions=prepared.instructions,
         )
-        material = fit_dream_material(known, self._settings)
+        material = render_fitting_dream_material(known, self._settings)
         spec = replace(self._build_fork_spec(prepared, material, why), requested_by_user=asked)
         if should_use_answer_form(model, runtime.settings.models, shares=False):
             form = await self._build_form(model, known, material)
@@ -360,7 +360,7 @@ class DreamExtension(SessionExtension):
 
     async def _build_form(
         self, model: Model, known: DreamMaterial, material: FittedMaterial
-    ) -> AnswerForm:
+    ) -> FormTask:
         window, prompt = await discover_window(model), load_prompt("dream/dream_form")
         return build_dream_form(known, material, prompt, window=window)
 
@@ -372,7 +372,7 @@ class DreamExtension(SessionExtension):
             label=DREAM_LABEL,
             why=why,
             history_summary=material.text,
-            instruction=build_dream_prompt(
+            instruction=render_dream_instruction(
                 load_prompt("dream/dream"),
                 folder,
                 now=self._clock.now(),

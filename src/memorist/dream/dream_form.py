@@ -24,7 +24,7 @@ from memorist.core.word_stems import stem_word
 from memorist.dream.dream_prompt import DreamMaterial, FittedMaterial, UserUtterance
 from memorist.dream.dream_review import covers_whole_memory
 from memorist.forks.answer_form import (
-    AnswerForm,
+    FormTask,
     build_object_list_schema,
     build_object_schema,
     list_answer_objects,
@@ -66,7 +66,7 @@ class _ShownMemories(Struct, frozen=True):
 
 def build_dream_form(
     material: DreamMaterial, fitted: FittedMaterial, instruction: str, *, window: int
-) -> AnswerForm:
+) -> FormTask:
     """The form over the memories of `fitted` that fit the window, most important first; a window
     of 0 is unknown.
     """
@@ -81,7 +81,7 @@ def build_dream_form(
         )
         return TextEdits(calls, dropped=tuple(dict.fromkeys(dropped)))
 
-    return AnswerForm(
+    return FormTask(
         instruction=instruction.strip(),
         material=_render_memories(shown),
         schema=_build_schema(corrects=bool(shown.sayings)),

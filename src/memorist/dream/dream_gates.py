@@ -58,7 +58,7 @@ class DreamGateFacts(Struct, frozen=True, kw_only=True):
     last: float | UnsetType | None = UNSET
     """When memory was last consolidated; None for never, unset until looked up."""
     sessions: tuple[str, ...] | UnsetType = UNSET
-    """Ids of the other sessions (`select_new_sessions`); unset until scanned for."""
+    """Ids of the other sessions (`select_changed_session_ids`); unset until scanned for."""
 
 
 class DreamGateNeedsFact(Struct, frozen=True):
@@ -87,7 +87,7 @@ class DreamGateClosed(Struct, frozen=True):
     """The earliest time at which it can open; None if it does not depend on time."""
 
 
-def select_new_sessions(
+def select_changed_session_ids(
     sessions: Iterable[SessionFileInfo], *, current: str, since: float
 ) -> tuple[str, ...]:
     """Return ids of the sessions that count, oldest change first: changed after `since`, not the

@@ -115,7 +115,9 @@ class FittedMaterial(Struct, frozen=True, kw_only=True):
     """Memories that did not fit."""
 
 
-def fit_dream_material(material: DreamMaterial, settings: DreamSettings) -> FittedMaterial:
+def render_fitting_dream_material(
+    material: DreamMaterial, settings: DreamSettings
+) -> FittedMaterial:
     """Render the material in at most about `dream.material` characters.
 
     Of what does not fit, memories are dropped last.
@@ -202,7 +204,9 @@ def _escape_data(text: str) -> str:
     )
 
 
-def build_dream_prompt(text: str, folder: Path, *, now: float, max_retired_memories: int) -> str:
+def render_dream_instruction(
+    text: str, folder: Path, *, now: float, max_retired_memories: int
+) -> str:
     """Render the instruction."""
     return (
         render_template(

@@ -51,7 +51,7 @@ def load_asked_marks(files: FileSystem, layout: MemoryLayout) -> tuple[str, ...]
         return ()
 
 
-def save_asked_marks(files: FileSystem, layout: MemoryLayout, marks: Sequence[str]) -> None:
+def append_asked_marks(files: FileSystem, layout: MemoryLayout, marks: Sequence[str]) -> None:
     """Remember that these questions were asked."""
     if marks:
         known = dict.fromkeys((*load_asked_marks(files, layout), *marks))

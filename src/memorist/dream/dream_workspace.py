@@ -17,8 +17,11 @@ from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
-from memorist.auto_memory.project_files import ProjectFiles
-from memorist.auto_memory.stale_memories import StaleMemory, find_stale_memories
+from memorist.auto_memory.project_files import ProjectAnchorChecker
+from memorist.auto_memory.stale_memories import (
+    MemoryWithChangedAnchors,
+    find_memories_with_changed_anchors,
+)
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
@@ -35,7 +38,7 @@ from memorist.dream.dream_journal import (
     render_journal_entry,
     summarize_dream_acts,
 )
-from memorist.dream.dream_questions import load_asked_marks, save_asked_marks
+from memorist.dream.dream_questions import append_asked_marks, load_asked_marks
 from memorist.dream.dream_review import ReviewedChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.memory_snapshot import MemorySnapshot, snapshot_memory
@@ -107,7 +110,7 @@ def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
         settings=workspace.memory,
         usage_source=lambda: workspace.uses,
     )
-    memory.project_files = ProjectFiles(workspace.project)
+    memory.project_files = ProjectAnchorChecker(workspace.project)
     try:
         yield memory
     finally:
@@ -259,17 +262,19 @@ class _DreamWriter:
             ),
         )
 
-    def _find_newly_stale(self) -> list[StaleMemory]:
+    def _find_newly_stale(self) -> list[MemoryWithChangedAnchors]:
         """Memories of something that changed, each once for one state of it."""
         asked = load_asked_marks(self._workspace.files, self._workspace.layout)
-        found = find_stale_memories(self._memory)
+        found = find_memories_with_changed_anchors(self._memory)
         stale = [each for each in found if _stale_mark(each) not in asked]
-        save_asked_marks(
+        append_asked_marks(
             self._workspace.files, self._workspace.layout, [_stale_mark(each) for each in stale]
         )
         return stale
 
-    def _propose_questions(self, rules: DreamPlan, stale: Sequence[StaleMemory]) -> list[Proposal]:
+    def _propose_questions(
+        self, rules: DreamPlan, stale: Sequence[MemoryWithChangedAnchors]
+    ) -> list[Proposal]:
         """Put the questions of rules and model into the inbox, and whether a memory can go of which
         nothing that it names is left.
         """
@@ -289,7 +294,7 @@ class _DreamWriter:
                     why,
                     tell=self._events.append,
                 ).proposals
-        save_asked_marks(
+        append_asked_marks(
             self._workspace.files, self._workspace.layout, [each.mark for each in rules.questions]
         )
         return asked
@@ -355,11 +360,11 @@ def _decode_lines(data: bytes | None) -> list[str]:
     return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
 
 
-def _tell_stale(stale: StaleMemory) -> str:
+def _tell_stale(stale: MemoryWithChangedAnchors) -> str:
     return describe_anchor_changes(stale.changes, stale.since)
 
 
-def _stale_mark(stale: StaleMemory) -> str:
+def _stale_mark(stale: MemoryWithChangedAnchors) -> str:
     return f"{stale.path}: {_tell_stale(stale)}"
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_day
 from memorist.dream.dream_questions import MemoryRemovalQuestion
 
@@ -173,14 +173,19 @@ def _build_question(one: DatedMemory, other: DatedMemory, how: str) -> MemoryRem
         path=loser.topic.path,
         why=why,
         other_path=winner.topic.path,
-        mark=_question_mark(loser.topic, encode_file_text(winner.topic.text())),
+        mark=_question_mark(loser.topic, encode_file_text_as_utf8(winner.topic.text())),
     )
 
 
 def _question_mark(topic: Topic, other: bytes) -> str:
     return hashlib.sha256(
         b"\0".join(
-            sorted((topic.path.encode("utf-8", "replace") + encode_file_text(topic.body), other))
+            sorted(
+                (
+                    topic.path.encode("utf-8", "replace") + encode_file_text_as_utf8(topic.body),
+                    other,
+                )
+            )
         )
     ).hexdigest()[:16]
 

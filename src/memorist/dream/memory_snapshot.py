@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_blame import blame_lines
 from memorist.auto_memory.memory_changes import Actor, RecordedChange
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
-from memorist.dream.date_repair import may_hold_relative_date, prove_line_times
+from memorist.dream.date_repair import is_date_repair_candidate, prove_line_times
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
@@ -80,7 +80,7 @@ def snapshot_memory(
         kept=_undone_paths(memory, data, log),
         ever=frozenset(path for each in log for path in each.paths if path != INDEX_NAME),
         times={
-            path: _line_times(memory, path, log) for path in list_paths_with_relative_dates(topics)
+            path: _line_times(memory, path, log) for path in list_date_repair_candidates(topics)
         },
         instructions=tuple(instructions),
         asked=asked,
@@ -125,8 +125,8 @@ def _line_times(memory: AutoMemory, path: str, log: Sequence[RecordedChange]) ->
     )
 
 
-def list_paths_with_relative_dates(topics: Sequence[Topic]) -> tuple[str, ...]:
+def list_date_repair_candidates(topics: Sequence[Topic]) -> tuple[str, ...]:
     """Return paths of the memories in which a date could be made absolute if its lines' times were
     known.
     """
-    return tuple(topic.path for topic in topics if may_hold_relative_date(topic))
+    return tuple(topic.path for topic in topics if is_date_repair_candidate(topic))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_index import MemoryUsage
-from memorist.auto_memory.memory_location import locate_memory
+from memorist.auto_memory.memory_location import resolve_memory_layout
 from memorist.dream.dream import DreamExtension
 from memorist.dream.past_evidence import PastSessionLocation
 from memorist.errors import MemoristError
@@ -18,7 +18,7 @@ from memorist.store.memory_uses import sum_memory_uses
 from memorist.store.session_rows import list_sessions
 
 
-def open_dream(memory: AutoMemory, context: SessionContext) -> DreamExtension:
+def open_dream_extension(memory: AutoMemory, context: SessionContext) -> DreamExtension:
     """Build the dream of a memory, either for the end of a session's turns or for a command."""
     runtime, where = context.runtime, memory.layout
     folders: dict[str, Path | None] = {}
@@ -61,5 +61,5 @@ def _memory_folder(project: str, runtime: Runtime, known: dict[str, Path | None]
         return None
     if project not in known:
         settings = runtime.settings.auto_memory
-        known[project] = locate_memory(runtime.layout, project, settings).folder
+        known[project] = resolve_memory_layout(runtime.layout, project, settings).folder
     return known[project]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_header
 from memorist.auto_memory.visible_memory import find_memory_suspicions
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.date_repair import make_description_dates_absolute, make_line_dates_absolute
 from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_removal_questions
 from memorist.dream.duplicate_memories import (
@@ -76,7 +76,9 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
             )
     moved = _repair_and_merge(now, acts, snapshot)
     changes = [
-        MemoryChange(path=path, before=snapshot.data[path], after=encode_file_text(topic.text()))
+        MemoryChange(
+            path=path, before=snapshot.data[path], after=encode_file_text_as_utf8(topic.text())
+        )
         for path, topic in now.items()
     ]
     real = [change for change in changes if change.before != change.after]

@@ -11,15 +11,15 @@ from functools import cache
 from itertools import chain
 
 from memorist.auto_memory.statements.statement_parser import (
-    compile_statement_patterns,
+    compile_statement_patterns_stepwise,
     find_statements,
 )
 from memorist.auto_memory.statements.unconfirmed_statements import (
-    compile_unconfirmed_patterns,
+    compile_unconfirmed_patterns_stepwise,
     find_unconfirmed_statements,
 )
 from memorist.core.language_detection import list_non_english_common_words
-from memorist.core.lazy import precompile_lazy_patterns
+from memorist.core.lazy import precompile_patterns_stepwise
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.platforms.background_thread import start_background_thread
 
@@ -77,9 +77,9 @@ def begin_compiling() -> None:
         chain(
             _stem_common_words(),
             _read_samples(),
-            compile_statement_patterns(),
-            compile_unconfirmed_patterns(),
-            precompile_lazy_patterns(),
+            compile_statement_patterns_stepwise(),
+            compile_unconfirmed_patterns_stepwise(),
+            precompile_patterns_stepwise(),
         ),
         "memorist-patterns",
     )

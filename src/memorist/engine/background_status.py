@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.memory_location import locate_memory, read_project_record
+from memorist.auto_memory.memory_location import read_project_record, resolve_memory_layout
 from memorist.budget.budget_caps import BudgetUsage
 from memorist.budget.budget_governor import read_budget_usage
 from memorist.budget.budget_status import (
@@ -29,7 +29,7 @@ from memorist.dream.dream_gates import (
     DreamGatesOpen,
     TriggeringSessionFacts,
     judge_dream_gates,
-    select_new_sessions,
+    select_changed_session_ids,
 )
 from memorist.dream.dream_lock import DreamLock
 from memorist.dream.past_evidence import PastSessionLocation, list_session_modification_times
@@ -45,7 +45,7 @@ from memorist.store.session_rows import list_sessions
 from memorist.store.spend_rows import (
     DAY_SECONDS,
     compute_epoch_day,
-    count_failed_runs_since,
+    count_failed_runs_by_reason,
     list_blocked_since,
     sum_usage_by_kind,
 )
@@ -161,7 +161,7 @@ def find_due_dreams(context: DueContext) -> list[DueWork]:
     memories: dict[Path, tuple[MemoryLayout, list[PastSessionLocation]]] = {}
     for project, sessions in past.items():
         if project:
-            where = locate_memory(context.layout, project, settings.auto_memory)
+            where = resolve_memory_layout(context.layout, project, settings.auto_memory)
             memories.setdefault(where.folder, (where, []))[1].extend(sessions)
     found = []
     for where, sessions in memories.values():
@@ -194,7 +194,9 @@ def _open_gate(
     if isinstance(verdict, DreamGateNeedsFact):
         seen = list_session_modification_times(sessions, DiskFiles())
         verdict = judge_dream_gates(
-            replace(known, sessions=select_new_sessions(seen, current="", since=verdict.since)),
+            replace(
+                known, sessions=select_changed_session_ids(seen, current="", since=verdict.since)
+            ),
             context.settings.dream,
         )
     return verdict if isinstance(verdict, DreamGatesOpen) else None
@@ -224,7 +226,7 @@ def read_background_budget_status(
         history = BudgetHistory(
             kinds=tuple(sum_usage_by_kind(database, span)),
             blocked=tuple(list_blocked_since(database, span.start)),
-            failures=tuple(count_failed_runs_since(database, float(span.start * DAY_SECONDS))),
+            failures=tuple(count_failed_runs_by_reason(database, float(span.start * DAY_SECONDS))),
         )
         context = DueContext(
             layout=Layout(Path(settings.home).expanduser()),

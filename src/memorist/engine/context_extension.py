@@ -40,7 +40,7 @@ from memorist.context.host_permissions import (
     build_permissions_sections,
 )
 from memorist.context.instruction_scope import TouchedFiles, find_touched_paths
-from memorist.context.message_normalization import IncrementalNormalizer
+from memorist.context.message_normalization import OnDemandNormalizer
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     SentWorldState,
@@ -61,8 +61,8 @@ from memorist.formats.transcript_format import WorldStateRecord
 from memorist.settings import Family
 from memorist.skills.skill_catalogue import build_catalogue_section
 from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery
-from memorist.skills.skill_invocation import build_skill_messages
-from memorist.store.transcript_reader import LineFile
+from memorist.skills.skill_invocation import build_mentioned_skill_messages
+from memorist.store.transcript_reader import DecodedLineFile
 
 MEMORY_INDEX_SOURCE = "auto memory"
 """Source of the piece that holds the project's memory index."""
@@ -111,7 +111,7 @@ class ContextExtension(SessionExtension):
         """The repository as it was first looked up: its text stays, and so its place in the
         provider's cache.
         """
-        self._normalizer = IncrementalNormalizer(log.context.format, self._family)
+        self._normalizer = OnDemandNormalizer(log.context.format, self._family)
         self._touched_files = TouchedFiles()
         self._skills_found = DiscoveredSkills()
         self._skill_task: asyncio.Task[DiscoveredSkills] | None = None
@@ -230,7 +230,7 @@ class ContextExtension(SessionExtension):
 
     def _read_world_state(self) -> SentWorldState:
         return restore_world_state(
-            transcript_format.read_session(LineFile(self._log.context.layout.transcript))
+            transcript_format.read_session(DecodedLineFile(self._log.context.layout.transcript))
         ).state
 
     def _assemble_first(self) -> None:
@@ -347,7 +347,7 @@ class ContextExtension(SessionExtension):
             return
         before, self._skills_found = self._skills_found, await self._find_skills()
         self._is_stale = self._is_stale or before.skills != self._skills_found.skills
-        for message in build_skill_messages(
+        for message in build_mentioned_skill_messages(
             words,
             self._skills_found.skills,
             family=self._family,

@@ -12,25 +12,25 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from memorist.compaction.window_at_message import read_recorded_window
+from memorist.compaction.window_at_message import rebuild_recorded_window
 from memorist.context.assembly import assemble_first_context, build_memory_section
 from memorist.context.context_pieces import (
     ContextPiece,
     ContextSection,
     OmittedSource,
-    PieceChange,
     PieceStatus,
-    compare_pieces,
-    recount_piece_tokens,
+    PieceWithStatus,
+    list_pieces_with_status,
+    scale_piece_tokens_to_model,
 )
 from memorist.context.context_snapshot import load_first_context
 from memorist.context.host_permissions import DEFAULT_PERMISSIONS, HostPermissions
-from memorist.context.recorded_attachments import AttachmentReader
+from memorist.context.recorded_attachments import AttachmentInserter
 from memorist.context.recorded_context import (
     build_recorded_pieces,
     find_client_family,
     find_last_model,
-    find_turn_start,
+    find_turn_by_number,
 )
 from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
@@ -44,7 +44,7 @@ from memorist.models.context_window import DEFAULT_WINDOW
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.recall.recall import load_recall_prompts
 from memorist.recall.shown_index import build_shown_index
-from memorist.rollouts.rollout_memory import render_rollout_memory
+from memorist.rollouts.rollout_memory import load_rollout_memory_view
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.settings import Family
 from memorist.skills.skill import load_skill_prompts
@@ -55,7 +55,7 @@ from memorist.skills.skill_catalogue import (
 )
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 
 class ContextListing(Struct, frozen=True, kw_only=True):
@@ -72,11 +72,13 @@ class ContextListing(Struct, frozen=True, kw_only=True):
     """The pieces of the turn before, where the two are compared."""
 
     @property
-    def changed(self) -> tuple[PieceChange, ...]:
+    def changed(self) -> tuple[PieceWithStatus, ...]:
         """Each piece and whether it was added, removed or stayed; all stay if nothing is
         compared.
         """
-        return compare_pieces(self.pieces if self.before is None else self.before, self.pieces)
+        return list_pieces_with_status(
+            self.pieces if self.before is None else self.before, self.pieces
+        )
 
     @property
     def tokens(self) -> int:
@@ -123,7 +125,7 @@ def list_first_context(
         family=family,
         turn=1,
         model=model,
-        pieces=recount_piece_tokens(context.pieces, model),
+        pieces=scale_piece_tokens_to_model(context.pieces, model),
         left_out=(*context.left_out, *missed),
     )
 
@@ -158,7 +160,7 @@ def _list_memories(engine: Memorist, folder: Path, family: Family) -> Iterator[C
     shown them.
     """
     settings = engine.settings
-    if settings.uses_rollouts and (text := render_rollout_memory(engine.runtime, str(folder))):
+    if settings.uses_rollouts and (text := load_rollout_memory_view(engine.runtime, str(folder))):
         source = str(engine.layout.rollouts / SUMMARY_FILE)
         section = build_memory_section(text, source, family)
         yield structs.replace(section, why="memory of past sessions")
@@ -186,9 +188,9 @@ def list_recorded_context_at_turn(
     before are given too. Raises InputError for a turn that the session has not, and StoreError.
     """
     entries = read_entries_shown_to_model(path)
-    number, at = find_turn_start(AttachmentReader().insert_attachments(entries), turn)
-    attachments = AttachmentReader()
-    recorded = read_recorded_window(attachments.insert_attachments(entries), at)
+    number, at = find_turn_by_number(AttachmentInserter().insert_attachments(entries), turn)
+    attachments = AttachmentInserter()
+    recorded = rebuild_recorded_window(attachments.insert_attachments(entries), at)
     family = family or find_client_family(recorded.head, default_family)
     model = model or find_last_model(recorded)
     snapshot = SessionLayout(path.parent).context_snapshot
@@ -199,9 +201,11 @@ def list_recorded_context_at_turn(
         family=family,
         turn=number,
         model=model,
-        pieces=recount_piece_tokens((*first, *build_recorded_pieces(recorded, family)), model),
+        pieces=scale_piece_tokens_to_model(
+            (*first, *build_recorded_pieces(recorded, family)), model
+        ),
         left_out=attachments.left_out(),
-        before=recount_piece_tokens(before, model) if compares else None,
+        before=scale_piece_tokens_to_model(before, model) if compares else None,
     )
 
 
@@ -211,9 +215,9 @@ def _turn_before(
     """The context when the previous turn began; empty for the first turn."""
     if turn <= 1:
         return ()
-    at = find_turn_start(AttachmentReader().insert_attachments(entries), turn - 1)[1]
+    at = find_turn_by_number(AttachmentInserter().insert_attachments(entries), turn - 1)[1]
     return build_recorded_pieces(
-        read_recorded_window(AttachmentReader().insert_attachments(entries), at), family
+        rebuild_recorded_window(AttachmentInserter().insert_attachments(entries), at), family
     )
 
 
@@ -224,7 +228,7 @@ def read_entries_shown_to_model(path: Path) -> list[TranscriptEntry]:
     What was injected before a compaction is no longer known. Raises StoreError.
     """
     layout = SessionLayout(path.parent)
-    left = drop_rolled_back_entries(read_session(LineFile(path)))
+    left = drop_rolled_back_entries(read_session(DecodedLineFile(path)))
     return (
         list(_interleave(left, _group_injected(layout)))
         if path.name == layout.transcript.name

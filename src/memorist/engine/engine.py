@@ -30,21 +30,21 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_home import MemoryHome
-from memorist.auto_memory.statements.session_requests import is_typed_no_memory_request
-from memorist.budget.budget_governor import record_rate_limits
-from memorist.config import apply_project_settings, is_switched_off, load_settings
+from memorist.auto_memory.statements.session_requests import message_asks_for_no_memory
+from memorist.budget.budget_governor import update_hold_from_rate_limits
+from memorist.config import apply_project_settings, is_disabled_by_environment, load_settings
 from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.core.lru_cache import LruCache
 from memorist.core.messages import Message
 from memorist.dream.dream import DreamExtension
-from memorist.dream.project_dream import open_dream
+from memorist.dream.project_dream import open_dream_extension
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fallback_session_folders import FallbackSessionFolders
 from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.long_term_memory import has_auto_memory, has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
-from memorist.engine.memory_holdout import draw_holdout
+from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import (
     PastSessionRecall,
@@ -57,9 +57,9 @@ from memorist.engine.session_pins import PinnedTextExtension
 from memorist.engine.shared_session_lease import SharedSessionLease, open_shared_sessions
 from memorist.engine.worker_process import (
     end_worker,
-    has_exited,
     is_temporary_home,
-    start_worker,
+    reap_if_exited,
+    start_worker_if_due,
 )
 from memorist.errors import SessionInUse, StoreError, UsageError
 from memorist.events import EventListener
@@ -76,12 +76,12 @@ from memorist.recall.memory_selection import MAX_QUERY_CHARS
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.rollouts.session_sources import (
-    find_repository_root,
+    find_repository_root_or_folder,
     has_other_recorded_sessions,
     list_default_source_folders,
 )
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
-from memorist.safety.secrets import redact_id
+from memorist.safety.secrets import redact_id_keeping_distinct
 from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, RecallSettings, Settings
 from memorist.skills.skill_discovery import SkillDiscovery, find_skill_base_folders
@@ -208,7 +208,7 @@ class Memorist:
         background work by them.
         """
         if self._home.opened_database is not None:
-            record_rate_limits(
+            update_hold_from_rate_limits(
                 self._home.opened_database,
                 limits,
                 now=self._clock.now(),
@@ -248,7 +248,7 @@ class Memorist:
         SettingsError for a project's settings file that cannot be used.
         """
         known = self._apply_off_switch(host or HostInfo())
-        home = self.layout.session(project, redact_id(session)).folder
+        home = self.layout.session(project, redact_id_keeping_distinct(session)).folder
         share = None if folder is not None else self._open_share(home)
 
         async def open_at(where: Path | None) -> tuple[SessionLog, MemoryExtension]:
@@ -323,7 +323,7 @@ class Memorist:
         return opened
 
     def _apply_off_switch(self, host: HostInfo) -> HostInfo:
-        return replace(host, memory=False) if is_switched_off(self.environment) else host
+        return replace(host, memory=False) if is_disabled_by_environment(self.environment) else host
 
     def _begin_session(self, log: SessionLog) -> MemoryExtension:
         """Begin a live session; its files are released where that fails."""
@@ -342,7 +342,7 @@ class Memorist:
         The order of the list is the order of their calls; `more` come after memorist's own.
         """
         context, host = log.context, log.context.host
-        held_out = draw_holdout(context)
+        held_out = decide_and_record_holdout(context)
         memory = self._open_memory_extension(log, held_out=held_out)
         extensions: list[SessionExtension] = []
         learns = has_past_session_memory(context)
@@ -352,7 +352,7 @@ class Memorist:
         if host.memory:
             extensions.append(MagicDocs(context, tracker=log.tracker))
         if (auto_memory := self._memory_for(context)) is not None:
-            extensions.append(open_dream(auto_memory, context))
+            extensions.append(open_dream_extension(auto_memory, context))
         extensions += filter(None, more)
         if host.main and host.memory:
             extensions += (
@@ -429,10 +429,10 @@ class Memorist:
         """
         if (
             self.starts_workers
-            and (self._worker_process is None or has_exited(self._worker_process))
+            and (self._worker_process is None or reap_if_exited(self._worker_process))
             and self._has_past(session)
         ):
-            self._worker_process = start_worker(
+            self._worker_process = start_worker_if_due(
                 self.settings,
                 files=self._files,
                 clock=self._clock,
@@ -498,7 +498,7 @@ class Memorist:
     ) -> SessionLog:
         if not session:
             raise UsageError("a session needs an id; any text that is not empty will do")
-        session = redact_id(session)
+        session = redact_id_keeping_distinct(session)
         where = (
             SessionLayout(folder) if folder is not None else self.layout.session(project, session)
         )
@@ -562,7 +562,7 @@ class Memorist:
         """
         recall = self.settings.recall
         path = self.layout.session_index
-        root = find_repository_root(project)
+        root = find_repository_root_or_folder(project)
         with contextlib.ExitStack() as opened:
             index = None
             if path.exists():
@@ -600,7 +600,11 @@ class Memorist:
             self._state = None
         self._home.close()
         worker = self._worker_process
-        if worker is not None and not has_exited(worker) and is_temporary_home(self.layout.home):
+        if (
+            worker is not None
+            and not reap_if_exited(worker)
+            and is_temporary_home(self.layout.home)
+        ):
             await end_worker(worker)
 
     def __enter__(self) -> BlockingMemorist:
@@ -630,5 +634,5 @@ class MemoryOffRequestExtension(SessionExtension):
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """Turn memory off where the message asks for it; also when the session is opened again."""
         del replayed
-        if is_typed_no_memory_request(message):
+        if message_asks_for_no_memory(message):
             self._turn_off()

@@ -19,7 +19,7 @@ from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.passages import PassageMatch, list_search_keys, measure_text_evidence
 from memorist.recall.search_query import parse_query
-from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.database import Connection
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.session_rows import list_sessions_newest_first
@@ -108,7 +108,7 @@ class SearchResults(Struct, frozen=True, kw_only=True):
         return bool(self.memories or self.passages or self.sections)
 
 
-def label_memory_match(match: MemoryMatch) -> str:
+def label_team_or_memory(match: MemoryMatch) -> str:
     """`team` for a memory of the team, else `memory`."""
     return "team" if is_team_path(match.path) else "memory"
 
@@ -152,7 +152,7 @@ class HistorySearch:
         rows = (
             row
             for row in list_sessions_newest_first(self._open_database())
-            if not self._root or (row[1] and find_repository_root(row[1]) == self._root)
+            if not self._root or (row[1] and find_repository_root_or_folder(row[1]) == self._root)
         )
         for id, _, folder, updated in islice(rows, MAX_NOTES):
             path = SessionLayout(Path(folder)).notes

@@ -19,14 +19,14 @@ from memorist.magic_docs.document_files import (
     SessionDocumentRegistry,
     find_document_at_path,
 )
-from memorist.magic_docs.document_mentions import ConversationDocumentTracker
+from memorist.magic_docs.document_mentions import ReadMarkdownTracker
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.settings import Settings
 from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 
 class UpdatedMagicDocs(Struct, frozen=True, kw_only=True):
@@ -83,10 +83,10 @@ async def update_magic_docs(
     return _collect_result(events, [receipt.cost_usd for receipt in receipts])
 
 
-def _read_conversation(recording: Path) -> ConversationDocumentTracker:
+def _read_conversation(recording: Path) -> ReadMarkdownTracker:
     """Read the conversation without the files it read: only the named files are updated."""
-    conversation = ConversationDocumentTracker()
-    for entry in read_session(LineFile(recording)):
+    conversation = ReadMarkdownTracker()
+    for entry in read_session(DecodedLineFile(recording)):
         if isinstance(entry, Message):
             conversation.on_message(entry)
     conversation.take_read_files()

@@ -24,7 +24,7 @@ from memorist.formats.format_detection import read_session
 from memorist.store.database import Connection
 from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, sum_memory_uses
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 IDLE_SHOWN = 5
 """Times that a memory was shown without once being read or cited, from which on it is named. Our
@@ -54,7 +54,7 @@ def measure_memory_effect(home: Layout, database: Connection | None, folder: Pat
     groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
     for session, held_out in drawn.items():
         with contextlib.suppress(UnreadableSession):
-            found = measure_session(read_session(LineFile(Path(files.get(session, "")))))
+            found = measure_session(read_session(DecodedLineFile(Path(files.get(session, "")))))
             groups[held_out].append(found)
     uses = {} if database is None else sum_memory_uses(database, str(folder))
     return EffectReport(

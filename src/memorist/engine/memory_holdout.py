@@ -20,7 +20,7 @@ def is_drawn_for_holdout(session: str, share: float) -> bool:
     return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
-def draw_holdout(context: SessionContext) -> bool:
+def decide_and_record_holdout(context: SessionContext) -> bool:
     """Whether a session goes without memory to measure what memory does; what it was first
     holds. Recorded once; where that fails, it has memory.
     """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.removed_memories import ForgottenWords
+from memorist.auto_memory.removed_memories import ForgottenUserQuotes
 from memorist.models.embedder import find_embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.passages import PassageMatch, select_passages
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.home_layout import Layout
 
 CANDIDATES = 30
@@ -23,7 +23,7 @@ def find_passages_for_prompt(
     prompt: str,
     *,
     project: str,
-    forgotten: ForgottenWords | None,
+    forgotten: ForgottenUserQuotes | None,
     excluding: str = "",
 ) -> tuple[PassageMatch, ...]:
     """The turns of past sessions of a project that a session is shown at a prompt; none of the
@@ -49,12 +49,12 @@ def find_past_session_passages(
     """What was said in past sessions of a project that a message like this brings back, as far as
     they are indexed; `embeddings` is the setting `recall.embeddings`. Raises StoreError.
     """
-    path, root = layout.session_index, find_repository_root(project)
+    path, root = layout.session_index, find_repository_root_or_folder(project)
     if not root or not path.exists() or not has_enough_search_words(query):
         return ()
     embedder = find_embedder(wanted=embeddings and is_question_without_request(query))
     memory.folder.refresh()
     with closing(SessionIndex(path, embedder=embedder)) as index:
         return find_passages_for_prompt(
-            index, query, project=root, forgotten=ForgottenWords(memory)
+            index, query, project=root, forgotten=ForgottenUserQuotes(memory)
         )

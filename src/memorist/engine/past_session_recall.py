@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.removed_memories import ForgottenWords
+from memorist.auto_memory.removed_memories import ForgottenUserQuotes
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.long_term_memory import has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension
-from memorist.engine.memory_holdout import draw_holdout
+from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.past_session_passages import find_passages_for_prompt
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, ModelError, StoreError
@@ -35,7 +35,7 @@ from memorist.recall.passages import (
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import embed_calibration_texts, lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.runtime import SessionContext
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.state_database import StateDatabase
@@ -58,11 +58,11 @@ class PastSessionRecall(SessionExtension):
         memory: AutoMemory | None,
     ) -> None:
         self._context = context
-        self._forgotten = None if memory is None else ForgottenWords(memory)
+        self._forgotten = None if memory is None else ForgottenUserQuotes(memory)
         self._open_state = open_state
         self._find_index = find_index
         """Gives the index that all sessions of the process share; None while there is none."""
-        self._project = find_repository_root(context.project)
+        self._project = find_repository_root_or_folder(context.project)
         self._shown: set[tuple[str, int]] = set()
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
@@ -229,7 +229,7 @@ class PastSessionRecall(SessionExtension):
         self._stopping.clear()
 
 
-def search_project_history(log: SessionLog, query: str, limit: int) -> SearchResults:
+def search_memories_sessions_and_notes(log: SessionLog, query: str, limit: int) -> SearchResults:
     """Search all that is kept of a session's project; nothing without one. Raises StoreError."""
     if not log.context.project:
         return SearchResults()
@@ -239,7 +239,7 @@ def search_project_history(log: SessionLog, query: str, limit: int) -> SearchRes
     return HistorySearch(
         log.runtime.layout,
         log.runtime.open_database,
-        root=find_repository_root(log.context.project),
+        root=find_repository_root_or_folder(log.context.project),
         memories=recall.search if recall is not None else None,
         sessions=sessions.search if sessions is not None else None,
     ).search(query[:MAX_QUERY_CHARS], limit)
@@ -255,7 +255,7 @@ def open_past_session_recall(
     none without a project, since nothing crosses projects, and none where recall is off.
     """
     enabled = has_past_session_memory(context) and context.runtime.settings.recall.enabled
-    if not context.project or not enabled or draw_holdout(context):
+    if not context.project or not enabled or decide_and_record_holdout(context):
         return None
     recall = PastSessionRecall(context, open_state, find_index, memory)
     recall.begin_sync()

@@ -28,7 +28,7 @@ from memorist.compaction.summary_request import build_summary_request, request_s
 from memorist.compaction.summary_review import (
     SummaryReview,
     add_missing_extract_parts,
-    check_summary_against_history,
+    clean_or_reject_summary,
 )
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.engine.background_runtime import open_background_runtime
@@ -105,7 +105,7 @@ async def _summarize(
     )
     if isinstance(found, str):
         replaced = measure_messages_to_summarize(recorded, options)
-        found = check_summary_against_history(
+        found = clean_or_reject_summary(
             found,
             measured.messages,
             replaced,

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.compaction.offline_compaction import build_structural_notes
-from memorist.compaction.window_at_message import read_recorded_window
+from memorist.compaction.window_at_message import rebuild_recorded_window
 from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.session_list import list_known_sessions
@@ -23,7 +23,7 @@ from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.session_rows import find_sessions_by_id_prefix
 from memorist.store.state_database import SqliteState
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.system import SystemClock
 
 
@@ -52,7 +52,7 @@ def find_recorded_session(home: Layout, name: str) -> RecordedSession:
     return RecordedSession(id, layout.transcript, layout)
 
 
-def find_newest_session(home: Layout, folder: Path) -> RecordedSession:
+def find_newest_session_preferring_notes(home: Layout, folder: Path) -> RecordedSession:
     """The newest session of the project in this folder that has notes, else the newest that is
     recorded.
 
@@ -79,12 +79,14 @@ def read_session_notes(session: RecordedSession) -> str:
     return (raw or b"").decode("utf-8", "replace")
 
 
-def build_session_notes(session: RecordedSession, budget: NotesBudget) -> str:
+def build_structural_session_notes(session: RecordedSession, budget: NotesBudget) -> str:
     """The notes that a recording proves, made now and not kept.
 
     Raises InputError where it holds no message, and StoreError.
     """
-    recorded = read_recorded_window(drop_rolled_back_entries(read_session(LineFile(session.path))))
+    recorded = rebuild_recorded_window(
+        drop_rolled_back_entries(read_session(DecodedLineFile(session.path)))
+    )
     return build_structural_notes(recorded, load_prompt("session_memory/template"), budget)
 
 

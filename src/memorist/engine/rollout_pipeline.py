@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.moved_projects import load_moved_folders
-from memorist.budget.budget_governor import record_rate_limits
+from memorist.budget.budget_governor import update_hold_from_rate_limits
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo, StoreError
@@ -52,13 +52,13 @@ from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
     SourceScan,
-    find_rollouts,
     list_agent_folders,
     list_default_source_folders,
     load_skipped_files,
     save_skipped_files,
+    scan_for_changed_rollouts,
 )
-from memorist.rollouts.stage_models import StageModels
+from memorist.rollouts.stage_models import StageModelOpener
 from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
 from memorist.runtime import Runtime
@@ -73,7 +73,7 @@ from memorist.store.extract_rows import (
     insert_missing_extracts,
     list_enabled_extracts,
 )
-from memorist.store.job_claim_rules import LeasePolicy
+from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.memory_mode import (
     read_memory_off_sessions,
     save_rollouts_except_memory_off,
@@ -111,7 +111,7 @@ class RolloutPipeline(RolloutStore):
         self._uncopied: list[SkippedFile] = []
         self._environment = os.environ
         self._database = open_database(self.layout.database)
-        self._models = StageModels(
+        self._models = StageModelOpener(
             settings, clock=self.clock, on_rate_limits=self._on_rate_limits, model=model
         )
 
@@ -125,7 +125,7 @@ class RolloutPipeline(RolloutStore):
         self._models.open_consolidation(self.settings.rollouts)
 
     def _on_rate_limits(self, limits: RateLimitReport) -> None:
-        record_rate_limits(
+        update_hold_from_rate_limits(
             self._database, limits, now=self.clock.now(), settings=self.settings.spend
         )
 
@@ -149,7 +149,9 @@ class RolloutPipeline(RolloutStore):
         if not folders:
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
-        found = find_rollouts(searched, [*list_rollouts(self.state), *load_skipped_files(passed)])
+        found = scan_for_changed_rollouts(
+            searched, [*list_rollouts(self.state), *load_skipped_files(passed)]
+        )
         off = read_memory_off_sessions(self._files, self.layout)
         moved = load_moved_folders(self._files, self.layout)
         threads = [
@@ -282,7 +284,7 @@ class RolloutPipeline(RolloutStore):
         rollouts: RolloutsSettings,
         on_event: Callable[[JobEvent], None],
         *,
-        terms: LeasePolicy | None = None,
+        terms: JobClaimPolicy | None = None,
     ) -> WorkerDependencies:
         """The dependencies of a worker."""
         return WorkerDependencies(

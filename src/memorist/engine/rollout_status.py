@@ -195,17 +195,17 @@ def describe_rollout(store: RolloutStore, id_prefix: str) -> RolloutReport:
     )
 
 
-class ShownSummary(Struct, frozen=True, kw_only=True):
+class ConsolidationSummary(Struct, frozen=True, kw_only=True):
     """The summary of all past sessions that a new session is shown."""
 
     path: str
     text: str
 
 
-def read_shown_summary(store: RolloutStore) -> ShownSummary:
+def read_consolidation_summary(store: RolloutStore) -> ConsolidationSummary:
     """Read the summary that the last consolidation wrote. Raises NothingToDo, StoreError."""
     path = store.layout.rollouts / SUMMARY_FILE
     data = read_if_exists(DiskFiles(), path)
     if data is None:
         raise NothingToDo("nothing was consolidated yet; `memorist rollouts sync` does it")
-    return ShownSummary(path=str(path), text=data.decode("utf-8", "replace"))
+    return ConsolidationSummary(path=str(path), text=data.decode("utf-8", "replace"))

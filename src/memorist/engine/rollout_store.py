@@ -11,7 +11,7 @@ from pathlib import Path
 from memorist.ports import Clock
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
-from memorist.store.job_claim_rules import LeasePolicy, build_lease_policy
+from memorist.store.job_claim_rules import JobClaimPolicy, build_lease_policy
 from memorist.store.state_database import StateDatabase, open_state
 from memorist.system import SystemClock
 
@@ -29,7 +29,7 @@ class RolloutStore:
         self.state: StateDatabase = open_state(settings.state, self.layout.database)
 
     @property
-    def claim_terms(self) -> LeasePolicy:
+    def claim_terms(self) -> JobClaimPolicy:
         """The terms on which jobs are claimed."""
         return build_lease_policy(self.settings.rollouts)
 

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.compaction.provider_edit_format import ProviderSummary
+from memorist.compaction.provider_edit_format import ProviderCompactionItem
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.thresholds import compute_request_thresholds
@@ -28,7 +28,7 @@ from memorist.engine.host_history import (
     to_plain_json,
 )
 from memorist.engine.memory_extension import MemoryExtension
-from memorist.engine.past_session_recall import search_project_history
+from memorist.engine.past_session_recall import search_memories_sessions_and_notes
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
@@ -402,7 +402,7 @@ class Session:
                     "micro", "provider", before + cleared.tokens, before, len(cleared.ids), 0
                 )
             )
-        if isinstance(summary, ProviderSummary):
+        if isinstance(summary, ProviderCompactionItem):
             self._cache_watcher.expect_break()
             self._log.emit(ConversationCompacted("provider", "provider", before, before, 0, 0))
         elif isinstance(summary, UnusableSummary):
@@ -419,7 +419,7 @@ class Session:
         """Search all that is kept of this project: memories, the team's, past sessions, notes and
         the memory of past sessions; at most `limit` of each. Raises StoreError.
         """
-        return search_project_history(self._log, query, limit)
+        return search_memories_sessions_and_notes(self._log, query, limit)
 
     def before_tool(self, name: str, arguments: JsonObject) -> str:
         """Return what is known of a tool call that the model wants and the host is about to make;

@@ -29,7 +29,7 @@ from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.store.session_rows import list_sessions_newest_first
 from memorist.store.state_database import SqliteState
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.system import SystemClock
 
 
@@ -98,7 +98,7 @@ def read_kept_notes(entry: SessionEntry) -> str:
 
 def read_recording(entry: SessionEntry) -> Iterator[TranscriptEntry]:
     """The entries of a session as it is recorded, from the first on. Raises StoreError."""
-    return read_session(LineFile(Path(entry.file)))
+    return read_session(DecodedLineFile(Path(entry.file)))
 
 
 def read_recording_size(entry: SessionEntry) -> int:
@@ -149,7 +149,7 @@ def _from_rollout(file: Rollout) -> SessionEntry:
 def _read_first_words(transcript: Path) -> str:
     """What the user asked first in a session that runs, or that no import has seen yet."""
     with contextlib.suppress(UnreadableSession, OSError):
-        return read_session_metadata(LineFile(transcript)).first_words
+        return read_session_metadata(DecodedLineFile(transcript)).first_words
     return ""
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from memorist.budget.budget_governor import BudgetGovernor
-from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compactor import Compactor
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message
@@ -101,7 +101,7 @@ class SessionLog:
         )
         self._events = EventLog(layout.events, runtime.clock)
         self.session_memory = SessionMemory(context, self.tracker, texts)
-        texts_of_compaction = load_compaction_prompts()
+        texts_of_compaction = load_shipped_compaction_prompts()
         self.compactor = Compactor(context, self.tracker, self.session_memory, texts_of_compaction)
         self.invoked_skills = InvokedSkillTracker(texts_of_compaction.skill)
         """The skills that the conversation invoked."""

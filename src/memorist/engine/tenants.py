@@ -23,7 +23,7 @@ from typing import Self
 
 import msgspec
 
-from memorist.config import check_settings_shared_by_tenants, load_settings, load_tenant_settings
+from memorist.config import check_settings_isolate_tenants, load_settings, overlay_tenant_settings
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
@@ -121,7 +121,7 @@ class Tenants:
         self._environment = {
             name: value for name, value in os.environ.items() if name not in _EXCLUDED_VARIABLES
         }
-        self._settings = check_settings_shared_by_tenants(
+        self._settings = check_settings_isolate_tenants(
             settings or load_settings(self._environment, home=self.root).settings
         )
         self._shared_model = (
@@ -260,7 +260,7 @@ class Tenants:
     def _open_tenant(self, name: str) -> _Tenant:
         home = self.home(name)
         variables = {**self._environment, **(own := self.variables(name)), "HOME": str(home)}
-        settings = load_tenant_settings(self._settings, home)
+        settings = overlay_tenant_settings(self._settings, home)
         model = self._acquire_model(settings, own, variables)
         engine = Memorist(
             model=model or "structural", home=home, settings=settings, clock=self._clock

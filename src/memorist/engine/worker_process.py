@@ -30,7 +30,7 @@ _POLL_SECONDS = 0.02
 WORKER_ARGUMENTS = ("-P", "-m", "memorist", "worker", "--once", "--settings-from-stdin")
 
 
-def start_worker(
+def start_worker_if_due(
     settings: Settings,
     *,
     files: FileSystem,
@@ -89,13 +89,13 @@ async def end_worker(process: int) -> None:
     """End a worker and wait for that; it gives back what it is at."""
     processes.terminate_process(process)
     for _ in range(int(END_SECONDS / _POLL_SECONDS)):
-        if has_exited(process):
+        if reap_if_exited(process):
             return
         await asyncio.sleep(_POLL_SECONDS)
     processes.kill_group(process)
-    has_exited(process)
+    reap_if_exited(process)
 
 
-def has_exited(process: int) -> bool:
+def reap_if_exited(process: int) -> bool:
     """Whether a started worker has exited; reaps it, so that it does not stay as a zombie."""
     return spawning.find_exit_status(process) is not None

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from memorist.core.json_answer import (
-    find_json_object_or_list,
     find_json_object_with_any_key,
+    find_object_or_wrap_list,
     list_json_objects_with_all_keys,
 )
 from memorist.core.lazy import lazy_pattern
@@ -18,7 +18,7 @@ from memorist.forks.text_edits import TextEdits
 _NUMBER = lazy_pattern(r"\d{1,4}")
 
 
-class AnswerForm(Struct, frozen=True, kw_only=True):
+class FormTask(Struct, frozen=True, kw_only=True):
     """A task whose answer is one JSON object, which a program turns into edits. A model writes
     neither paths nor what is there already.
     """
@@ -33,15 +33,15 @@ class AnswerForm(Struct, frozen=True, kw_only=True):
     """Turns an answer of whatever content into edits; what is unusable is a problem of it."""
 
 
-def read_edits_from_answer_text(form: AnswerForm, text: str) -> TextEdits:
+def read_edits_from_answer_text(form: FormTask, text: str) -> TextEdits:
     """The edits of an answer to a form."""
-    answer = find_json_object_or_list(text)
+    answer = find_object_or_wrap_list(text)
     if answer is None:
         return TextEdits((), ("The answer holds no JSON object.",))
     return read_edits_from_answer_object(form, answer)
 
 
-def read_edits_from_answer_object(form: AnswerForm, answer: JsonObject) -> TextEdits:
+def read_edits_from_answer_object(form: FormTask, answer: JsonObject) -> TextEdits:
     """The edits of the object of an answer, with another object around the form or its keys spelled
     otherwise. Entries of the form's lists count under whatever key they are.
     """
@@ -59,7 +59,7 @@ def read_edits_from_answer_object(form: AnswerForm, answer: JsonObject) -> TextE
     return form.read(found or {})
 
 
-def _entry_keys(form: AnswerForm) -> dict[str, list[str]]:
+def _entry_keys(form: FormTask) -> dict[str, list[str]]:
     """By key of the form's lists of objects, the keys of an entry."""
     return {
         key: required

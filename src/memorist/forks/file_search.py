@@ -57,7 +57,7 @@ async def list_files(files: FileSystem, folder: Path, call: ListFilesCall) -> st
     return _render_entries(names, None, "No file fits.")
 
 
-async def search_files(files: FileSystem, root: Path, call: SearchCall) -> str:
+async def render_file_matches(files: FileSystem, root: Path, call: SearchCall) -> str:
     """The files, lines or counts that match. `root` is a file or a folder. Raises StoreError, and
     InputError for an invalid pattern.
     """

@@ -15,7 +15,7 @@ from memorist.core.leading_thought import strip_thought
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
-from memorist.forks.answer_form import AnswerForm, read_edits_from_answer_text
+from memorist.forks.answer_form import FormTask, read_edits_from_answer_text
 from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
     ForkPrompts,
@@ -23,10 +23,10 @@ from memorist.forks.fork_request import (
     cap_output_to_remaining_window,
     choose_edit_method,
     extract_id_from_model_string,
+    find_parent_usage_and_task,
     fit_spec_to_window,
     is_fork_request,
     is_parent_model,
-    measure_parent_call,
 )
 from memorist.forks.fork_spec import (
     EditMethod,
@@ -221,7 +221,9 @@ class _ForkRun:
         )
         seen: Counter[tuple[str, str]] = Counter()
         body = (
-            self._fit_turn(first, *measure_parent_call(spec, first, wire)) if spec.parent else first
+            self._fit_turn(first, *find_parent_usage_and_task(spec, first, wire))
+            if spec.parent
+            else first
         )
         problem = ""
         while body is not None:
@@ -349,7 +351,7 @@ _TIME_USED_UP = "Its time was used up before it was done."
 
 
 async def _apply_reply(
-    reply: Reply, way: EditMethod, form: AnswerForm | None, executor: ToolExecutor, wire: Codec
+    reply: Reply, way: EditMethod, form: FormTask | None, executor: ToolExecutor, wire: Codec
 ) -> _ForkTurn:
     """Carry out what the reply asks for: its tool calls first, then the edits in its text."""
     answers: list[Message] = []
@@ -405,7 +407,7 @@ def _render_report(turn: _ForkTurn, texts: ForkPrompts) -> str:
 
 
 def _parse_text_edits(
-    reply: Reply, way: EditMethod, form: AnswerForm | None, *, expected: bool
+    reply: Reply, way: EditMethod, form: FormTask | None, *, expected: bool
 ) -> TextEdits:
     """The edits in the reply's text. An answer to a form is always expected, except beside tool
     calls. A small model that has tools often writes its edits as text all the same, and many a

@@ -174,7 +174,7 @@ def fit_spec_to_window(spec: ForkSpec, window: int) -> ForkSpec:
     )
 
 
-def measure_parent_call(
+def find_parent_usage_and_task(
     spec: ForkSpec, body: JsonObject, codec: Codec
 ) -> tuple[Usage, tuple[Message, ...]]:
     """The size of the parent's call, as the provider counted it or else by estimate, and the fork's

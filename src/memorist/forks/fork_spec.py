@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct, structs
 
 from memorist.core.messages import JsonObject, Usage
-from memorist.forks.answer_form import AnswerForm
+from memorist.forks.answer_form import FormTask
 from memorist.ports import Request
 
 
@@ -65,7 +65,7 @@ class EditMethod(StrEnum):
     TEXT = "text"
     """In the text of the reply, as `<edit>` and `<write>` elements."""
     FORM = "form"
-    """As one JSON object, which a program turns into edits (`AnswerForm`)."""
+    """As one JSON object, which a program turns into edits (`FormTask`)."""
     ANSWER = "answer"
     """No edits: the text of the reply is the result."""
 
@@ -140,7 +140,7 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     """
     schema: JsonObject | None = None
     """JSON schema of the answer, for a new request with the method `ANSWER`."""
-    form: AnswerForm | None = None
+    form: FormTask | None = None
     """The same task as a form, where the model's server can hold an answer to a schema without
     losing what it has cached of the parent.
     """

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import StoreError
-from memorist.forks.answer_form import AnswerForm, read_edits_from_answer_object
+from memorist.forks.answer_form import FormTask, read_edits_from_answer_object
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
 from memorist.forks.text_edits import TextEdits
 from memorist.forks.tool_executor import ToolExecutor
@@ -31,7 +31,7 @@ class _JoinedFork(Struct, frozen=True):
     """One of the forks that run together, with its form and the files that it may change."""
 
     spec: ForkSpec
-    form: AnswerForm
+    form: FormTask
     files: FileSystem
     result: asyncio.Future[Receipt]
 
@@ -172,7 +172,7 @@ def join_fork_specs(
         known_files=(),
         history_summary=merge_history_summaries([each.history_summary or "" for each in specs])
         or None,
-        form=AnswerForm(
+        form=FormTask(
             instruction=render_template(load_prompt("forks/joint"), {"tasks": tasks}, strict=True),
             material="\n\n".join(
                 f"`{label}`: {form.material}" for label, form in forms.items() if form.material

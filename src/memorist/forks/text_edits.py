@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from memorist.core.json_answer import find_json_object_or_list, find_largest_json_object
+from memorist.core.json_answer import find_largest_json_object, find_object_or_wrap_list
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ToolUse
 from memorist.forks.file_tool_calls import (
@@ -211,7 +211,7 @@ def parse_edit_objects(text: str) -> TextEdits:
     """Edits that a text holds as JSON: objects with a path and an old and a new text, or the whole
     text of a file, in whatever lists and objects.
     """
-    found = dict.fromkeys(_find_edits(find_json_object_or_list(text), "", MAX_EDIT_DEPTH))
+    found = dict.fromkeys(_find_edits(find_object_or_wrap_list(text), "", MAX_EDIT_DEPTH))
     return TextEdits(tuple(found)[:MAX_EDIT_OBJECTS])
 
 

@@ -21,7 +21,7 @@ from memorist.core.apply_patch import (
     UpdateFilePatch,
 )
 from memorist.errors import InputError, StoreError
-from memorist.forks.file_search import list_files, search_files
+from memorist.forks.file_search import list_files, render_file_matches
 from memorist.forks.file_text import (
     TextTransform,
     build_edit_transform,
@@ -88,7 +88,7 @@ class PlannedWrite(Struct, frozen=True):
     after: bytes
 
 
-def resolve_permission_paths(permission: ForkPermission, files: FileSystem) -> ForkPermission:
+def resolve_granted_paths(permission: ForkPermission, files: FileSystem) -> ForkPermission:
     """Resolve the permission's paths. Raises StoreError.
 
     The last name of a `SingleFileEdit` path is not followed: a link put there does not move the
@@ -118,7 +118,7 @@ class ToolExecutor:
         self, permission: ForkPermission, files: FileSystem, known_files: Sequence[Path] = ()
     ) -> None:
         self._files = files
-        self._permission = resolve_permission_paths(permission, files)
+        self._permission = resolve_granted_paths(permission, files)
         self._read_digests: dict[Path, bytes] = {}
         self._first_contents: dict[Path, bytes | None] = {}
         self.denied: list[str] = []
@@ -270,7 +270,7 @@ class ToolExecutor:
         if target.kind is PathKind.MISSING:
             return _error_answer(f"There is nothing at {target.path}.")
         if isinstance(call, SearchCall):
-            return ToolAnswer(text=await search_files(self._files, target.path, call))
+            return ToolAnswer(text=await render_file_matches(self._files, target.path, call))
         return (
             _error_answer(f"{target.path} is a file.")
             if target.kind is PathKind.FILE

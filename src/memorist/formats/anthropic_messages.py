@@ -39,7 +39,7 @@ from memorist.formats.request_codec import (
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
-    detect_user_origin,
+    detect_and_mark_origins,
     get_arguments_object,
     get_raw_json,
     get_text_or_none,
@@ -269,14 +269,14 @@ def _translate_part(part: ContentPart) -> JsonObject | None:
         case UnknownBlock():
             return _text_block(get_unknown_block_text(part))
         case ImageBlock():
-            link = media_links.make_image_link(part)
+            link = media_links.get_image_url(part)
             return (
                 _text_block("[image]")
                 if link is None
                 else {"type": "image", "source": media_links.build_anthropic_source(link)}
             )
         case DocumentBlock():
-            text, link = media_links.get_document_text(part), media_links.make_document_link(part)
+            text, link = media_links.get_document_text(part), media_links.get_document_url(part)
             if text is not None:
                 return {
                     "type": "document",
@@ -319,7 +319,7 @@ def read_message(item: object, name: str) -> Message:
     blocks = (TextBlock(content),) if isinstance(content, str) else read_blocks(content)
     origin = Origin.MODEL if role == "assistant" else Origin.INJECTED
     if role == "user":
-        origin, blocks = detect_user_origin(blocks)
+        origin, blocks = detect_and_mark_origins(blocks)
     wire = _PLAIN_WIRE if plain else _BLOCKS_WIRE
     if len(item) > len(_MESSAGE_KEYS):
         wire = WireInfo(FORMAT, plain=plain, extra=collect_extra_keys(item, _MESSAGE_KEYS))

@@ -13,8 +13,8 @@ from msgspec import Raw, Struct
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, Usage, WireInfo
 from memorist.formats.anthropic_messages import read_block, read_blocks
 from memorist.formats.request_codec import (
-    combine_block_origins,
-    detect_user_origin,
+    combine_and_mark_origins,
+    detect_and_mark_origins,
     get_text_or_none,
 )
 from memorist.formats.transcript_format import (
@@ -103,7 +103,7 @@ class SessionTitles(Struct, gc=False, rename="camel"):
     summary: str | None = None
 
 
-class ForkOrigin(Struct, gc=False, rename="camel"):
+class BranchOrigin(Struct, gc=False, rename="camel"):
     """The session that `/branch` copied a record from."""
 
     session_id: str | None = None
@@ -117,7 +117,7 @@ class SessionFields(Struct, gc=False, rename="camel"):
     cwd: str | None = None
     version: str | None = None
     git_branch: str | None = None
-    forked_from: ForkOrigin | None = None
+    forked_from: BranchOrigin | None = None
 
 
 class RecordedUsage(Struct, gc=False):
@@ -351,11 +351,11 @@ def _judge_origin(
     the client wrote them.
     """
     if not by_client and kind in (None, "human", "user"):
-        return detect_user_origin(blocks)
+        return detect_and_mark_origins(blocks)
     found = _ORIGINS.get(kind or "", Origin.INJECTED)
-    origin = detect_user_origin(blocks)[0] if found is Origin.INJECTED else found
+    origin = detect_and_mark_origins(blocks)[0] if found is Origin.INJECTED else found
     if origin in (Origin.USER, Origin.TOOL):
-        return combine_block_origins(
+        return combine_and_mark_origins(
             blocks,
             [Origin.INJECTED if isinstance(block, TextBlock) else None for block in blocks],
         )
@@ -385,7 +385,7 @@ def _read_unusual(data: bytes, line: int) -> Message | None:
             line=line,
             wire=wire,
         )
-    origin, blocks = detect_user_origin(blocks)
+    origin, blocks = detect_and_mark_origins(blocks)
     if record.is_meta and origin is Origin.USER:
         origin = Origin.INJECTED
     return Message(
@@ -430,7 +430,7 @@ def _read_system(record: SystemRecord, line: int) -> Message | None:
     """
     if record.subtype != "local_command" or not isinstance(record.content, str) or not record.uuid:
         return None
-    origin, blocks = detect_user_origin((TextBlock(record.content),))
+    origin, blocks = detect_and_mark_origins((TextBlock(record.content),))
     return Message(
         id=record.uuid,
         role="user",

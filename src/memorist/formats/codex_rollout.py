@@ -30,9 +30,9 @@ from memorist.formats.codex_rollout_records import (
     UtteranceLine,
     WorldStateLine,
     read_assistant_message,
-    read_call,
-    read_call_output,
-    read_reasoning,
+    read_call_message,
+    read_call_output_message,
+    read_reasoning_message,
 )
 from memorist.formats.host_markup import detect_origin, is_wholly_in_program_tag
 from memorist.formats.openai_responses import (
@@ -408,9 +408,9 @@ _decode_world_state = msgspec.json.Decoder(WorldStateLine).decode
 _decode_utterance = msgspec.json.Decoder(UtteranceLine).decode
 
 _ITEM_READERS = {
-    CALL: read_call,
+    CALL: read_call_message,
     MESSAGE_ITEM: read_assistant_message,
-    REASONING_ITEM: read_reasoning,
+    REASONING_ITEM: read_reasoning_message,
 }
 """Readers of the model's own items of the usual shape."""
 _MODEL_AUTHOR = Origin.MODEL
@@ -475,7 +475,7 @@ class _RolloutReader:
     def _item_message(self, code: int, number: int, data: bytes) -> Message:
         """The message of a line with a history item. Raises one of `FAILURES`."""
         if code == CALL_OUTPUT:
-            answer = read_call_output(data, number)
+            answer = read_call_output_message(data, number)
             self.reply = None
             return answer
         if code in _ITEM_READERS and (code != MESSAGE_ITEM or _ASSISTANT in data[:_ROLE_WITHIN]):

@@ -236,7 +236,7 @@ _OUTPUT_WIRES = {
 _MODEL_ORIGIN, _TOOL_ORIGIN = Origin.MODEL, Origin.TOOL
 
 
-def read_call(data: bytes, number: int, reply: str, model: str | None) -> Message:
+def read_call_message(data: bytes, number: int, reply: str, model: str | None) -> Message:
     """The message of a line with a call. Raises msgspec.ValidationError for another shape."""
     record = _decode_call(data)
     item = record.payload
@@ -261,7 +261,7 @@ def read_call(data: bytes, number: int, reply: str, model: str | None) -> Messag
     )
 
 
-def read_call_output(data: bytes, number: int) -> Message:
+def read_call_output_message(data: bytes, number: int) -> Message:
     """The message of a line with a call's result. Raises msgspec.ValidationError for another
     shape.
     """
@@ -377,7 +377,7 @@ def _phase_wire(phase: str | UnsetType) -> WireInfo:
     )
 
 
-def read_reasoning(data: bytes, number: int, reply: str, model: str | None) -> Message:
+def read_reasoning_message(data: bytes, number: int, reply: str, model: str | None) -> Message:
     """The message of a line with reasoning. Raises msgspec.ValidationError for another shape."""
     record = _decode_reasoning(data)
     item = record.payload

@@ -20,10 +20,10 @@ from memorist.formats.json_records import (
     JsonRecord,
     RecordMessageBuilder,
     get_count,
+    get_epoch_seconds,
     get_object,
     get_objects,
     get_text,
-    get_time,
     make_side_record,
     make_tool_result,
     read_records,
@@ -73,7 +73,7 @@ def _read_head(lines: RecordedLines) -> SessionHead:
         branch=get_text(context, "branch"),
         model=model or get_text(start, "selectedModel"),
         version=get_text(start, "copilotVersion"),
-        started=get_time(start, "startTime"),
+        started=get_epoch_seconds(start, "startTime"),
     )
 
 
@@ -81,7 +81,7 @@ def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, event = record
     kind, data = get_text(event, "type"), get_object(event, "data")
     messages = RecordMessageBuilder(
-        get_text(event, "id") or f"line-{line}", line, get_time(event, "timestamp")
+        get_text(event, "id") or f"line-{line}", line, get_epoch_seconds(event, "timestamp")
     )
     found: tuple[TranscriptEntry, ...] = ()
     if get_text(data, "parentToolCallId"):

@@ -21,9 +21,9 @@ from memorist.formats.json_records import (
     ChatDocument,
     JsonRecord,
     RecordMessageBuilder,
+    get_epoch_seconds,
     get_object,
     get_text,
-    get_time,
     make_side_record,
     make_tool_result,
 )
@@ -42,7 +42,7 @@ def read_chat(document: ChatDocument, cwd: str) -> Iterator[TranscriptEntry]:
         cwd=cwd,
         title=get_text(chat, "name"),
         model=get_text(get_object(chat, "modelConfig"), "modelName"),
-        started=get_time(chat, "createdAt"),
+        started=get_epoch_seconds(chat, "createdAt"),
     )
     for each in document.messages:
         yield from _read_bubble(each)
@@ -52,7 +52,7 @@ def read_chat(document: ChatDocument, cwd: str) -> Iterator[TranscriptEntry]:
 def _read_bubble(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
     messages = RecordMessageBuilder(
-        get_text(data, "bubbleId") or f"line-{line}", line, get_time(data, "createdAt")
+        get_text(data, "bubbleId") or f"line-{line}", line, get_epoch_seconds(data, "createdAt")
     )
     text = get_text(data, "text")
     found: tuple[TranscriptEntry, ...] = ()

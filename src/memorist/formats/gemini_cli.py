@@ -21,10 +21,10 @@ from memorist.formats.json_records import (
     JsonRecord,
     RecordMessageBuilder,
     get_count,
+    get_epoch_seconds,
     get_object,
     get_objects,
     get_text,
-    get_time,
     make_side_record,
     make_tool_result,
     read_chat_document,
@@ -53,7 +53,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
         format="gemini_cli",
         model=next((name for each in messages if (name := get_text(each.data, "model"))), ""),
         title=get_text(metadata, "summary"),
-        started=get_time(metadata, "startTime"),
+        started=get_epoch_seconds(metadata, "startTime"),
     )
     for each in messages:
         yield from _read_message(each)
@@ -112,7 +112,7 @@ def _rewind(standing: dict[str, JsonRecord], id: str) -> None:
 def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
     messages = RecordMessageBuilder(
-        get_text(data, "id") or f"line-{line}", line, get_time(data, "timestamp")
+        get_text(data, "id") or f"line-{line}", line, get_epoch_seconds(data, "timestamp")
     )
     kind = get_text(data, "type")
     found: tuple[TranscriptEntry, ...] = ()

@@ -196,7 +196,7 @@ def get_count(record: JsonObject, key: str) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
-def get_time(record: JsonObject, key: str) -> float | None:
+def get_epoch_seconds(record: JsonObject, key: str) -> float | None:
     """The time of a field, ISO text or milliseconds, in seconds since the epoch."""
     value = record.get(key)
     if isinstance(value, str):

@@ -7,7 +7,7 @@ from memorist.core.messages import DocumentBlock, ImageBlock, JsonObject
 _PDF = "application/pdf"
 
 
-def make_image_link(image: ImageBlock) -> str | None:
+def get_image_url(image: ImageBlock) -> str | None:
     """The image as a URL (`data:` for inline bytes); None when only a file id is known."""
     source = image.source
     kind = source.get("type")
@@ -19,7 +19,7 @@ def make_image_link(image: ImageBlock) -> str | None:
     return _source_link(source)
 
 
-def make_document_link(document: DocumentBlock) -> str | None:
+def get_document_url(document: DocumentBlock) -> str | None:
     """The document as a URL (`data:` for inline bytes); None when it is plain text or only a file
     id is known.
     """

@@ -42,7 +42,7 @@ from memorist.formats.request_codec import (
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
-    detect_user_origin,
+    detect_and_mark_origins,
     get_arguments_text,
     get_raw_json,
     get_text_or_none,
@@ -132,7 +132,7 @@ def _read_user(item: JsonObject, name: str) -> Message | None:
     content = _read_content(item)
     if content is None:
         return None
-    origin, blocks = detect_user_origin(content[0])
+    origin, blocks = detect_and_mark_origins(content[0])
     speaker = item.get("name")
     if isinstance(speaker, str) and not _NO_PERSON.isdisjoint(
         word.lower() for word in _NAME_WORD.findall(speaker)
@@ -482,7 +482,7 @@ def _translate_part(block: Block) -> JsonObject | None:
         case UnknownBlock() if said := get_unknown_block_text(block):
             return {"type": "text", "text": said}
         case ImageBlock():
-            link = media_links.make_image_link(block)
+            link = media_links.get_image_url(block)
             return (
                 {"type": "text", "text": "[image]"}
                 if link is None
@@ -495,7 +495,7 @@ def _translate_part(block: Block) -> JsonObject | None:
 
 
 def _translate_document(block: DocumentBlock) -> JsonObject:
-    text, link = media_links.get_document_text(block), media_links.make_document_link(block)
+    text, link = media_links.get_document_text(block), media_links.get_document_url(block)
     if text is not None or link is None or not link.startswith("data:"):
         return {"type": "text", "text": text or "[document]"}
     return {

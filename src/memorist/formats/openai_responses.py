@@ -35,8 +35,8 @@ from memorist.formats.request_codec import (
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
-    combine_block_origins,
-    detect_user_origin,
+    combine_and_mark_origins,
+    detect_and_mark_origins,
     get_arguments_text,
     get_raw_json,
     get_text_or_none,
@@ -142,7 +142,7 @@ def _translate(block: Block, usual: str) -> JsonObject | None:
         case UnknownBlock():
             return _text_part(get_unknown_block_text(block), usual)
         case ImageBlock():
-            link = media_links.make_image_link(block)
+            link = media_links.get_image_url(block)
             if link is None or usual == "output_text":
                 return _text_part("[image]", usual)
             return {"type": "input_image", "detail": "auto", "image_url": link}
@@ -153,7 +153,7 @@ def _translate(block: Block, usual: str) -> JsonObject | None:
 
 
 def _document_part(block: DocumentBlock, usual: str) -> JsonObject | None:
-    text, link = media_links.get_document_text(block), media_links.make_document_link(block)
+    text, link = media_links.get_document_text(block), media_links.get_document_url(block)
     if text is not None or link is None or usual == "output_text":
         return _text_part(text or "[document]", usual)
     if link.startswith("data:"):
@@ -187,7 +187,7 @@ def read_codex_recorded_origins(
     ):
         return None
     origins = [_stated_origin(block, kind) for block, kind in zip(blocks, kinds, strict=True)]
-    return combine_block_origins(blocks, origins)
+    return combine_and_mark_origins(blocks, origins)
 
 
 def _stated_origin(block: Block, kind: str) -> Origin | None:
@@ -305,7 +305,7 @@ def _read_message(item: JsonObject, kind: str, name: str) -> Message | None:
     origin = Origin.AGENT if agent else Origin.MODEL if role == "assistant" else Origin.INJECTED
     if role == "user" and not agent:
         kinds = read_codex_recorded_origins(item, blocks)
-        origin, blocks = detect_user_origin(blocks) if kinds is None else kinds
+        origin, blocks = detect_and_mark_origins(blocks) if kinds is None else kinds
     kind = kind or "easy_message"
     wire = _WIRES[kind, plain]
     extra = collect_extra_keys(item, _AGENT_MESSAGE_KEYS if agent else _MESSAGE_KEYS)

@@ -24,10 +24,10 @@ from memorist.formats.json_records import (
     JsonRecord,
     RecordMessageBuilder,
     get_count,
+    get_epoch_seconds,
     get_object,
     get_objects,
     get_text,
-    get_time,
     make_side_record,
     make_tool_result,
     read_chat_document,
@@ -64,7 +64,7 @@ def read_exported_session(document: ChatDocument) -> Iterator[TranscriptEntry]:
         cwd=get_text(info, "directory"),
         version=get_text(info, "version"),
         title="" if _is_unnamed(get_text(info, "title")) else get_text(info, "title"),
-        started=get_time(get_object(info, "time"), "created"),
+        started=get_epoch_seconds(get_object(info, "time"), "created"),
         model=next((name for each in replies if (name := get_text(each, "modelID"))), ""),
     )
     is_child = get_text(info, "title").startswith("Child session - ")
@@ -99,7 +99,7 @@ def _read_message(record: JsonRecord, *, is_typed: bool) -> tuple[TranscriptEntr
     messages = RecordMessageBuilder(
         get_text(info, "id") or f"line-{line}",
         line,
-        get_time(get_object(info, "time"), "created"),
+        get_epoch_seconds(get_object(info, "time"), "created"),
     )
     parts = get_objects(data, "parts")
     found: tuple[TranscriptEntry, ...] = ()

@@ -25,10 +25,10 @@ from memorist.formats.json_records import (
     JsonRecord,
     RecordMessageBuilder,
     get_count,
+    get_epoch_seconds,
     get_object,
     get_objects,
     get_text,
-    get_time,
     make_side_record,
     make_tool_result,
     read_records,
@@ -86,7 +86,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
         model=outline.model or get_text(outline.head, "modelId"),
         version=str(get_count(outline.head, "version") or 1),
         title=outline.title,
-        started=get_time(outline.head, "timestamp"),
+        started=get_epoch_seconds(outline.head, "timestamp"),
     )
     live = outline.live_ids()
     for record in read_records(lines):
@@ -101,7 +101,9 @@ def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ..
     kind, id = get_text(data, "type"), get_text(data, "id")
     if id and id not in live:
         return (make_side_record("branch", line, data),)
-    messages = RecordMessageBuilder(id or f"line-{line}", line, get_time(data, "timestamp"))
+    messages = RecordMessageBuilder(
+        id or f"line-{line}", line, get_epoch_seconds(data, "timestamp")
+    )
     found: tuple[TranscriptEntry, ...] = ()
     if kind == "message":
         found = _read_message(get_object(data, "message"), messages)

@@ -185,7 +185,7 @@ def get_text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def detect_user_origin(blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, ...]]:
+def detect_and_mark_origins(blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, ...]]:
     """The origin of a user message, and its blocks with each text of another origin marked.
 
     USER when any text was typed; TOOL when it holds tool results and nothing typed; USER for media
@@ -199,14 +199,14 @@ def detect_user_origin(blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, 
     origins = [
         detect_origin(block.text) if isinstance(block, TextBlock) else None for block in blocks
     ]
-    return combine_block_origins(blocks, origins)
+    return combine_and_mark_origins(blocks, origins)
 
 
-def combine_block_origins(
+def combine_and_mark_origins(
     blocks: tuple[Block, ...], origins: list[Origin | None]
 ) -> tuple[Origin, tuple[Block, ...]]:
-    """Like `detect_user_origin`, with the origin of every text (None for other blocks) determined
-    by the caller.
+    """Like `detect_and_mark_origins`, with the origin of every text (None for other blocks)
+    determined by the caller.
     """
     whole = _whole_origin(blocks, origins)
     if all(origin is None or origin is whole for origin in origins):

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from memorist.core import toml_edit
 from memorist.errors import InputError
-from memorist.hooks.hook_entries import find_own_hooks
+from memorist.hooks.hook_entries import locate_own_hook_entries
 from memorist.hooks.hook_install import InstallTarget
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.hooks.mcp_entries import (
@@ -119,7 +119,7 @@ def add_codex_mcp_server(text: str, program: LaunchCommand) -> str:
         raise InputError(_OTHER_FORM)
     said_of_it = _format_assignments({key: wanted[key] for key in _SERVER_KEYS if key in wanted})
     return _verify_toml(
-        toml_edit.rewrite_toml_table(edited, own[0], said_of_it, _SERVER_KEYS),
+        toml_edit.replace_toml_assignments(edited, own[0], said_of_it, _SERVER_KEYS),
         [_replace_servers(said, {**_server_tables(said), MCP_SERVER_NAME: wanted})],
         _OTHER_FORM,
     )
@@ -147,7 +147,7 @@ def list_own_hook_trust_keys(path: Path, text: str) -> list[str]:
     file, event, and the places of group and entry. Raises InputError.
     """
     keys = []
-    for event, _, groups, group, position in find_own_hooks(text):
+    for event, _, groups, group, position in locate_own_hook_entries(text):
         label = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
         number = [each.node for each in groups.members].index(group)
         keys.append(f"{path}:{label}:{number}:{position}")

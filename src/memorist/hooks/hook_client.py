@@ -60,7 +60,9 @@ class HookCommandArguments:
         self.folder = f"{self.home}/{hook_protocol.FOLDER}"
         self.unknown_home = "" if given else user_home.explain_unknown_home()
         self.wrong_argument = explain_wrong_argument(self, arguments)
-        self.seconds = hook_time_limits.find_time_limit(self.event, _read_time_limits(self.folder))
+        self.seconds = hook_time_limits.resolve_event_time_limit(
+            self.event, _read_time_limits(self.folder)
+        )
         self.deadline = time.monotonic() + self.seconds
 
     @property
@@ -93,7 +95,7 @@ def run_hook(arguments: list[str]) -> None:
             return  # one session without memory: nothing of it is read, shown or written
         asked = HookCommandArguments(arguments)
         _thread.start_new_thread(_enforce_deadline, (asked,))
-        _write_output(ask_daemon(asked, _read_event(asked)))
+        _write_output(ensure_and_ask_daemon(asked, _read_event(asked)))
     finally:
         _exit(asked, sys.exception())
 
@@ -198,7 +200,7 @@ def record_memory_off_session(call: HookCommandArguments, event: bytes) -> None:
         os.close(descriptor)
 
 
-def ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
+def ensure_and_ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
     """Ask the daemon for the response. Starts a daemon if there is none, or one of another version.
 
     Raises HookUnanswered, or OSError.

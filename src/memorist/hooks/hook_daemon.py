@@ -34,7 +34,7 @@ from memorist.hooks.hook_client import record_hook_failure
 from memorist.hooks.hook_event import (
     Client,
     HookEvent,
-    UnusableHookEvent,
+    HookEventProblem,
     detect_client,
     parse_hook_event,
 )
@@ -159,7 +159,7 @@ class HookDaemon:
             self._record_failure("", "", f"the limits file could not be written: {error}")
 
     def _find_time_limit(self, event: HookEvent) -> float:
-        return hook_time_limits.find_time_limit(
+        return hook_time_limits.resolve_event_time_limit(
             event.hook_event_name, self._settings.list_time_limits()
         )
 
@@ -216,7 +216,7 @@ class HookDaemon:
         if not self._settings.enabled:
             return b""
         event = parse_hook_event(question.data, question.event)
-        if isinstance(event, UnusableHookEvent):
+        if isinstance(event, HookEventProblem):
             self._record_failure(question.event, question.client, event.why)
             return b""
         client = detect_client(question.client, event)

@@ -105,19 +105,19 @@ def remove_hooks(text: str, keep: Sequence[str] = ()) -> str:
 
 def find_own_hook_commands(text: str) -> dict[str, str]:
     """Memorist's hook commands by event. Raises InputError."""
-    return {event: command for event, command, *_ in find_own_hooks(text)}
+    return {event: command for event, command, *_ in locate_own_hook_entries(text)}
 
 
 def _installed_events(text: str) -> list[str]:
-    return list(dict.fromkeys(event for event, *_ in find_own_hooks(text)))
+    return list(dict.fromkeys(event for event, *_ in locate_own_hook_entries(text)))
 
 
 def _own_groups(text: str, event: str) -> list[object]:
     """The groups of an event that hold one of memorist's entries."""
-    return [group.value for name, _, _, group, _ in find_own_hooks(text) if name == event]
+    return [group.value for name, _, _, group, _ in locate_own_hook_entries(text) if name == event]
 
 
-def find_own_hooks(text: str) -> list[tuple[str, str, JsonNode, JsonNode, int]]:
+def locate_own_hook_entries(text: str) -> list[tuple[str, str, JsonNode, JsonNode, int]]:
     """Event, command, list of groups, group and index in it of each of memorist's entries."""
     hooks = parse_json_tree(text).get("hooks")
     found = []
@@ -138,7 +138,7 @@ def find_own_hooks(text: str) -> list[tuple[str, str, JsonNode, JsonNode, int]]:
 def _remove_event(text: str, event: str, keep: Sequence[str] = ()) -> str:
     """Remove memorist's entries of one event."""
     while True:
-        entry = next((each for each in find_own_hooks(text) if each[0] == event), None)
+        entry = next((each for each in locate_own_hook_entries(text) if each[0] == event), None)
         if entry is None:
             return text
         _, _, groups, group, position = entry

@@ -69,7 +69,7 @@ class _RawHookEvent(Struct, frozen=True, kw_only=True):
     agent_id: msgspec.Raw = msgspec.Raw()
 
 
-class UnusableHookEvent(Struct, frozen=True):
+class HookEventProblem(Struct, frozen=True):
     """An event that memorist cannot use, and why."""
 
     why: str
@@ -79,7 +79,7 @@ _decode_event = msgspec.json.Decoder(HookEvent).decode
 _decode_raw_event = msgspec.json.Decoder(_RawHookEvent).decode
 
 
-def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | UnusableHookEvent:
+def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | HookEventProblem:
     """Parse the JSON that an agent wrote to the hook.
 
     `installed_event` is the event that the hook was installed for; it is used where the JSON names
@@ -90,23 +90,23 @@ def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | UnusableH
     try:
         event = _decode_event(data)
     except RecursionError:
-        return UnusableHookEvent("what the agent wrote is nested too deeply")
+        return HookEventProblem("what the agent wrote is nested too deeply")
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
             event = _decode_by_field(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             whole = repair_transcript_line(data)
             if whole is None:
-                return UnusableHookEvent(f"what the agent wrote is not a JSON object: {error}")
+                return HookEventProblem(f"what the agent wrote is not a JSON object: {error}")
             event = _decode_by_field(whole)
     name = event.hook_event_name or installed_event
     if not event.session_id:
-        return UnusableHookEvent(
+        return HookEventProblem(
             f"the event {name or 'without a name'} names no session; is the agent of a newer "
             f"version than this memorist knows?"
         )
     if name not in KNOWN_EVENTS:
-        return UnusableHookEvent(f"the event {name[:40] or 'without a name'} is not known")
+        return HookEventProblem(f"the event {name[:40] or 'without a name'} is not known")
     return msgspec.structs.replace(event, hook_event_name=name)
 
 

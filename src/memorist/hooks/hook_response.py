@@ -43,7 +43,7 @@ def measure_output_size(text: str, client: Client) -> int:
     return len(text.encode(encoding, "replace")) // unit
 
 
-def fit_hook_texts(
+def join_hook_texts_within_limit(
     texts: Sequence[CuttableHookText], client: Client, limit: int | None = None
 ) -> str:
     """Join the texts in order, each cut to its fair share of `limit`; what short texts leave goes

@@ -9,7 +9,7 @@ from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_context_tag, unwrap_tag
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.hooks.hook_event import Client
-from memorist.hooks.hook_response import CuttableHookText, fit_hook_texts
+from memorist.hooks.hook_response import CuttableHookText, join_hook_texts_within_limit
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
@@ -41,7 +41,9 @@ def strip_reminder_tag(text: str) -> str:
 
 def render_hook_context(texts: Sequence[str], client: Client) -> str:
     """Render the context that is shown at a session start or with a prompt."""
-    return fit_hook_texts([CuttableHookText(strip_reminder_tag(text)) for text in texts], client)
+    return join_hook_texts_within_limit(
+        [CuttableHookText(strip_reminder_tag(text)) for text in texts], client
+    )
 
 
 def render_restored_notes(
@@ -61,7 +63,7 @@ def render_restored_notes(
                 full_text_path=str(notes),
             ),
         )
-    return fit_hook_texts(parts, client)
+    return join_hook_texts_within_limit(parts, client)
 
 
 def render_summary_instructions(sections: Mapping[str, str], notes: Path, client: Client) -> str:
@@ -71,7 +73,7 @@ def render_summary_instructions(sections: Mapping[str, str], notes: Path, client
     said = _render_sections(sections, SUMMARY_SECTIONS)
     if not said:
         return ""
-    return fit_hook_texts(
+    return join_hook_texts_within_limit(
         [
             CuttableHookText(
                 render_template(

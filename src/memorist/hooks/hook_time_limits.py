@@ -32,7 +32,7 @@ def parse_time_limits_file(text: str) -> dict[str, float]:
     return found
 
 
-def find_time_limit(event: str, limits: dict[str, float]) -> float:
+def resolve_event_time_limit(event: str, limits: dict[str, float]) -> float:
     """The longest wait for an event, in seconds."""
     return (
         limits.get(event) or EVENT_SECONDS.get(event) or limits.get(OTHER_EVENTS) or DEFAULT_SECONDS

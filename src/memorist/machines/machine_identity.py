@@ -40,7 +40,7 @@ def save_machine_identity(layout: Layout, own: MachineIdentity) -> None:
     DiskFiles().write(layout.machines / "own", msgspec.json.encode(own))
 
 
-def join_own_machines(layout: Layout, location: str, key: str) -> MachineIdentity:
+def create_machine_identity(layout: Layout, location: str, key: str) -> MachineIdentity:
     """Give this machine a name and keep with it the location (a folder, or `git:URL`) and the key.
 
     Raises InputError for what is no key, UsageError where this machine shares already, StoreError.

@@ -43,7 +43,7 @@ def compute_memory_checksum(text: str | None) -> str:
     return "" if text is None else hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def build_local_entries(
+def update_entries_from_texts(
     last: Mapping[str, VersionedMemory], now: Mapping[str, str]
 ) -> ProjectEntries:
     """The entries of this machine, from those it last published and the texts that it has now."""
@@ -98,7 +98,7 @@ def merge_project_entries(
     theirs: ProjectEntries = {}
     for other in others:
         theirs = _merge(theirs, other, {}, ())
-    mine = build_local_entries(published, here)
+    mine = update_entries_from_texts(published, here)
     return _merge(mine, theirs, published, {path for path in mine if path not in published})
 
 

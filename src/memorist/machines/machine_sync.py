@@ -32,7 +32,7 @@ from memorist.store.process_lock import hold_lock
 from memorist.team.team_protocol import derive_space_name_from_remote
 
 
-class MachineSyncReport(Struct, frozen=True, kw_only=True):
+class ReceivedMemoriesReport(Struct, frozen=True, kw_only=True):
     """What became of one run: paths by project, and the machines that could not be read."""
 
     received: dict[str, tuple[str, ...]] = {}
@@ -53,7 +53,7 @@ def get_project_key(root: Path) -> str:
     return derive_space_name_from_remote(remotes[0]) if remotes else f"folder:{root.name}"
 
 
-def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> MachineSyncReport:
+def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> ReceivedMemoriesReport:
     """Take in what the others changed in these projects, and publish what is here.
 
     Raises NothingToDo, InputError for a wrong key, RemoteUnavailable, StoreError.
@@ -72,7 +72,7 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
             remote.write_file(
                 own.machine, encrypt_snapshot(own.key, now, draw_random_bytes(NONCE_BYTES))
             )
-    return MachineSyncReport(
+    return ReceivedMemoriesReport(
         received={name: paths for name, paths in received.items() if paths},
         machines=len(snapshots),
         troubles=troubles,

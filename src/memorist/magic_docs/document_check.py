@@ -16,11 +16,11 @@ from msgspec import Struct
 from memorist.auto_memory.write_evidence import WriteEvidence, find_borrowed_sentences
 from memorist.magic_docs.document_header import MagicDocHeader, find_magic_doc_header
 from memorist.safety.hidden_characters import find_hidden_characters
-from memorist.safety.instruction_detection import is_instruction, may_instruct_reader
+from memorist.safety.instruction_detection import contains_instruction, may_instruct_reader
 from memorist.safety.permission_claims import (
     claims_permission,
     grants_permission,
-    may_bind_reader,
+    may_instruct_or_permit_reader,
     waives_confirmation,
 )
 from memorist.safety.prompt_injection import find_injection_rules
@@ -198,12 +198,12 @@ def _find_binding_test(before: MagicDocument) -> Callable[[str], bool]:
     """
 
     def has_signs(text: str) -> bool:
-        return is_instruction(text) or waives_confirmation(text) or claims_permission(text)
+        return contains_instruction(text) or waives_confirmation(text) or claims_permission(text)
 
     return (
         has_signs
-        if may_instruct_reader(before.body) and not is_instruction(before.body)
-        else may_bind_reader
+        if may_instruct_reader(before.body) and not contains_instruction(before.body)
+        else may_instruct_or_permit_reader
     )
 
 

@@ -32,7 +32,7 @@ _THIRD_PARTY_FOLDERS = frozenset({"node_modules", "site-packages", "vendor"})
 """Folders of third-party code."""
 
 
-class FoundDocument(Struct, frozen=True, kw_only=True):
+class MagicDocCandidate(Struct, frozen=True, kw_only=True):
     """A Magic Doc that was found. `why` says why it is not updated; empty for one that is."""
 
     path: Path
@@ -89,7 +89,7 @@ def resolve_magic_doc_path(scope: DocumentScope, path: str) -> Path | str:
     return next((why for found, why in checks if found), real)
 
 
-def find_document_at_path(scope: DocumentScope, path: str) -> FoundDocument | None:
+def find_document_at_path(scope: DocumentScope, path: str) -> MagicDocCandidate | None:
     """Return the Magic Doc at a path that was read; None for any other or unreadable file."""
     if find_path_text_problem(path):
         return None
@@ -103,13 +103,13 @@ def find_document_at_path(scope: DocumentScope, path: str) -> FoundDocument | No
     except StoreError:
         return None
     return (
-        FoundDocument(path=named, why=location)
+        MagicDocCandidate(path=named, why=location)
         if isinstance(location, str)
-        else FoundDocument(path=location, title=header.title)
+        else MagicDocCandidate(path=location, title=header.title)
     )
 
 
-def find_magic_docs(scope: DocumentScope) -> list[FoundDocument]:
+def find_magic_docs(scope: DocumentScope) -> list[MagicDocCandidate]:
     """Return every Magic Doc of a project, by path, skipping hidden folders and third-party code.
 
     Raises StoreError and FileNotFoundError.

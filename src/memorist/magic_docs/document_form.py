@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
-from memorist.forks.answer_form import AnswerForm, list_answer_objects
+from memorist.forks.answer_form import FormTask, list_answer_objects
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
 from memorist.magic_docs.document_header import MagicDocHeader
@@ -30,7 +30,7 @@ def build_document_form(
     refused: tuple[str, ...] = (),
     *,
     shown: str | None = None,
-) -> AnswerForm:
+) -> FormTask:
     """The form for the document at `path`; parameters as for `build_update_prompt`."""
 
     def read(answer: JsonObject) -> TextEdits:
@@ -61,7 +61,7 @@ def build_document_form(
     named = (
         f"The document `{PurePath(path).name}`{describe_cut(contents, shown)}:\n\n{shown.strip()}"
     )
-    return AnswerForm(
+    return FormTask(
         instruction=prompts.form.strip(),
         material="\n\n".join(filter(None, (named, own, reasons))),
         schema={

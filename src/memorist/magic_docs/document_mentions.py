@@ -21,7 +21,7 @@ MAX_FILES_KEPT = 1_000
 """Files awaiting inspection; a turn that reads more leaves the rest. Our choice."""
 
 
-class ConversationDocumentTracker:
+class ReadMarkdownTracker:
     """Follows one conversation from its first message."""
 
     def __init__(self) -> None:

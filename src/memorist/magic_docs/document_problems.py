@@ -61,7 +61,7 @@ def _check_document(scope: DocumentScope, path: Path) -> DocumentReport:
     missing = find_new_missing_paths(scope, path, "", data.decode("utf-8", "replace"))
     problems = (
         document.why if document is not None else "",
-        *find_document_problems(data, scope.max_bytes),
+        *find_document_content_problems(data, scope.max_bytes),
         *(f"it names {name}, which is not there" for name in missing),
     )
     return _report(path, data, tuple(filter(None, problems)))
@@ -95,7 +95,7 @@ def find_new_missing_paths(
     return tuple(lost)
 
 
-def find_document_problems(data: bytes, max_bytes: int) -> tuple[str, ...]:
+def find_document_content_problems(data: bytes, max_bytes: int) -> tuple[str, ...]:
     """Return why it is not kept up to date, or what a reader should not find in it; nothing for a
     sound one.
     """

@@ -49,7 +49,7 @@ from memorist.magic_docs.document_files import (
 )
 from memorist.magic_docs.document_form import build_document_form, cut_seen_sections
 from memorist.magic_docs.document_header import is_markdown
-from memorist.magic_docs.document_mentions import ConversationDocumentTracker
+from memorist.magic_docs.document_mentions import ReadMarkdownTracker
 from memorist.magic_docs.document_problems import find_new_missing_paths
 from memorist.magic_docs.document_prompt import build_update_prompt
 from memorist.models.answer_schema import should_use_answer_form
@@ -57,7 +57,10 @@ from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
+from memorist.session_memory.notes_brief import (
+    extract_text_without_injections,
+    render_conversation_brief,
+)
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_check import join_json_texts
 
@@ -96,10 +99,10 @@ class MagicDocs(SessionExtension):
         context: SessionContext,
         *,
         tracker: ConversationTracker | None = None,
-        conversation: ConversationDocumentTracker | None = None,
+        conversation: ReadMarkdownTracker | None = None,
         registry: SessionDocumentRegistry | None = None,
     ) -> None:
-        conversation = conversation or ConversationDocumentTracker()
+        conversation = conversation or ReadMarkdownTracker()
         registry = registry or SessionDocumentRegistry(
             context.runtime.files, context.layout.magic_docs if context.project else None
         )
@@ -399,7 +402,7 @@ class MagicDocs(SessionExtension):
 def _message_text(message: Message) -> str:
     """Return what a message says, with tool results, which are evidence."""
     results = (each.text for each in message.tool_results)
-    return "\n".join(filter(None, (get_spoken_text(message), *results)))
+    return "\n".join(filter(None, (extract_text_without_injections(message), *results)))
 
 
 def _source_text(message: Message) -> str:

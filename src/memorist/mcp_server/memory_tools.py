@@ -29,7 +29,7 @@ from memorist.auto_memory.visible_memory import is_order_when_joined
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import FoundUserQuote
 from memorist.mcp_server.result_rendering import (
@@ -85,7 +85,7 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
 
 def compute_topic_version(topic: Topic) -> str:
     """The version mark of a memory."""
-    return compute_blob_id(encode_file_text(topic.text()))[:VERSION_CHARS]
+    return compute_blob_id(encode_file_text_as_utf8(topic.text()))[:VERSION_CHARS]
 
 
 class MemoryTools:
@@ -291,7 +291,9 @@ class MemoryTools:
             with contextlib.suppress(WriteConflict):  # another process took the name
                 return self._write_judged(
                     self._memory,
-                    MemoryChange(path=path, before=None, after=encode_file_text(topic.text())),
+                    MemoryChange(
+                        path=path, before=None, after=encode_file_text_as_utf8(topic.text())
+                    ),
                     arguments,
                     source,
                 )
@@ -325,8 +327,8 @@ class MemoryTools:
             memory,
             MemoryChange(
                 path=before.path,
-                before=encode_file_text(before.text()),
-                after=encode_file_text(changed.text()),
+                before=encode_file_text_as_utf8(before.text()),
+                after=encode_file_text_as_utf8(changed.text()),
             ),
             arguments,
             source,

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_root_of_recorded_folder
-from memorist.auto_memory.quotation_proof import find_typed_statements
+from memorist.auto_memory.quotation_proof import find_statements_in_user_words
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
@@ -159,7 +159,7 @@ class ProjectSessions:
                     statement
                     for message in likely
                     if message.id in ids
-                    for statement in find_typed_statements(message)
+                    for statement in find_statements_in_user_words(message)
                 ]
                 return FoundUserQuote(
                     each.id,

@@ -136,7 +136,7 @@ def _first_text(
     return _Growth((*channel, found[0][0]), found[0][1]) if found else None
 
 
-def end_repeated_answer(
+def assemble_reply_without_repetition(
     events: Sequence[JsonObject],
     assemble: ReplyAssembler,
     *,

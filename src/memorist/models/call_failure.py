@@ -83,7 +83,7 @@ _PERMANENT_CODES = frozenset({"insufficient_quota", "billing_not_active"})
 """Codes that come with status 429 but do not pass by waiting (OpenAI's error codes page)."""
 
 
-class RateLimitStatus(Struct, frozen=True, kw_only=True):
+class RemainingRateLimit(Struct, frozen=True, kw_only=True):
     """The state of one rate limit."""
 
     what: str
@@ -106,7 +106,7 @@ class CallFailure(Struct, frozen=True, kw_only=True):
     """Seconds the provider asks to wait."""
     retry: bool | None = None
     """The provider's own statement on retrying (`x-should-retry`); None when it made none."""
-    allowances: tuple[RateLimitStatus, ...] = ()
+    allowances: tuple[RemainingRateLimit, ...] = ()
     """The rate limits that the provider reported."""
     size: RequestSize = RequestSize()
     """What the provider says of the request's size and its window."""

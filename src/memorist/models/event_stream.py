@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from memorist.core.messages import JsonObject
-from memorist.models.answer_repetition import RepetitionWatch, end_repeated_answer
+from memorist.models.answer_repetition import RepetitionWatch, assemble_reply_without_repetition
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import ReplyAssembler, parse_plain_reply
 
@@ -56,7 +56,7 @@ async def read_stream(
         return CallFailure(kind="invalid", message=f"an event is not JSON: {error}")
     try:
         if repeated:
-            return end_repeated_answer(events, assemble, repeated=repeated, read=read)
+            return assemble_reply_without_repetition(events, assemble, repeated=repeated, read=read)
         return assemble(events)
     except (KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
         return CallFailure(

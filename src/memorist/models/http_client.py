@@ -22,7 +22,7 @@ def build_http_client(limit: int = MAX_REPLY_BYTES) -> httpx2.AsyncClient:
 
     async def bound(response: httpx2.Response) -> None:
         if isinstance(response.stream, AsyncIterable):
-            response.stream = BoundedStream(response.stream, limit)
+            response.stream = SizeLimitedStream(response.stream, limit)
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     return httpx2.AsyncClient(
@@ -35,7 +35,7 @@ def build_http_client(limit: int = MAX_REPLY_BYTES) -> httpx2.AsyncClient:
     )
 
 
-class BoundedStream(httpx2.AsyncByteStream):
+class SizeLimitedStream(httpx2.AsyncByteStream):
     """The body of a response up to a limit in bytes. Iteration raises ValueError beyond it."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, limit: int) -> None:

@@ -29,7 +29,7 @@ class ModelAccess(Struct, frozen=True, kw_only=True):
         return f"ModelAccess(key=<hidden>, base_url={self.base_url!r}, bearer={self.bearer})"
 
 
-def find_model_access(
+def resolve_model_access(
     provider: Literal["ANTHROPIC", "OPENAI"],
     base_url: str | None,
     settings: ModelSettings,

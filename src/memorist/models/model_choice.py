@@ -20,7 +20,7 @@ from msgspec import Struct
 from memorist.errors import ModelNameError
 from memorist.models.anthropic_model import AnthropicModel
 from memorist.models.local_model import LocalModel
-from memorist.models.model_access import find_model_access
+from memorist.models.model_access import resolve_model_access
 from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_chat_model import OpenAIChatModel
 from memorist.models.openai_model import OpenAIResponsesModel
@@ -178,15 +178,15 @@ def open_model(
         case LocalChoice(path=path):
             return LocalModel(name, path, settings, clock=clock, environment=environment)
         case AnthropicChoice(name=model):
-            access = find_model_access("ANTHROPIC", choice.base_url, settings, environment)
+            access = resolve_model_access("ANTHROPIC", choice.base_url, settings, environment)
             with _RequiredExtra("anthropic"):
                 return AnthropicModel(name, model, access, settings, clock=clock)
         case OpenAIChoice(name=model):
-            access = find_model_access("OPENAI", choice.base_url, settings, environment)
+            access = resolve_model_access("OPENAI", choice.base_url, settings, environment)
             with _RequiredExtra("openai"):
                 return OpenAIResponsesModel(name, model, access, settings, clock=clock)
         case OpenAIChatChoice(name=model):
-            access = find_model_access("OPENAI", choice.base_url, settings, environment)
+            access = resolve_model_access("OPENAI", choice.base_url, settings, environment)
             with _RequiredExtra("openai"):
                 return OpenAIChatModel(name, model, access, settings, clock=clock)
 

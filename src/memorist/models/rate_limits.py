@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.models.call_failure import CallFailure, RateLimitStatus
+from memorist.models.call_failure import CallFailure, RemainingRateLimit
 
 RATE_LIMIT_STATUSES = frozenset({429, 529})
 """Statuses by which a provider asks for a pause: a rate limit, and Anthropic's overload."""
@@ -29,7 +29,7 @@ class RateLimitReport(Struct, frozen=True, kw_only=True):
     """Status of the error; None for a successful response."""
     retry_after: float | None = None
     """Seconds that the provider asks to wait."""
-    allowances: tuple[RateLimitStatus, ...] = ()
+    allowances: tuple[RemainingRateLimit, ...] = ()
 
 
 RateLimitListener = Callable[[RateLimitReport], None]
@@ -70,12 +70,12 @@ _REMAINING = lazy_pattern(
 _UNIFIED = lazy_pattern(r"anthropic-ratelimit-unified-(?P<window>[a-z0-9]+)-utilization")
 
 
-def read_rate_limits(headers: Mapping[str, str], now: float) -> tuple[RateLimitStatus, ...]:
+def read_rate_limits(headers: Mapping[str, str], now: float) -> tuple[RemainingRateLimit, ...]:
     """The rate limits named in the headers, in the order of their names. `now` in seconds since the
     epoch.
     """
     lower = {name.lower(): value for name, value in headers.items()}
-    found: list[RateLimitStatus] = []
+    found: list[RemainingRateLimit] = []
     for name in sorted(lower):
         if match := _REMAINING.fullmatch(name):
             what = match["anthropic"] or match["openai"]
@@ -87,7 +87,7 @@ def read_rate_limits(headers: Mapping[str, str], now: float) -> tuple[RateLimitS
             if limit and left is not None:
                 reset = lower.get(_header_name(before, what, after, "reset"), "")
                 found.append(
-                    RateLimitStatus(
+                    RemainingRateLimit(
                         what=what,
                         left=_clamp_share(left / limit),
                         resets_in=_seconds_until(reset, now),
@@ -98,7 +98,7 @@ def read_rate_limits(headers: Mapping[str, str], now: float) -> tuple[RateLimitS
             if used is not None:
                 reset = lower.get(f"anthropic-ratelimit-unified-{match['window']}-reset", "")
                 found.append(
-                    RateLimitStatus(
+                    RemainingRateLimit(
                         what=match["window"],
                         left=_clamp_share(1 - used),
                         resets_in=_seconds_until(reset, now),

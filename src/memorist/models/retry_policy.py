@@ -1,4 +1,4 @@
-"""Retries: when, how long to wait, and when to give up. The schedule is pure; `RetryPolicy.call`
+"""Retries: when, how long to wait, and when to give up. The schedule is pure; `RetryRunner.call`
 runs it on a clock.
 """
 
@@ -51,7 +51,7 @@ def compute_retry_delay(
     return min(grown, settings.backoff_cap_seconds) * (1.0 - settings.jitter * random_share)
 
 
-class RetryPolicy(NamedTuple):
+class RetryRunner(NamedTuple):
     """What a call with retries needs: the model's name for messages, settings, clock, and a random
     source between 0 and 1.
     """

@@ -34,7 +34,7 @@ from memorist.models.rate_limits import (
     build_rate_limit_report_of_failure,
     read_rate_limits,
 )
-from memorist.models.retry_policy import RetryPolicy
+from memorist.models.retry_policy import RetryRunner
 from memorist.ports import Clock, Model, Reply, Request
 from memorist.system import SystemClock
 
@@ -63,7 +63,7 @@ class StreamingModel(ABC):
         self._settings = settings or ModelSettings()
         self._table = merge_prices(load_shipped_prices(), self._settings.prices)
         # Spreads the retries of many clients; not security relevant.
-        self._retry_policy = RetryPolicy(
+        self._retry_policy = RetryRunner(
             name, self._settings, clock or SystemClock(), random.random
         )
         self._listener: RateLimitListener | None = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from memorist.cli.command_environment import find_home
+from memorist.cli.command_environment import load_home_layout
 from memorist.cli.doctor.check_result import CheckResult
 from memorist.cli.doctor.doctor_command import CHECKS, STATE_MARKS, run_checks
-from memorist.cli.machines_command import open_memories
+from memorist.cli.machines_command import open_memories_of_all_projects
 from memorist.cli.team_command import load_team_status
 from memorist.errors import MemoristError
 from memorist.machines.machine_identity import load_machine_identity
@@ -77,7 +77,7 @@ def fix_health_problems() -> str:
     return say("Mended: {count:,}", count=mended)
 
 
-def build_team_view() -> PageView:
+def build_team_memories_view() -> PageView:
     """What is shared with a team, what would be sent, and what stays and why."""
     blocks: list[PageBlock] = []
     try:
@@ -125,7 +125,7 @@ def _build_names(heading: str, pairs: Sequence[tuple[str, str]]) -> TableBlock:
 
 def build_machines_view() -> PageView:
     """The user's own machines: the location they share, and the way to bring them in line."""
-    layout = find_home()
+    layout = load_home_layout()
     blocks: list[PageBlock] = []
     try:
         own = load_machine_identity(layout)
@@ -156,7 +156,7 @@ def build_machines_view() -> PageView:
 
 def sync_own_machines() -> str:
     """Bring the user's machines in line, and say what came."""
-    with open_memories() as (layout, memories):
+    with open_memories_of_all_projects() as (layout, memories):
         report = sync_machines(layout, memories)
     received = sum(len(paths) for paths in report.received.values())
     done = say(

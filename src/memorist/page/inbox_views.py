@@ -18,7 +18,7 @@ from memorist.views.view_blocks import (
     TableBlock,
     build_row,
 )
-from memorist.views.view_formatting import format_time
+from memorist.views.view_formatting import format_utc_time
 
 
 def build_inbox_view(context: PageContext) -> PageView:
@@ -95,7 +95,7 @@ def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> 
     facts = [
         (say("origin"), f"{describe_proposal_origin(given)}, {given.trust.value}"),
         (say("why it waits"), "; ".join(given.reasons)),
-        (say("proposed"), format_time(given.at)),
+        (say("proposed"), format_utc_time(given.at)),
     ]
     if newer_words:
         facts.append((say("you said otherwise since"), f"“{newer_words}”"))
@@ -144,7 +144,7 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
             columns=say_each("When", "What it did", "Memories", "State"),
             rows=[
                 build_row(
-                    format_time(each.at),
+                    format_utc_time(each.at),
                     PageCell(each.why.what, context.address("dreams", change=each.id)),
                     ", ".join(path for path in each.paths if path != INDEX_NAME),
                     PageCell(say("taken back"), tone="note")

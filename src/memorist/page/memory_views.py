@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
-from memorist.auto_memory.stale_memories import find_stale_memories
+from memorist.auto_memory.stale_memories import find_memories_with_changed_anchors
 from memorist.engine.past_session_passages import find_past_session_passages
 from memorist.errors import InputError
 from memorist.page.page_context import (
@@ -41,7 +41,7 @@ from memorist.views.view_blocks import (
     Tone,
     build_row,
 )
-from memorist.views.view_formatting import format_time
+from memorist.views.view_formatting import format_utc_time
 
 WHY_LIMIT = 10
 """Memories that the view Why shows at most."""
@@ -126,7 +126,7 @@ def build_problem_blocks(context: PageContext, path: str = "") -> list[PageBlock
 def _list_problems(context: PageContext) -> list[PageRow]:
     _, problems = load_and_lint_memories(context.memory)
     rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
-    for stale in find_stale_memories(context.memory):
+    for stale in find_memories_with_changed_anchors(context.memory):
         what = describe_anchor_changes(stale.changes, stale.since)
         still = context.action(say("Still true"), "confirm", path=stale.path)
         row = _problem_row(context, stale.path, what, say("still true? else edit or forget it"))
@@ -157,7 +157,7 @@ def _memory_row(context: PageContext, head: MemoryHeader, total: MemoryUseTotal 
         f"{head.age_days(context.now)} d",
         f"{total.shown:,}",
         f"{total.used:,}",
-        format_time(total.last or None)[:10] or say("never"),
+        format_utc_time(total.last or None)[:10] or say("never"),
     )
 
 
@@ -278,7 +278,7 @@ def _build_version(
     return ProseBlock(
         heading=say("As it stood after change {at}: {what}", at=at, what=change.why.what),
         text=say("(it was gone)") if data is None else data.decode("utf-8", "replace"),
-        note=format_time(change.at),
+        note=format_utc_time(change.at),
     )
 
 
@@ -294,7 +294,7 @@ def _build_blame(
         rows.append(
             build_row(
                 text,
-                PageCell(why.actor, quiet=format_time(by_id[id].at)[:10]),
+                PageCell(why.actor, quiet=format_utc_time(by_id[id].at)[:10]),
                 PageCell(
                     f"“{why.quote}”" if why.quote else why.what,
                     build_view_address("session", id=why.session) if why.session else "",
@@ -322,7 +322,7 @@ def _build_changes(context: PageContext, log: Sequence[RecordedChange]) -> Table
         columns=say_each("When", "By", "What"),
         rows=[
             build_row(
-                format_time(each.at),
+                format_utc_time(each.at),
                 each.why.actor,
                 each.why.what,
                 actions=[]
@@ -341,7 +341,7 @@ def _build_uses(context: PageContext, path: str) -> TableBlock:
         columns=say_each("When", "What", "Session", "Why"),
         rows=[
             build_row(
-                format_time(each.at),
+                format_utc_time(each.at),
                 each.what,
                 PageCell(each.session[:12], build_view_address("session", id=each.session)),
                 each.why or "—",

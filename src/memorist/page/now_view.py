@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.cli.command_environment import find_home
+from memorist.cli.command_environment import load_home_layout
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.session_list import SessionEntry, list_known_sessions, read_kept_notes
 from memorist.errors import MemoristError
@@ -28,7 +28,7 @@ from memorist.views.view_blocks import (
     TableBlock,
     build_row,
 )
-from memorist.views.view_formatting import format_time, get_last_path_part
+from memorist.views.view_formatting import format_utc_time, get_last_path_part
 
 RUNNING_SECONDS = 900
 """A session whose file grew within a quarter of an hour counts as running. Our choice."""
@@ -40,7 +40,7 @@ FOLLOWED = 3
 
 def build_now_view(context: PageContext) -> PageView:
     """What runs, what was remembered last, and what waits."""
-    sessions = list_known_sessions(find_home(), None)
+    sessions = list_known_sessions(load_home_layout(), None)
     running = [each for each in sessions if context.now - each.updated < RUNNING_SECONDS]
     waiting = context.memory.list_proposals()
     blocks: list[PageBlock] = [
@@ -135,7 +135,7 @@ def _list_changes(context: PageContext) -> TableBlock:
         columns=say_each("When", "By", "What"),
         rows=[
             build_row(
-                format_time(each.at),
+                format_utc_time(each.at),
                 each.why.actor,
                 PageCell(each.why.what, context.address("memories")),
             )

@@ -27,7 +27,7 @@ from memorist.views.view_blocks import (
     TableBlock,
     build_row,
 )
-from memorist.views.view_formatting import format_time, get_last_path_part
+from memorist.views.view_formatting import format_utc_time, get_last_path_part
 
 
 def build_past_sessions_view(query: str, page: int) -> PageView:
@@ -162,7 +162,7 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
     if each.mode != "enabled":
         state = PageCell(say("left out") if out else say("held web content"), tone="note")
     return build_row(
-        format_time(each.updated).removesuffix(" UTC"),
+        format_utc_time(each.updated).removesuffix(" UTC"),
         PageCell(
             shorten_to_one_line(each.first_words or "—", 140),
             build_view_address("session", id=each.id),

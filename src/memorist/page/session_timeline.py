@@ -16,7 +16,7 @@ from memorist.formats.transcript_format import CompactionBoundary, TranscriptEnt
 from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
 from memorist.replay.replay_results import FailureRecord
 from memorist.replay.session_recorder import estimate_tokens_by_kind, list_work_failures
-from memorist.session_memory.structural_notes import render_structural_notes
+from memorist.session_memory.structural_notes import render_structural_sections
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 BESIDE = "beside the file"
@@ -25,7 +25,7 @@ error of the estimate.
 """
 
 
-class SessionTurn(Struct, frozen=True, kw_only=True):
+class TurnUsage(Struct, frozen=True, kw_only=True):
     """One turn of a recorded session, as its provider counted it."""
 
     number: int
@@ -54,7 +54,7 @@ class CacheLoss(Struct, frozen=True, kw_only=True):
 class SessionTimeline(Struct, frozen=True, kw_only=True):
     """How a recorded session went."""
 
-    turns: tuple[SessionTurn, ...]
+    turns: tuple[TurnUsage, ...]
     losses: tuple[CacheLoss, ...]
     compactions: tuple[tuple[int, CompactionBoundary, int], ...]
     """Turn, mark, and tokens of the next request (0 where there is none)."""
@@ -66,7 +66,7 @@ class SessionTimelineBuilder:
     """Builds the timeline of a recorded session, entry by entry."""
 
     def __init__(self) -> None:
-        self._turns: list[SessionTurn] = []
+        self._turns: list[TurnUsage] = []
         self._losses: list[CacheLoss] = []
         self._marks: list[tuple[int, CompactionBoundary, int]] = []
         self._window: Counter[str] = Counter()
@@ -95,7 +95,7 @@ class SessionTimelineBuilder:
     def _add_message(self, message: Message) -> None:
         if starts_user_turn(message):
             self._turns.append(
-                SessionTurn(
+                TurnUsage(
                     number=len(self._turns) + 1,
                     said=message.text,
                     line=message.line or 0,
@@ -115,7 +115,7 @@ class SessionTimelineBuilder:
         other_tokens = max(0, turn.context - self._window.total())
         self._turns[-1] = structs.replace(turn, parts={**self._window, BESIDE: other_tokens})
 
-    def _add_call(self, turn: SessionTurn, message: Message, usage: Usage) -> SessionTurn:
+    def _add_call(self, turn: TurnUsage, message: Message, usage: Usage) -> TurnUsage:
         loss = _find_loss(self._last, usage, message, len(self._turns))
         self._losses += [] if loss is None else [loss]
         if self._marks and not self._marks[-1][2]:
@@ -161,7 +161,7 @@ def render_structural_notes_at(entries: Iterable[TranscriptEntry], turn: int) ->
             if turns > turn:
                 break
             ledger.add(entry)
-    sections = render_structural_notes(ledger)
+    sections = render_structural_sections(ledger)
     return "\n\n".join(f"# {title}\n{text}" for title, text in sections.items() if text.strip())
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memorist.auto_memory.memory_home import MemoryHome
-from memorist.cli.command_environment import find_home
+from memorist.cli.command_environment import load_home_layout
 from memorist.cli.search_command import open_synced_session_index
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_context import starts_user_turn
@@ -33,7 +33,7 @@ from memorist.page.session_timeline import (
     find_removed_and_added_lines,
     render_structural_notes_at,
 )
-from memorist.page.spend_view import build_receipt_table, list_spend_figures, sum_receipt_costs
+from memorist.page.spend_view import build_receipt_table, format_spend_total, sum_receipt_costs
 from memorist.recall.passages import PassageMatch
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
 from memorist.store.receipt_rows import list_session_receipts
@@ -57,7 +57,7 @@ from memorist.views.view_blocks import (
 from memorist.views.view_formatting import (
     format_dollars,
     format_percent,
-    format_time,
+    format_utc_time,
     get_last_path_part,
 )
 
@@ -71,7 +71,7 @@ DEAREST = 8
 
 def build_sessions_view(query: str, page: int) -> PageView:
     """All sessions, newest first; with a query those whose title, project or words fit."""
-    everything = list_known_sessions(find_home(), None)
+    everything = list_known_sessions(load_home_layout(), None)
     found = [each for each in everything if _fits(each, query)]
     blocks: list[PageBlock] = [
         FormBlock(
@@ -108,7 +108,7 @@ def build_session_table(
     entries: Sequence[SessionEntry], heading: str, empty: str = ""
 ) -> TableBlock:
     """Sessions with what became of each, as far as that was extracted."""
-    outcomes = find_session_outcomes(find_home(), (each.id for each in entries))
+    outcomes = find_session_outcomes(load_home_layout(), (each.id for each in entries))
     return TableBlock(
         heading=heading,
         columns=say_each("Last active", "What it was about", "Project", "Agent", "Outcome"),
@@ -127,7 +127,7 @@ _OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wro
 
 def _session_row(each: SessionEntry, outcome: str) -> PageRow:
     return build_row(
-        format_time(each.updated).removesuffix(" UTC"),
+        format_utc_time(each.updated).removesuffix(" UTC"),
         PageCell(
             shorten_to_one_line(each.title or say("(nothing was asked)"), PIECE_CHARS),
             build_view_address("session", id=each.id),
@@ -147,7 +147,7 @@ def _fits(each: SessionEntry, query: str) -> bool:
 def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
     rows = [
         build_row(
-            format_time(each.passage.at or None).removesuffix(" UTC"),
+            format_utc_time(each.passage.at or None).removesuffix(" UTC"),
             PageCell(
                 shorten_to_one_line(each.passage.said or say("(no words)"), 240),
                 build_view_address("message", id=each.session, line=each.passage.line),
@@ -168,9 +168,9 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
     )
 
 
-def find_session_entry(id: str) -> SessionEntry:
+def require_known_session(id: str) -> SessionEntry:
     """The session with this id. Raises InputError."""
-    for each in list_known_sessions(find_home(), None):
+    for each in list_known_sessions(load_home_layout(), None):
         if each.id == id:
             return each
     raise InputError(f"no session {id} is known")
@@ -189,7 +189,7 @@ def _read_timeline(entry: SessionEntry, size: int) -> SessionTimeline:
 
 def build_session_view_at_turn(home: MemoryHome, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
-    entry = find_session_entry(id)
+    entry = require_known_session(id)
     timeline = read_session_timeline(entry)
     listing = list_recorded_context_at_turn(
         Path(entry.file),
@@ -495,7 +495,7 @@ def build_memory_use_blocks(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     if not uses:
         return []
     rows = [
-        build_row(format_time(each.at), each.path, each.what, each.why or "—")
+        build_row(format_utc_time(each.at), each.path, each.what, each.why or "—")
         for each in reversed(uses[-PAGE_ROWS:])
     ]
     return [
@@ -511,7 +511,7 @@ def _build_own_work(home: MemoryHome, id: str, timeline: SessionTimeline) -> lis
     """What memorist's own work in a session cost, what it saved, and its receipts."""
     receipts = list_session_receipts(home.database(), id)
     spent = sum_receipt_costs(receipts, home.settings.models.prices)
-    pairs = list_spend_figures(spent)
+    pairs = format_spend_total(spent)
     freed = sum(
         max(0, mark.tokens_before - after)
         for _, mark, after in timeline.compactions
@@ -536,11 +536,11 @@ def _notes_address(id: str, turn: int) -> str:
     return build_view_address("session-notes", id=id, turn=turn)
 
 
-def build_session_notes_view(id: str, turn: int | None) -> PageView:
+def build_notes_at_turn_view(id: str, turn: int | None) -> PageView:
     """The notes of a session as its structure proves them when a turn ended, beside those of the
     turn before.
     """
-    entry = find_session_entry(id)
+    entry = require_known_session(id)
     entries = list(read_recording(entry))
     count = sum(isinstance(each, Message) and starts_user_turn(each) for each in entries)
     turn = count if turn is None else turn
@@ -578,9 +578,9 @@ def build_session_notes_view(id: str, turn: int | None) -> PageView:
     )
 
 
-def build_messages_view(id: str, line: int) -> PageView:
+def build_message_excerpt_view(id: str, line: int) -> PageView:
     """The messages of a session from a line of its file on: the one, and the two after it."""
-    entry = find_session_entry(id)
+    entry = require_known_session(id)
     found = [
         each
         for each in read_recording(entry)

@@ -35,7 +35,7 @@ from memorist.views.view_blocks import (
     Tone,
     build_row,
 )
-from memorist.views.view_formatting import format_dollars, format_time
+from memorist.views.view_formatting import format_dollars, format_utc_time
 
 DAYS = 7
 """Days that the view covers. Our choice."""
@@ -50,7 +50,7 @@ _OUTCOME_TONES: dict[ForkOutcome, Tone] = {
 }
 
 
-class SpendTotal(Struct, frozen=True, kw_only=True):
+class ReceiptCostTotal(Struct, frozen=True, kw_only=True):
     """What some receipts cost together, in US dollars, as far as prices are known."""
 
     runs: int
@@ -59,21 +59,21 @@ class SpendTotal(Struct, frozen=True, kw_only=True):
     """Against the same requests without a prompt cache."""
 
 
-def sum_receipt_costs(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
+def sum_receipt_costs(receipts: Sequence[Receipt], prices: PriceTable) -> ReceiptCostTotal:
     """Add up receipts. `prices` are the user's own, before the shipped ones."""
     table = merge_prices(load_shipped_prices(), prices)
     saved = (
         compute_cache_saving_usd(extract_id_from_model_string(each.model), each.usage, table)
         for each in receipts
     )
-    return SpendTotal(
+    return ReceiptCostTotal(
         runs=sum(bool(each.requests) for each in receipts),
         cost=sum(each.cost_usd or 0.0 for each in receipts),
         saved=sum(each for each in saved if each is not None),
     )
 
 
-def list_spend_figures(spent: SpendTotal) -> list[tuple[str, str]]:
+def format_spend_total(spent: ReceiptCostTotal) -> list[tuple[str, str]]:
     """The figures of a sum with their names; none where nothing ran."""
     if not spent.runs:
         return []
@@ -157,7 +157,7 @@ def build_receipt_table(receipts: Sequence[tuple[str, Receipt]]) -> TableBlock:
 
 def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
     cells: list[str | PageCell] = [
-        format_time(each.started),
+        format_utc_time(each.started),
         PageCell(each.label, quiet=each.why),
         PageCell(
             each.outcome.value,

@@ -67,10 +67,10 @@ def _build_view(name: str, query: Query) -> PageView:
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
         "sessions": lambda: session_views.build_sessions_view(query.get("q", "").strip(), page),
-        "session-notes": lambda: session_views.build_session_notes_view(
+        "session-notes": lambda: session_views.build_notes_at_turn_view(
             query.get("id", ""), int(turn) if turn else None
         ),
-        "message": lambda: session_views.build_messages_view(
+        "message": lambda: session_views.build_message_excerpt_view(
             query.get("id", ""), int(query.get("line", "1"))
         ),
         "past": lambda: past_session_views.build_past_sessions_view(
@@ -78,7 +78,7 @@ def _build_view(name: str, query: Query) -> PageView:
         ),
         "past-session": lambda: past_session_views.build_past_session_view(query.get("id", "")),
         "health": health_views.build_health_view,
-        "team": health_views.build_team_view,
+        "team": health_views.build_team_memories_view,
         "machines": health_views.build_machines_view,
     }
     if name in views:

@@ -31,7 +31,7 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     return True
 
 
-def wait_for_lock(descriptor: int) -> None:
+def block_until_locked(descriptor: int) -> None:
     """Take the lock, however long that takes. Raises OSError."""
     if HAS_FLOCK:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -10,8 +10,8 @@ from memorist.formats.codec_registry import find_codec
 from memorist.proxy.conversation_matching import HistoryPrefixDigest
 from memorist.proxy.declared_conversation import (
     RequestShape,
-    compute_request_shape,
-    list_shape_inputs,
+    get_instructions_and_tools,
+    hash_instructions_and_tools,
 )
 from memorist.proxy.request_body import RequestBody, count_shared_entries, parse_request_body
 
@@ -36,7 +36,7 @@ class CachedBody(Struct, frozen=True, eq=False):
     shape: RequestShape
 
 
-class ParsedBody(Struct, frozen=True):
+class BodyCacheLookup(Struct, frozen=True):
     """A body that was just parsed."""
 
     body: RequestBody
@@ -66,7 +66,7 @@ class BodyCache:
         """
         return self._size
 
-    def read(self, format: str, raw: bytes, tenant: str = "") -> ParsedBody:
+    def read(self, format: str, raw: bytes, tenant: str = "") -> BodyCacheLookup:
         """Parse a body. Raises FormatError."""
         key = (tenant, format, raw[:PREFIX_BYTES])
         kept = max(
@@ -78,22 +78,24 @@ class BodyCache:
             raw, find_codec(format).history_key(), kept.body if kept else None
         )
         if kept is None:
-            return ParsedBody(body, [], compute_request_shape(format, body), key, None)
+            return BodyCacheLookup(body, [], hash_instructions_and_tools(format, body), key, None)
         same = all(
             one is other
             for one, other in zip(
-                list_shape_inputs(format, body), list_shape_inputs(format, kept.body), strict=True
+                get_instructions_and_tools(format, body),
+                get_instructions_and_tools(format, kept.body),
+                strict=True,
             )
         )
-        return ParsedBody(
+        return BodyCacheLookup(
             body,
             kept.links[: body.shared_entries],
-            kept.shape if same else compute_request_shape(format, body),
+            kept.shape if same else hash_instructions_and_tools(format, body),
             key,
             kept,
         )
 
-    def store(self, reading: ParsedBody, links: list[HistoryPrefixDigest]) -> None:
+    def store(self, reading: BodyCacheLookup, links: list[HistoryPrefixDigest]) -> None:
         """Cache a body for the next request.
 
         It replaces the body that it extends, unless the two share little more than an opening.

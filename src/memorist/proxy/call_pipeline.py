@@ -18,7 +18,7 @@ from memorist.errors import FormatError, MemoristError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import parse_reply
-from memorist.proxy.body_cache import BodyCache, ParsedBody
+from memorist.proxy.body_cache import BodyCache, BodyCacheLookup
 from memorist.proxy.body_limit import LARGE_BODY_BYTES
 from memorist.proxy.conversation_matching import (
     ConversationCall,
@@ -171,7 +171,7 @@ class CallPipeline:
 
         plain = await self._unpack(raw, headers.get("content-encoding", ""))
 
-        def read() -> tuple[ParsedBody, IncomingCall]:
+        def read() -> tuple[BodyCacheLookup, IncomingCall]:
             reading = self._bodies.read(route.format, plain, tenant)
             who = read_declared_conversation(headers, reading.body)
             links: Sequence[HistoryPrefixDigest] = ()
@@ -204,7 +204,7 @@ class CallPipeline:
             )
 
     def _match(
-        self, reading: ParsedBody, call: IncomingCall, tenant: str
+        self, reading: BodyCacheLookup, call: IncomingCall, tenant: str
     ) -> ConversationCall | UnrelatedCall:
         """Find the conversation of a request that was read, and keep the reading for the next."""
         found = self._home(tenant).matcher.match(call)

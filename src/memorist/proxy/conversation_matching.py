@@ -26,7 +26,7 @@ from memorist.proxy.conversation_store import StoredConversation
 from memorist.proxy.declared_conversation import (
     DeclaredConversation,
     RequestShape,
-    compute_request_shape,
+    hash_instructions_and_tools,
 )
 from memorist.proxy.request_body import RequestBody
 
@@ -179,7 +179,7 @@ class ConversationMatcher:
             conversation = self._match_by_name(asked)
             if certainty == "named":
                 return conversation
-            shape = asked.shape or compute_request_shape(asked.format, asked.body)
+            shape = asked.shape or hash_instructions_and_tools(asked.format, asked.body)
             if (
                 conversation.shape == ("", "")
                 or conversation.shape[0] == shape[0]
@@ -218,7 +218,7 @@ class ConversationMatcher:
         scope = _hash_scope(asked.caller, asked.format, who.name, who.project or "")
         links, shape = (
             hash_history_prefixes(asked.format, asked.body.items, asked.known_links),
-            asked.shape or compute_request_shape(asked.format, asked.body),
+            asked.shape or hash_instructions_and_tools(asked.format, asked.body),
         )
         conversation = self._find_continued(scope, links)
         if (

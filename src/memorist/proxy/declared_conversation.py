@@ -19,7 +19,7 @@ from msgspec import Struct
 from memorist.proxy.request_body import RequestBody
 
 RequestShape = tuple[str, str]
-"""What `compute_request_shape` returns."""
+"""What `hash_instructions_and_tools` returns."""
 
 Certainty = Literal["named", "likely", "grouped", "unknown"]
 """How a request is identified.
@@ -81,7 +81,7 @@ def read_declared_conversation(
     headers: Mapping[str, str], body: RequestBody
 ) -> DeclaredConversation:
     """Identify the sender of a model call. `headers` have lower-case names."""
-    headers = {name: decode_header_value(value) for name, value in headers.items()}
+    headers = {name: escape_header_surrogates(value) for name, value in headers.items()}
     project = headers.get("x-memorist-project")
     if headers.get("x-memorist", "").strip().lower() == "off":
         return DeclaredConversation(unrelated_reason="the client asked for it")
@@ -98,7 +98,7 @@ def read_declared_conversation(
     return found if project is None else msgspec.structs.replace(found, project=project)
 
 
-def decode_header_value(value: str) -> str:
+def escape_header_surrogates(value: str) -> str:
     """A header value, which may not be UTF-8, as text that can be stored; distinct values stay
     distinct.
     """
@@ -211,7 +211,7 @@ def _first_text(system: object) -> str:
     return system[:500] if isinstance(system, str) else ""
 
 
-def list_shape_inputs(format: str, body: RequestBody) -> tuple[object, object]:
+def get_instructions_and_tools(format: str, body: RequestBody) -> tuple[object, object]:
     """The objects in the body that determine its shape: the same objects have the same shape."""
     key = {"anthropic": "system", "openai_responses": "instructions"}.get(format)
     return (
@@ -220,7 +220,7 @@ def list_shape_inputs(format: str, body: RequestBody) -> tuple[object, object]:
     )
 
 
-def compute_request_shape(format: str, body: RequestBody) -> RequestShape:
+def hash_instructions_and_tools(format: str, body: RequestBody) -> RequestShape:
     """Hashes of a request's instructions and of its tool names, stable across processes.
 
     They tell one kind of request from another. The line that Claude Code writes first into its

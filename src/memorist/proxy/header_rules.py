@@ -88,7 +88,7 @@ def hash_caller(headers: Mapping[str, str], salt: bytes) -> str:
     ).hexdigest()
 
 
-def find_host_refusal(
+def find_host_or_origin_refusal(
     headers: Mapping[str, str], host_headers: Collection[str], allowed_hosts: Collection[str]
 ) -> tuple[int, str] | None:
     """Status and reason if a request must be refused for its host or origin; None if it is admitted
@@ -109,7 +109,7 @@ def find_host_refusal(
     return None
 
 
-def find_token_refusal(
+def find_token_or_tenant_refusal(
     headers: Mapping[str, str], token: str, tenant: str, tenancy: Tenancy
 ) -> tuple[int, str] | None:
     """Status and reason if a request must be refused for its token or tenant; None if it is

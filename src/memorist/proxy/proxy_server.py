@@ -26,7 +26,7 @@ from memorist.errors import UsageError
 from memorist.platforms import processes
 from memorist.proxy.body_limit import BodyTooSlow
 from memorist.proxy.call_pipeline import CallPipeline
-from memorist.proxy.header_rules import find_host_refusal, find_token_refusal
+from memorist.proxy.header_rules import find_host_or_origin_refusal, find_token_or_tenant_refusal
 from memorist.proxy.heavy_work_process import HeavyWorkProcess
 from memorist.proxy.provider_routing import find_provider_route, has_dot_segment
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
@@ -88,7 +88,7 @@ class Proxy:
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request of a client."""
         headers = {name.lower(): value for name, value in request.headers.items()}
-        refused = find_host_refusal(
+        refused = find_host_or_origin_refusal(
             headers, request.headers.getall("host", []), self._settings.hosts
         )
         if refused is None and request.method in ("GET", "HEAD"):
@@ -96,7 +96,9 @@ class Proxy:
             if own is not None:
                 return own
         tenant = find_tenant(headers, self._tenancy)
-        refused = refused or find_token_refusal(headers, self._token, tenant, self._tenancy)
+        refused = refused or find_token_or_tenant_refusal(
+            headers, self._token, tenant, self._tenancy
+        )
         if refused is not None:
             return _error_response(*refused)
         way = find_provider_route(

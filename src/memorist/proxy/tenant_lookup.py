@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.errors import SettingsError
 from memorist.platforms.regular_files import read_regular_text_file
-from memorist.proxy.declared_conversation import decode_header_value
+from memorist.proxy.declared_conversation import escape_header_surrogates
 from memorist.settings import ProxySettings
 
 TENANTS_BY_HEADER = "header"
@@ -44,7 +44,7 @@ class Tenancy(Struct, frozen=True, kw_only=True):
 def find_tenant(headers: Mapping[str, str], tenancy: Tenancy) -> str:
     """The tenant of a request; empty if unknown. `headers` have lower-case names."""
     if tenancy.by_header:
-        return decode_header_value(headers.get("x-memorist-tenant", "")).strip()
+        return escape_header_surrogates(headers.get("x-memorist-tenant", "")).strip()
     return tenancy.tokens.get(_hash_token(headers.get("x-memorist-token", "")), "")
 
 

@@ -24,7 +24,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from memorist.core.search_words import TIME_EXPRESSION, extract_search_words
+from memorist.core.search_words import TIME_EXPRESSION, extract_words_with_keys
 from memorist.recall.word_index import IndexRow, StoredIndexRow
 
 # The ranker's input and output types. Pure.
@@ -160,7 +160,7 @@ def build_index_row(id: str, fingerprint: str, entry: SearchEntry) -> IndexRow:
     if is_heading_id(id):
         weights = {
             word: int(HEADING_WEIGHT * WEIGHT_STEPS)
-            for word, _ in extract_search_words(entry.title)
+            for word, _ in extract_words_with_keys(entry.title)
         }
         return IndexRow(
             id=id,
@@ -174,7 +174,7 @@ def build_index_row(id: str, fingerprint: str, entry: SearchEntry) -> IndexRow:
     summed: dict[str, float] = {}
     length = 0
     for name, text in fields.items():
-        for word, _ in extract_search_words(text):
+        for word, _ in extract_words_with_keys(text):
             summed[word] = summed.get(word, 0.0) + FIELD_WEIGHTS[name]
             length += 1
     return IndexRow(
@@ -307,7 +307,7 @@ def build_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
         last = row
     count = sum(1 for id in ids if id)
     mean = sum(lengths[number] for number in range(size) if ids[number]) / max(1, count)
-    names = [frozenset(word for word, _ in extract_search_words(name)) for name in author_at]
+    names = [frozenset(word for word, _ in extract_words_with_keys(name)) for name in author_at]
     return EntryColumns(
         ids,
         fingerprints,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.client_rules import ClientRuleMatch
+from memorist.auto_memory.client_rules import ClientRuleComparison
 from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.memory_index import parse_pointer_target, render_index_line
 from memorist.auto_memory.memory_manifest import MemoryHeader
@@ -155,7 +155,7 @@ def _cut_to_limits(text: str, settings: RecallSettings) -> tuple[str, bool]:
     return kept, len(kept) < len(text.strip("\n"))
 
 
-def render_client_rule_conflict(found: ClientRuleMatch) -> str:
+def render_client_rule_conflict(found: ClientRuleComparison) -> str:
     """What is said of a memory of the user that an agent's own files contradict; empty for none."""
     if found.otherwise is None:
         return ""
@@ -163,7 +163,7 @@ def render_client_rule_conflict(found: ClientRuleMatch) -> str:
     return f"{found.otherwise.source} says otherwise: “{shorten_to_one_line(line, POINTER_CHARS)}”"
 
 
-def is_covered_by_index(topic: Topic, header: MemoryHeader) -> bool:
+def is_body_equal_to_description(topic: Topic, header: MemoryHeader) -> bool:
     """Whether a memory's text says no more than its line in the index."""
     return normalize_for_comparison(topic.body).rstrip(".。") == normalize_for_comparison(
         header.description

@@ -14,8 +14,8 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, ToolResult, ToolUse
 from memorist.core.prompt_templates import render_template
-from memorist.core.search_words import extract_search_words
-from memorist.core.sentences import shorten_to_one_line, split_sentences
+from memorist.core.search_words import extract_words_with_keys
+from memorist.core.sentences import extract_prose_sentences, shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_day
 from memorist.formats.host_markup import strip_host_markup
@@ -25,11 +25,11 @@ from memorist.recall.search_query import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.permission_claims import is_planted_order
+from memorist.safety.permission_claims import is_injected_order_or_permission
 from memorist.safety.secrets import redact
 from memorist.transcript.command_lines import classify_command
 from memorist.transcript.invocation_log import FixedInvocation
-from memorist.transcript.statement_pool import SAID, refine_sentence_source
+from memorist.transcript.statement_pool import SAID, refine_or_reject_sentence_source
 from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
 
 MAX_SAID_CHARS = 4_000
@@ -158,7 +158,7 @@ def split_answer(answered: str) -> list[str]:
 
 def list_search_keys(text: str) -> list[str]:
     """The search keys of a text, in order."""
-    return [key for key, _ in extract_search_words(text)]
+    return [key for key, _ in extract_words_with_keys(text)]
 
 
 class PassageMatch(Struct, frozen=True, kw_only=True):
@@ -279,7 +279,7 @@ def _select_by_evidence(matches: Sequence[PassageMatch], needed: float) -> list[
 
 @lru_cache(JUDGED_PASSAGES)
 def _is_planted(passage: Passage) -> bool:
-    return is_planted_order(f"{passage.said}\n{passage.answered}")
+    return is_injected_order_or_permission(f"{passage.said}\n{passage.answered}")
 
 
 def format_day(at: float) -> str:
@@ -360,8 +360,8 @@ def _find_report(answered: str, words: Collection[str]) -> str:
     do; empty where none says any.
     """
     best, most = "", 0
-    for each in split_sentences(answered):
-        if not each.table and refine_sentence_source(SAID, each.text) == SAID:
+    for each in extract_prose_sentences(answered):
+        if not each.table and refine_or_reject_sentence_source(SAID, each.text) == SAID:
             count = len(set(words) & set(list_search_keys(each.text)))
             if count >= max(most, 1):
                 best, most = each.text, count

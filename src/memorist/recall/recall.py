@@ -34,7 +34,7 @@ from memorist.recall.memory_rendering import (
     RecallPrompts,
     RenderedMemory,
     add_anchor_change_remark,
-    is_covered_by_index,
+    is_body_equal_to_description,
     render_memories,
     render_memory,
 )
@@ -52,7 +52,7 @@ from memorist.recall.shown_index import build_shown_index
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
-from memorist.telemetry.tracing import trace_work
+from memorist.telemetry.tracing import decorate_work_for_tracing
 
 MAX_CALL_FILES = 5
 """Files of one call that memories are looked up for."""
@@ -331,7 +331,9 @@ class MemoryRecall:
                 )
                 if changes.is_void and heads[pick.path].trust not in USER_TRUST:
                     doubts = ("nothing that it names is there any more", *doubts)
-                if pick.path in self._listed_paths and is_covered_by_index(topic, heads[pick.path]):
+                if pick.path in self._listed_paths and is_body_equal_to_description(
+                    topic, heads[pick.path]
+                ):
                     continue
                 # Two texts of the user form no order that somebody planted.
                 is_users = heads[pick.path].trust in USER_TRUST
@@ -394,7 +396,7 @@ class MemoryRecall:
             bytes=size,
         )
 
-    @trace_work(LABEL)
+    @decorate_work_for_tracing(LABEL)
     async def _select_with_model(
         self,
         model: Model,

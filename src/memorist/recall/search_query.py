@@ -12,7 +12,7 @@ from memorist.core.search_words import (
     MAX_TEXT_CHARS,
     QUERY_STOP_WORDS,
     TIME_QUESTION,
-    extract_search_words,
+    extract_words_with_keys,
 )
 
 MAX_QUERY_WORDS = 24
@@ -48,7 +48,7 @@ def _parse_query(text: str) -> SearchQuery:
     language = detect_language(text)
     common = QUERY_STOP_WORDS | COMMON_WORDS[language]
     stems = language != "english"
-    for word, shown in extract_search_words(text):
+    for word, shown in extract_words_with_keys(text):
         if stems and shown.isalpha() and word != stem_in_language(shown, language):
             continue  # its stem in the query's language follows, and a word counts once
         (stopped if shown.lower() in common else found).setdefault(word, shown)

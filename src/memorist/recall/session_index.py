@@ -51,7 +51,7 @@ from memorist.store.database import (
 )
 from memorist.store.index_database import get_device_and_inode
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript.invocation_log import (
     FixedInvocation,
     Invocation,
@@ -551,7 +551,7 @@ def read_passages(path: Path, calls: InvocationLogBuilder | None = None) -> Iter
     try:
         if path.stat().st_size <= MAX_SESSION_BYTES:
             messages = (
-                entry for entry in read_session(LineFile(path)) if isinstance(entry, Message)
+                entry for entry in read_session(DecodedLineFile(path)) if isinstance(entry, Message)
             )
             yield from split_session_passages(
                 messages if calls is None else map(calls.add, messages)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.core.language_detection import list_non_english_common_words
-from memorist.core.search_words import extract_search_words
+from memorist.core.search_words import extract_words_with_keys
 
 MEAN_MESSAGE_WORDS = 27
 """Words of the mean message that `WORD_RATES` were counted in."""
@@ -130,7 +130,7 @@ def contains_name_or_term(text: str) -> bool:
     return any(
         word not in WORD_RATES
         and (spelled.isupper() or any(letter.isdigit() for letter in spelled))
-        for word, spelled in extract_search_words(text)
+        for word, spelled in extract_words_with_keys(text)
         if len(spelled) > 1
     )
 
@@ -141,7 +141,7 @@ MIN_RARE_LETTERS = 5
 
 def is_hardly_ever_typed(word: str) -> bool:
     """Whether a word alone says what a message is about: letters that hardly anybody types."""
-    keys = [key for key, _ in extract_search_words(word)]
+    keys = [key for key, _ in extract_words_with_keys(word)]
     return (
         word.isalpha()
         and len(word) >= MIN_RARE_LETTERS

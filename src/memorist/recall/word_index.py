@@ -29,7 +29,11 @@ from memorist.store.database import (
     move_damaged_database_aside,
     transaction,
 )
-from memorist.store.index_database import get_device_and_inode, open_index, open_unsaved_index
+from memorist.store.index_database import (
+    get_device_and_inode,
+    open_or_replace_index,
+    open_unsaved_index,
+)
 
 SHELF_BITS = 12
 """Bits of an entry's number within its shelf."""
@@ -76,7 +80,7 @@ class WordIndex:
         self._open()
 
     def _open(self) -> None:
-        self._database, self.rebuilt = open_index(self._path)
+        self._database, self.rebuilt = open_or_replace_index(self._path)
         self._opened_file = get_device_and_inode(self._path)
         self._file_due = time.monotonic() + PAUSE_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""

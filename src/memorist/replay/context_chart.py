@@ -16,10 +16,10 @@ from memorist.replay.replay_results import (
 )
 from memorist.settings import SessionMemorySettings
 from memorist.views.view_formatting import (
+    cut_text_and_count_missing,
     format_compact,
     format_count_with_noun,
     reveal_invisible_characters,
-    shorten_text,
 )
 
 DRAWN_POINTS = 600
@@ -283,4 +283,4 @@ class ChartLabelPlacer:
 
 
 def _title_text(text: str) -> str:
-    return shorten_text(reveal_invisible_characters(text), 300)
+    return cut_text_and_count_missing(reveal_invisible_characters(text), 300)

@@ -41,14 +41,14 @@ from memorist.replay.replay_report import render_report
 from memorist.replay.replay_results import ReceiptTotals, ReplayedSessions, SessionRecord
 from memorist.replay.session_recorder import (
     SessionRecorder,
-    list_command_uses,
-    list_file_uses,
     list_work_failures,
     make_path_relative,
+    rank_used_commands,
+    rank_used_files,
 )
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.store.write_back_files import WriteBackFiles
 
 PARTIAL_PREFIX = ".partial-"
@@ -96,7 +96,7 @@ class ReplayResult(Struct, frozen=True):
         return f"ReplayResult({self.report})"
 
 
-async def replay_files(paths: list[Path], options: ReplayOptions) -> ReplayResult:
+async def replay_files_to_report(paths: list[Path], options: ReplayOptions) -> ReplayResult:
     """Replay files one after another.
 
     A file that is not a session is reported and skipped. Raises StoreError when `out` cannot be
@@ -198,7 +198,7 @@ async def _replay_one(
     engine: Memorist, files: WriteBackFiles, path: Path, name: str, options: ReplayOptions
 ) -> SessionRecord:
     began = time.perf_counter()
-    lines = LineFile(path)
+    lines = DecodedLineFile(path)
     entries = read_session(lines)
     head = next(entries)
     if not isinstance(head, SessionHead):
@@ -316,8 +316,8 @@ def _build_record(
         memory_steps=tuple(gathering.memory_steps),
         memory_given=tuple(gathering.memory_given),
         kinds=dict(gathering.kinds.most_common()),
-        files=list_file_uses(following.ledger),
-        commands=list_command_uses(following.ledger),
+        files=rank_used_files(following.ledger),
+        commands=rank_used_commands(following.ledger),
         troubles=list_work_failures(following.ledger),
         notes=notes,
         notes_path=make_path_relative(str(session.layout.notes), ""),

@@ -51,10 +51,10 @@ def render_report(record: ReplayedSessions, start_tokens: int = START_TOKENS) ->
 
 def build_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[PageBlock]:
     """Everything that the report says of a session; `key` makes ids its own."""
-    facts = replay_tables.describe_session_origin(session)
+    facts = replay_tables.build_session_facts_block(session)
     lines: list[PageBlock] = [replay_tables.build_damaged_lines_table(session)]
     if session.asides:
-        lines.append(replay_tables.build_side_records_table(session))
+        lines.append(replay_tables.build_side_record_counts_table(session))
     if not session.messages:
         empty = "The file holds no message of a conversation."
         return [facts, TableBlock(heading="Messages", columns=[], rows=[], empty=empty), *lines]

@@ -7,21 +7,21 @@ from typing import Literal
 
 from msgspec import structs
 
-from memorist.core.markdown import parse_markdown_outline
+from memorist.core.markdown import parse_top_level_outline
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.replay.replay_results import NotesUpdateRecord, ReceiptTotals, SessionRecord
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.views.view_blocks import NumberBlock, PageCell, TableBlock, build_row
 from memorist.views.view_formatting import (
+    cut_text_and_count_missing,
     format_compact,
     format_count_with_noun,
     format_dollars,
     format_number,
     format_percent,
-    format_time,
+    format_utc_time,
     get_last_path_part,
-    shorten_text,
 )
 
 MAX_CELL = 400
@@ -54,7 +54,7 @@ def _build_table(
 
 def get_session_title(session: SessionRecord) -> str:
     """The title in the notes, else the file's own, else the session's id or the file's name."""
-    for section in parse_markdown_outline(session.notes).sections:
+    for section in parse_top_level_outline(session.notes).sections:
         if section.title.lower() == "session title":
             lines = (line.strip() for line in section.body.splitlines())
             found = next(
@@ -62,8 +62,8 @@ def get_session_title(session: SessionRecord) -> str:
                 "",
             )
             if found:
-                return shorten_text(found.strip("*_`# "), 160)
-    return shorten_text(
+                return cut_text_and_count_missing(found.strip("*_`# "), 160)
+    return cut_text_and_count_missing(
         session.head.title or session.head.session or get_last_path_part(session.source), 160
     )
 
@@ -72,7 +72,7 @@ def _is_hint(line: str) -> bool:
     return len(line) > 2 and line[0] == line[-1] and line[0] in "_*" and line[1] != line[0]
 
 
-def describe_session_origin(session: SessionRecord) -> NumberBlock:
+def build_session_facts_block(session: SessionRecord) -> NumberBlock:
     """The session's origin; what the file does not say is left out."""
     head = session.head
     window = f"{format_compact(head.window)} tokens" if head.window else ""
@@ -88,17 +88,18 @@ def describe_session_origin(session: SessionRecord) -> NumberBlock:
         ("Window", window),
         ("Folder", get_last_path_part(head.cwd)),
         ("Branch", head.branch),
-        ("Started", format_time(head.started)),
+        ("Started", format_utc_time(head.started)),
     )
     return NumberBlock(
-        pairs=[(name, shorten_text(value, 160)) for name, value in every if value], facts=True
+        pairs=[(name, cut_text_and_count_missing(value, 160)) for name, value in every if value],
+        facts=True,
     )
 
 
 def render_file_name_and_client(session: SessionRecord) -> str:
     """The file's name and the client that wrote it."""
     return (
-        f"{shorten_text(get_last_path_part(session.source), 160)} · "
+        f"{cut_text_and_count_missing(get_last_path_part(session.source), 160)} · "
         f"{FORMAT_TITLES.get(session.head.format, session.head.format)}"
     )
 
@@ -122,7 +123,7 @@ def build_session_key_numbers(session: SessionRecord) -> NumberBlock:
             ("lines skipped", format_number(len(session.skipped))),
             ("lines mended", format_number(len(session.mended))),
         ],
-        note=f"Background work: {describe_cost(session.receipts)}. "
+        note=f"Background work: {describe_background_cost(session.receipts)}. "
         f"Replayed in {session.seconds:.2f} s.",
     )
 
@@ -143,7 +144,7 @@ def total_key_numbers(sessions: Sequence[SessionRecord]) -> NumberBlock:
             ("lines skipped", format_number(sum(len(each.skipped) for each in sessions))),
             ("lines mended", format_number(sum(len(each.mended) for each in sessions))),
         ],
-        note=f"Background work: {describe_cost(sum_receipts(sessions))}.",
+        note=f"Background work: {describe_background_cost(sum_receipts(sessions))}.",
     )
 
 
@@ -162,7 +163,7 @@ def sum_receipts(sessions: Sequence[SessionRecord]) -> ReceiptTotals:
     return total
 
 
-def describe_cost(receipts: ReceiptTotals) -> str:
+def describe_background_cost(receipts: ReceiptTotals) -> str:
     """The cost of background work in one line."""
     if receipts.requests == 0:
         return f"0 requests, {format_dollars(receipts.cost_usd)}: no model was used"
@@ -208,9 +209,9 @@ def _update_row(update: NotesUpdateRecord) -> tuple[str, ...]:
     )
     return (
         *sizes,
-        shorten_text(update.why, MAX_CELL),
+        cut_text_and_count_missing(update.why, MAX_CELL),
         update.way,
-        shorten_text("; ".join(update.repairs), MAX_CELL),
+        cut_text_and_count_missing("; ".join(update.repairs), MAX_CELL),
     )
 
 
@@ -233,7 +234,7 @@ def build_compactions_table(session: SessionRecord) -> TableBlock:
             format_number(each.line),
             format_number(each.tokens_before),
             format_number(each.tokens_after),
-            shorten_text(each.trigger, MAX_CELL),
+            cut_text_and_count_missing(each.trigger, MAX_CELL),
         )
         for number, each in enumerate(session.compactions, 1)
     )
@@ -252,8 +253,8 @@ def build_memory_changes_table(session: SessionRecord) -> TableBlock:
         (
             format_number(step.index),
             step.what,
-            shorten_text(", ".join(step.paths), MAX_CELL),
-            shorten_text(step.why, MAX_CELL),
+            cut_text_and_count_missing(", ".join(step.paths), MAX_CELL),
+            cut_text_and_count_missing(step.why, MAX_CELL),
         )
         for step in session.memory_steps
     )
@@ -294,7 +295,11 @@ def build_files_table(session: SessionRecord) -> TableBlock:
         session.files, key=lambda use: (use.changes == 0, -use.changes, -use.reads, use.path)
     )
     rows = (
-        (shorten_text(use.path, MAX_CELL), format_number(use.changes), format_number(use.reads))
+        (
+            cut_text_and_count_missing(use.path, MAX_CELL),
+            format_number(use.changes),
+            format_number(use.reads),
+        )
         for use in ordered
     )
     columns: Columns = (("File", "code"), ("Changed", "number"), ("Read", "number"))
@@ -317,10 +322,10 @@ def build_commands_table(session: SessionRecord) -> TableBlock:
     )
     rows = (
         (
-            shorten_text(use.command, MAX_CELL),
+            cut_text_and_count_missing(use.command, MAX_CELL),
             format_number(use.runs),
             format_number(use.failures),
-            shorten_text(use.last, MAX_CELL),
+            cut_text_and_count_missing(use.last, MAX_CELL),
         )
         for use in session.commands
     )
@@ -339,9 +344,9 @@ def build_failures_table(session: SessionRecord) -> TableBlock:
     columns: Columns = (("What failed", "code"), ("How", "text"), ("What mended it", "text"))
     rows = (
         (
-            shorten_text(each.what, MAX_CELL),
-            shorten_text(each.error, MAX_CELL),
-            shorten_text(each.mended, MAX_CELL) or "nothing that the record shows",
+            cut_text_and_count_missing(each.what, MAX_CELL),
+            cut_text_and_count_missing(each.error, MAX_CELL),
+            cut_text_and_count_missing(each.mended, MAX_CELL) or "nothing that the record shows",
         )
         for each in session.troubles
     )
@@ -358,7 +363,10 @@ def build_damaged_lines_table(session: SessionRecord) -> TableBlock:
         [(each.line, "skipped", each.why) for each in session.skipped]
         + [(each.line, "mended", each.why) for each in session.mended]
     )
-    rows = ((format_number(line), what, shorten_text(why, MAX_CELL)) for line, what, why in entries)
+    rows = (
+        (format_number(line), what, cut_text_and_count_missing(why, MAX_CELL))
+        for line, what, why in entries
+    )
     return structs.replace(
         _build_table("Lines of the file", columns, rows, "more lines"),
         note=f"{format_count_with_noun(session.records, 'line')} with content: "
@@ -367,10 +375,13 @@ def build_damaged_lines_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def build_side_records_table(session: SessionRecord) -> TableBlock:
+def build_side_record_counts_table(session: SessionRecord) -> TableBlock:
     """Records beside the conversation by kind, most first; all wait behind a line that opens."""
     ordered = sorted(session.asides.items(), key=lambda item: (-item[1], item[0]))
-    rows = ((shorten_text(kind, MAX_CELL), format_number(count)) for kind, count in ordered)
+    rows = (
+        (cut_text_and_count_missing(kind, MAX_CELL), format_number(count))
+        for kind, count in ordered
+    )
     columns: Columns = (("Kind", "text"), ("Count", "number"))
     return _build_table("Records beside the conversation", columns, rows, "kinds", most=0)
 
@@ -384,7 +395,7 @@ def build_overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
                 make_chapter_address(number),
                 quiet=render_file_name_and_client(each),
             ),
-            format_time(each.head.started),
+            format_utc_time(each.head.started),
             format_number(each.messages),
             format_compact(each.tokens_peak),
             format_number(len(each.updates)),

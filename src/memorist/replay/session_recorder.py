@@ -201,7 +201,7 @@ def _block_tokens(message: Message, block: ToolUse | UnknownBlock) -> int:
     return estimate_message_tokens(only)
 
 
-def list_file_uses(ledger: TranscriptLedger) -> tuple[FileUse, ...]:
+def rank_used_files(ledger: TranscriptLedger) -> tuple[FileUse, ...]:
     """The files in the ledger, changed ones first."""
     uses = [
         FileUse(make_path_relative(note.path, ledger.cwd), note.reads, note.edits)
@@ -210,7 +210,7 @@ def list_file_uses(ledger: TranscriptLedger) -> tuple[FileUse, ...]:
     return tuple(sorted(uses, key=lambda use: (-use.changes, -use.reads, use.path))[:MAX_LISTED])
 
 
-def list_command_uses(ledger: TranscriptLedger) -> tuple[CommandUse, ...]:
+def rank_used_commands(ledger: TranscriptLedger) -> tuple[CommandUse, ...]:
     """The commands in the ledger, most used first."""
     uses = [
         CommandUse(note.text, note.runs, note.failures, note.last.line if note.last else "")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten_to_one_line, split_sentences
+from memorist.core.sentences import extract_prose_sentences, shorten_to_one_line
 from memorist.rollouts.message_effects import DOUBTS
 
 MAX_PROPOSAL_CHARACTERS = 320
@@ -102,7 +102,7 @@ def _find_option(mark: str, reply: str) -> str:
 
 
 def _find_last_proposal(reply: str) -> str:
-    sentences = [each.text for each in split_sentences(reply, short=True)]
+    sentences = [each.text for each in extract_prose_sentences(reply, short=True)]
     last = max(
         (at for at, each in enumerate(sentences) if _PROPOSES.search(each)),
         default=-1,

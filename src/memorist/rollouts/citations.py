@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.rollouts.rollout_summaries import make_short_rollout_id
+from memorist.rollouts.rollout_summaries import compute_short_rollout_digest
 
 CITATION_OPENING = "<oai-mem-citation>"
 CITATION_CLOSING = "</oai-mem-citation>"
@@ -47,7 +47,7 @@ class CitationBlock(Struct, frozen=True):
         """
         signs: dict[str, str] = {}
         for thread in summaries.values():
-            sign = make_short_rollout_id(thread)
+            sign = compute_short_rollout_digest(thread)
             signs[sign] = "" if sign in signs else thread  # two of one sign: neither
         named = (signs.get(name) or name for name in self.threads)
         found = (summaries[entry.path] for entry in self.entries if entry.path in summaries)

@@ -42,7 +42,7 @@ from memorist.transcript.tool_actions import (
 )
 from memorist.transcript.user_words_in_results import (
     find_user_words_in_result,
-    parse_builtin_tool_action,
+    parse_tool_action_unless_mcp,
 )
 
 MAX_OPEN_CALLS = 64
@@ -113,7 +113,7 @@ class EvidenceRowBuilder:
             self._on_tool_call(call)
 
     def _on_tool_call(self, call: ToolUse) -> None:
-        self._open[call.id] = parse_builtin_tool_action(call)
+        self._open[call.id] = parse_tool_action_unless_mcp(call)
         if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
 

@@ -12,10 +12,10 @@ from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import StoreError
 from memorist.store.disk_files import (
-    finish_folder_replacement,
+    finish_or_undo_folder_replacement,
     make_folders,
     make_staging_path,
-    replace_folder,
+    swap_in_staged_folder,
     to_store_error,
 )
 
@@ -37,7 +37,7 @@ class FolderBaseline:
         A damaged state is deleted: it holds nothing that the folder does not, and may contain text
         that the user had removed.
         """
-        finish_folder_replacement(self.path)
+        finish_or_undo_folder_replacement(self.path)
         history = FolderHistory(self.path)
         try:
             newest = history.log(limit=1)
@@ -71,18 +71,18 @@ class FolderBaseline:
         if not files:
             self.clear()
             return
-        finish_folder_replacement(self.path)
+        finish_or_undo_folder_replacement(self.path)
         make_folders(self.path.parent)
         fresh = FolderHistory(make_staging_path(self.path))
         try:
             fresh.record(files, ChangeReason(actor="memorist", what="accepted"), at)
         finally:
             fresh.close()
-        replace_folder(self.path)
+        swap_in_staged_folder(self.path)
 
     def clear(self) -> None:
         """Remove the state."""
-        finish_folder_replacement(self.path)
+        finish_or_undo_folder_replacement(self.path)
         try:
             if self.path.exists():
                 shutil.rmtree(self.path)

@@ -14,7 +14,7 @@ from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,
     HandbookAndSummary,
     add_user_entries_from_summary,
-    find_hand_edits,
+    mark_hand_edits,
 )
 from memorist.rollouts.handbook import (
     HANDBOOK_FILE,
@@ -31,7 +31,7 @@ from memorist.rollouts.rollout_summaries import (
 )
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
-    extract_session_claims,
+    extract_claims_per_session,
 )
 from memorist.rollouts.skill_procedures import (
     DRAFT_KEY,
@@ -41,19 +41,19 @@ from memorist.rollouts.skill_procedures import (
 )
 from memorist.rollouts.structural_handbook import (
     ConsolidatedHandbook,
+    ConsolidationCounts,
     ConsolidationInput,
-    ConsolidationReport,
     NoteEntry,
     consolidate_handbook,
 )
 from memorist.rollouts.summary_composition import (
     SUMMARY_FILE,
     MemorySummary,
-    compose_summary,
     find_summary_problem,
     fit_summary_to_tokens_and_bytes,
     parse_memory_summary,
     render_memory_summary,
+    update_summary_from_handbook,
 )
 from memorist.rollouts.user_notes import UserNote, mark_note_merged, parse_user_notes
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
@@ -92,7 +92,7 @@ class FolderDraft(Struct, frozen=True, kw_only=True):
     """Titles of the changed groups."""
     fresh_threads: frozenset[str]
     """New or changed sessions."""
-    report: ConsolidationReport
+    report: ConsolidationCounts
     dropped: frozenset[str]
     remarks: tuple[str, ...] = ()
 
@@ -114,7 +114,8 @@ def _compose_draft_summary(
 ) -> MemorySummary:
     """The summary of the new handbook."""
     return fit_summary_to_tokens_and_bytes(
-        compose_summary(found.handbook, kept, found.changed_titles), draft_input.lean_bytes
+        update_summary_from_handbook(found.handbook, kept, found.changed_titles),
+        draft_input.lean_bytes,
     )
 
 
@@ -151,7 +152,7 @@ def build_folder_draft(draft_input: DraftInput) -> FolderDraft:
     named = map_summary_paths(rows)
     artifacts = build_extract_files(rows, raw=not draft_input.lean)
     edits = (
-        find_hand_edits(
+        mark_hand_edits(
             _parse_handbook_files(draft_input.accepted_files),
             _parse_handbook_files(draft_input.present_files),
         )
@@ -174,7 +175,7 @@ def build_folder_draft(draft_input: DraftInput) -> FolderDraft:
         for source in work.sources
         if source.thread not in changed
     )
-    learnt = extract_session_claims(
+    learnt = extract_claims_per_session(
         draft_input.rows, named, {(source.thread, source.updated) for source in sources}
     )
     found = consolidate_handbook(

@@ -24,7 +24,7 @@ from memorist.store.rollout_rows import (
     list_same_beginning,
 )
 from memorist.store.state_database import StateDatabase
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 Counts = Callable[[ExtractionProgress], bool]
 """Whether what was said in a session is kept of that session, or was excluded by its user."""
@@ -88,7 +88,7 @@ def _descends_from(state: StateDatabase, parent: str, ancestor: str) -> bool:
 
 def _read_head(session: Rollout) -> SessionHead:
     """The head of a session. Raises UnreadableSession."""
-    head = next(read_session(LineFile(Path(session.path))), None)
+    head = next(read_session(DecodedLineFile(Path(session.path))), None)
     if not isinstance(head, SessionHead):
         raise UnreadableSession("The file holds no beginning of a session.")
     return head
@@ -96,5 +96,5 @@ def _read_head(session: Rollout) -> SessionHead:
 
 def _read_first_message_id(session: Rollout) -> str:
     """The id of a session's first message; empty where its beginning holds none."""
-    entries = read_session(take_head_lines(LineFile(Path(session.path))))
+    entries = read_session(take_head_lines(DecodedLineFile(Path(session.path))))
     return next((entry.id for entry in entries if isinstance(entry, Message)), "")

@@ -25,11 +25,11 @@ from memorist.rollouts.session_claims import (
 )
 from memorist.rollouts.session_location import parse_group_title_folders
 from memorist.rollouts.summary_composition import (
+    GroupSummaryEntries,
     MemorySummary,
-    SummaryGroup,
     make_summary_topic_key,
 )
-from memorist.rollouts.superseded_claims import normalize_claim
+from memorist.rollouts.superseded_claims import build_claim_comparison_key
 
 _LIST_BY_SUMMARY_PART: dict[str, EntryList] = {"preferences": "preferences", "tips": "knowledge"}
 USER_PROFILE_MARK = "(by the user)"
@@ -43,7 +43,7 @@ class HandbookAndSummary(Struct, frozen=True):
     summary: MemorySummary
 
 
-class HandEdits(Struct, frozen=True, kw_only=True):
+class MarkedHandEdits(Struct, frozen=True, kw_only=True):
     """The files with the user's changes marked, and what the user removed."""
 
     files: HandbookAndSummary
@@ -53,7 +53,7 @@ class HandEdits(Struct, frozen=True, kw_only=True):
     """Digests of what was removed (`compute_claim_digest`, `compute_session_version_digest`)."""
 
 
-def find_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> HandEdits:
+def mark_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> MarkedHandEdits:
     """Compare the current files with those that memorist last accepted."""
     dropped: set[str] = set()
     added = 0
@@ -89,7 +89,7 @@ def find_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> Ha
     ):
         summary = replace(summary, profile=f"{summary.profile}\n{USER_PROFILE_MARK}")
         added += 1
-    return HandEdits(
+    return MarkedHandEdits(
         files=HandbookAndSummary(handbook, summary), added=added, dropped=frozenset(dropped)
     )
 
@@ -117,7 +117,10 @@ def _new_topics(
             for line in lines
             if (text := line.strip().removeprefix("- ").strip())
         ]
-    return {(applies, normalize_claim(text)): HandbookEntry(text=text) for applies, text in found}
+    return {
+        (applies, build_claim_comparison_key(text)): HandbookEntry(text=text)
+        for applies, text in found
+    }
 
 
 def add_user_entries_from_summary(
@@ -165,14 +168,14 @@ def _removed_digests(base: HandbookGroup, present: HandbookGroup | None) -> set[
     dropped: set[str] = set()
     for name in ENTRY_LISTS:
         now = (
-            {normalize_claim(entry.text) for entry in present.entries(name)}
+            {build_claim_comparison_key(entry.text) for entry in present.entries(name)}
             if present is not None
             else set()
         )
         dropped |= {
             compute_claim_digest(base.title, entry.text)
             for entry in base.entries(name)
-            if normalize_claim(entry.text) not in now
+            if build_claim_comparison_key(entry.text) not in now
         }
     there = present.threads if present is not None else frozenset()
     sources = (source for work in base.works for source in work.sources)
@@ -184,13 +187,13 @@ def _removed_digests(base: HandbookGroup, present: HandbookGroup | None) -> set[
 
 
 def _summary_entries(
-    parts: Sequence[SummaryGroup],
+    parts: Sequence[GroupSummaryEntries],
 ) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
     """Return the entries of a part of the summary by place and claim."""
     entries = (
         (part.group, parse_handbook_entry(text, ())) for part in parts for text in part.entries
     )
-    return {(applies, normalize_claim(entry.text)): entry for applies, entry in entries}
+    return {(applies, build_claim_comparison_key(entry.text)): entry for applies, entry in entries}
 
 
 def _add_entries(
@@ -211,7 +214,7 @@ def _add_entries(
                 handbook, groups=(*handbook.groups, replace(section, **{into: (own,)}))
             )
         elif not any(
-            normalize_claim(each.text) == key and each.by != "sessions"
+            build_claim_comparison_key(each.text) == key and each.by != "sessions"
             for each in group.all_entries
         ):
             others = _without_claim(group, key)
@@ -225,7 +228,7 @@ def _remove_entries(handbook: Handbook, removed: Iterable[tuple[str, tuple[str, 
     for applies, key in removed:
         group = handbook.find_group(applies)
         if group is not None and any(
-            normalize_claim(each.text) == key for each in group.all_entries
+            build_claim_comparison_key(each.text) == key for each in group.all_entries
         ):
             handbook = _replace_group(handbook, _without_claim(group, key))
     return handbook
@@ -233,7 +236,9 @@ def _remove_entries(handbook: Handbook, removed: Iterable[tuple[str, tuple[str, 
 
 def _without_claim(group: HandbookGroup, key: tuple[str, ...]) -> HandbookGroup:
     lists = {
-        name: tuple(each for each in group.entries(name) if normalize_claim(each.text) != key)
+        name: tuple(
+            each for each in group.entries(name) if build_claim_comparison_key(each.text) != key
+        )
         for name in ENTRY_LISTS
     }
     return replace(group, raw="", **lists)

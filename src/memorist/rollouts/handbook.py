@@ -19,7 +19,7 @@ from memorist.auto_memory.interop.codex_memory import GROUP_PREFIX
 from memorist.auto_memory.interop.dialect import render_bullet
 from memorist.core.text_analysis import replace_surrogates
 from memorist.rollouts.raw_memory import ClaimProof, TaskOutcome
-from memorist.rollouts.rollout_summaries import make_short_rollout_id
+from memorist.rollouts.rollout_summaries import compute_short_rollout_digest
 
 HANDBOOK_FILE = "MEMORY.md"
 EVERYWHERE = "everywhere"
@@ -238,7 +238,7 @@ MAX_NAMED_SESSIONS = 3
 
 def render_source_tag(entry: HandbookEntry) -> str:
     """Render the signs of the sessions that an entry rests on, as a reply may cite them."""
-    signs = [make_short_rollout_id(thread) for thread in entry.support[-MAX_NAMED_SESSIONS:]]
+    signs = [compute_short_rollout_digest(thread) for thread in entry.support[-MAX_NAMED_SESSIONS:]]
     return f" [from {' '.join(signs)}]" if signs else ""
 
 
@@ -248,7 +248,9 @@ def _support_tag(work: HandbookTask, support: Sequence[str]) -> str:
     if not there:
         return ""
     marks = (
-        [] if len(there) == len(threads) else [make_short_rollout_id(thread) for thread in there]
+        []
+        if len(there) == len(threads)
+        else [compute_short_rollout_digest(thread) for thread in there]
     )
     return " ".join([f"Task {work.number}", *marks])
 

@@ -24,7 +24,7 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import to_printable_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.answer_form import (
-    AnswerForm,
+    FormTask,
     build_object_list_schema,
     build_object_schema,
     list_answer_objects,
@@ -100,7 +100,7 @@ class _Claim(Struct, frozen=True):
 
 def build_handbook_form(
     task: StageTwoInput, instruction: str, *, on_refused: Callable[[str], object] = lambda _: None
-) -> AnswerForm:
+) -> FormTask:
     """The form for the drafts of a task. Its edits are of the two files in the task's folder.
 
     An answer that orders agents about makes none, nor does one without a good line: `on_refused` is
@@ -122,7 +122,7 @@ def build_handbook_form(
             on_refused(dropped[0])
         return TextEdits(calls, dropped=dropped)
 
-    return AnswerForm(
+    return FormTask(
         instruction=instruction.strip(), material=material, schema=_build_schema(), read=read
     )
 

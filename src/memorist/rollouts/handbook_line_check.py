@@ -22,8 +22,8 @@ from memorist.rollouts.handbook import render_handbook
 from memorist.rollouts.summary_composition import render_memory_summary
 from memorist.safety.permission_claims import (
     claims_permission,
-    is_dangerous_order,
-    is_planted_order,
+    is_injected_order_or_permission,
+    is_order_reserved_for_user,
 )
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
@@ -54,7 +54,7 @@ _SPEAKING_STEMS = extract_content_stems(
 
 def is_order_to_agent(text: str) -> bool:
     """Whether a text orders an agent about as injections do: no honest consolidation says so."""
-    return is_planted_order(text) or is_dangerous_order(text)
+    return is_injected_order_or_permission(text) or is_order_reserved_for_user(text)
 
 
 class HandbookLineCheck:

@@ -32,7 +32,7 @@ from memorist.rollouts.handbook import (
     HandbookTask,
 )
 from memorist.rollouts.raw_memory import TASK_OUTCOMES, ClaimProof
-from memorist.rollouts.rollout_summaries import make_short_rollout_id
+from memorist.rollouts.rollout_summaries import compute_short_rollout_digest
 
 _BY_HEADING: dict[str, EntryList] = {
     PREFERENCES: "preferences",
@@ -234,6 +234,6 @@ def _tagged_tasks(tag: str, works: Iterable[HandbookTask]) -> Iterator[tuple[int
                 {
                     source.thread
                     for source in work.sources
-                    if not marks or make_short_rollout_id(source.thread) in marks
+                    if not marks or compute_short_rollout_digest(source.thread) in marks
                 },
             )

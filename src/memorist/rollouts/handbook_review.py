@@ -34,19 +34,19 @@ from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
     MAX_MERGED_KEYWORDS,
-    limit_handbook_entries,
+    limit_session_derived_entries,
 )
-from memorist.rollouts.skill_procedures import SKILLS_FOLDER, review_model_skill
+from memorist.rollouts.skill_procedures import SKILLS_FOLDER, keep_model_skill_if_proven
 from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
     SUMMARY_FILE,
     MemorySummary,
     SummaryTopic,
-    compose_summary,
     find_summary_problem,
     parse_memory_summary,
+    update_summary_from_handbook,
 )
-from memorist.rollouts.superseded_claims import normalize_claim
+from memorist.rollouts.superseded_claims import build_claim_comparison_key
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
@@ -69,13 +69,13 @@ Lower than `said_same.ALIKE`, since a loss is restored.
 _MAX_LINE_CHARACTERS = 2_000
 
 
-class RejectedDraft(Struct, frozen=True):
+class RejectedHandbookEdits(Struct, frozen=True):
     """Nothing of the model's work may stand."""
 
     why: str
 
 
-class AcceptedDraft(Struct, frozen=True, kw_only=True):
+class AcceptedHandbookEdits(Struct, frozen=True, kw_only=True):
     """The files as they are to be written."""
 
     files: HandbookAndSummary
@@ -91,11 +91,11 @@ class AcceptedDraft(Struct, frozen=True, kw_only=True):
     """What may not stand of the rest of its work, one clause each."""
 
 
-def review_handbook_draft(
+def review_model_handbook_edits(
     draft: HandbookAndSummary,
     model_files: Mapping[str, bytes | None],
     rows: Sequence[RolloutExtract] = (),
-) -> AcceptedDraft | RejectedDraft:
+) -> AcceptedHandbookEdits | RejectedHandbookEdits:
     """Judge what a model made of the draft.
 
     `model_files` holds the files it changed, by path in the folder; None for one it deleted. `rows`
@@ -104,7 +104,8 @@ def review_handbook_draft(
     skills = {
         path: skill
         for path, data in sorted(model_files.items())
-        if path.startswith(SKILLS_FOLDER) and (skill := review_model_skill(path, data, rows))
+        if path.startswith(SKILLS_FOLDER)
+        and (skill := keep_model_skill_if_proven(path, data, rows))
     }
     files = (HANDBOOK_FILE, SUMMARY_FILE)
     ignored = tuple(sorted(path for path in model_files if path not in (*files, *skills)))
@@ -121,12 +122,12 @@ def review_handbook_draft(
         else draft.handbook
     )
     if lines.planted:
-        return RejectedDraft(lines.planted)
+        return RejectedHandbookEdits(lines.planted)
     if dropped and not skills and summary == draft.summary and _say_same(handbook, draft.handbook):
-        return RejectedDraft(dropped[0])
+        return RejectedHandbookEdits(dropped[0])
     handbook = replace(handbook, groups=tuple(map(_limit_lists, handbook.groups)))
-    whole = HandbookAndSummary(handbook, compose_summary(handbook, summary, ()))
-    return AcceptedDraft(
+    whole = HandbookAndSummary(handbook, update_summary_from_handbook(handbook, summary, ()))
+    return AcceptedHandbookEdits(
         files=whole,
         restored=merging.restored,
         unsupported=merging.unsupported,
@@ -161,7 +162,7 @@ def _read_file(path: str, data: bytes | None, dropped: list[str]) -> str:
     return "" if redact(text).rules else strip_hidden_characters(text)
 
 
-def find_size_problem(path: str, before: bytes | None, after: bytes | None) -> str:
+def find_growth_problem(path: str, before: bytes | None, after: bytes | None) -> str:
     """Return why a file is too large to be examined, in one sentence; empty if it is not."""
     most = 2 * len(before or b"") + MAX_GROWTH_BYTES
     return (
@@ -330,10 +331,10 @@ class _HandbookReview:
         self, draft: HandbookGroup, reworded: HandbookGroup, name: EntryList
     ) -> Sequence[HandbookEntry]:
         everything = draft.all_entries
-        by_key = {normalize_claim(entry.text): entry for entry in everything}
+        by_key = {build_claim_comparison_key(entry.text): entry for entry in everything}
         found: dict[tuple[str, ...], HandbookEntry] = {}
         for entry in reworded.entries(name):
-            key = normalize_claim(entry.text)
+            key = build_claim_comparison_key(entry.text)
             known = by_key.get(key)
             claim = self._claim(entry, known, draft, everything)
             if claim is not None and key not in found:
@@ -395,7 +396,7 @@ def _limit_lists(group: HandbookGroup) -> HandbookGroup:
     """The group with the first entries of each list that fit: the order is the model's, so it
     chose what falls.
     """
-    lists = {name: limit_handbook_entries(group.entries(name)) for name in ENTRY_LISTS}
+    lists = {name: limit_session_derived_entries(group.entries(name)) for name in ENTRY_LISTS}
     fallen = sum(len(group.entries(name)) - len(lists[name]) for name in ENTRY_LISTS)
     return replace(group, left_out=group.left_out + fallen, raw="", **lists) if fallen else group
 
@@ -449,8 +450,8 @@ def _is_covered(entry: HandbookEntry, reworded: Sequence[HandbookEntry]) -> bool
     """Tell whether a claim of the draft is among the model's: in its own words, or reworded on the
     same sessions.
     """
-    key = normalize_claim(entry.text)
-    same = [each for each in reworded if normalize_claim(each.text) == key]
+    key = build_claim_comparison_key(entry.text)
+    same = [each for each in reworded if build_claim_comparison_key(each.text) == key]
     if same or entry.by != "sessions":
         return any(each.by == entry.by for each in same)
     near = [

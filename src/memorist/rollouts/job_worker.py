@@ -16,8 +16,8 @@ from memorist.ports import Clock
 from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_rollouts
 from memorist.settings import RolloutsSettings
 from memorist.store.dead_workers import release_dead_leases
-from memorist.store.extract_rows import RolloutExtract, prune_extracts
-from memorist.store.job_claim_rules import JobClaim, JobClaimRefused, JobKind, LeasePolicy
+from memorist.store.extract_rows import RolloutExtract, prune_unused_unconsolidated_extracts
+from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy, JobClaimRefused, JobKind
 from memorist.store.job_claims import (
     FinishOutcome,
     claim_consolidation,
@@ -48,7 +48,7 @@ worker's, and renews the lease.
 JobOutcome = FinishOutcome | Literal["consolidated", "failed", "released"]
 
 
-class JobFinished(Struct, frozen=True, kw_only=True, tag="done"):
+class JobEnded(Struct, frozen=True, kw_only=True, tag="done"):
     """A job that ended in any way."""
 
     kind: JobKind
@@ -66,7 +66,7 @@ class JobNotClaimed(Struct, frozen=True, kw_only=True, tag="waits"):
     refused: JobClaimRefused
 
 
-JobEvent = JobFinished | JobNotClaimed
+JobEvent = JobEnded | JobNotClaimed
 
 
 class WorkerStages(Struct, frozen=True):
@@ -122,7 +122,7 @@ class WorkerDependencies(Struct, frozen=True, kw_only=True):
 
     state: StateDatabase
     settings: RolloutsSettings
-    terms: LeasePolicy
+    terms: JobClaimPolicy
     stages: WorkerStages
     clock: Clock
     on_event: Callable[[JobEvent], None]
@@ -198,12 +198,12 @@ async def run_extraction_and_consolidation(
     """
     dependencies.find_sessions()
     release_dead_leases(dependencies.state)
-    prune_extracts(dependencies.state, dependencies.settings.unused_days)
+    prune_unused_unconsolidated_extracts(dependencies.state, dependencies.settings.unused_days)
     waiting = deque(find_eligible_rollouts(dependencies))
 
     async def runner(number: int) -> None:
         while waiting:
-            outcome = await extract_one_rollout(
+            outcome = await run_extraction_job(
                 dependencies, waiting.popleft(), worker=f"{worker}#{number}"
             )
             if isinstance(outcome, JobClaimRefused) and outcome.why == "full":
@@ -219,9 +219,9 @@ async def run_extraction_and_consolidation(
     await run_consolidation_job(dependencies, worker=worker)
 
 
-async def extract_one_rollout(
+async def run_extraction_job(
     dependencies: WorkerDependencies, thread: Rollout, *, worker: str
-) -> JobFinished | JobClaimRefused:
+) -> JobEnded | JobClaimRefused:
     """Run stage one of a session if it can be claimed.
 
     A failure is recorded and reported, not raised. Raises StoreError.
@@ -252,7 +252,7 @@ async def extract_one_rollout(
 
 async def run_consolidation_job(
     dependencies: WorkerDependencies, *, worker: str
-) -> JobFinished | JobClaimRefused:
+) -> JobEnded | JobClaimRefused:
     """Run stage two if it can be claimed.
 
     A failure is recorded and reported, not raised. Raises StoreError.
@@ -284,13 +284,13 @@ async def _run_job(
     job: Callable[[], Awaitable[JobOutcome]],
     *,
     put_off: bool = True,
-) -> JobFinished:
+) -> JobEnded:
     """Run a claimed job. With `put_off`, a spent budget does not count as an attempt."""
     start = dependencies.clock.monotonic()
 
-    def report(outcome: JobOutcome, reason: str = "") -> JobFinished:
+    def report(outcome: JobOutcome, reason: str = "") -> JobEnded:
         seconds = dependencies.clock.monotonic() - start
-        done = JobFinished(
+        done = JobEnded(
             kind=claim.kind, key=claim.key, outcome=outcome, seconds=seconds, reason=reason
         )
         dependencies.on_event(done)

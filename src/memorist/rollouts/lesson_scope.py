@@ -37,7 +37,7 @@ def get_project_name(thread: Rollout) -> str:
     return extract_codex_repository_name(path) or re.split(r"[\\/]", path.rstrip("\\/"))[-1]
 
 
-def get_default_claim_scope(thread: Rollout) -> ClaimScope:
+def get_rollout_default_scope(thread: Rollout) -> ClaimScope:
     """Return the repository scope, or the folder scope for a folder that belongs to none."""
     return (
         "directory"

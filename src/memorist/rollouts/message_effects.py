@@ -19,7 +19,7 @@ from memorist.auto_memory.statements.task_requests import (
 )
 from memorist.auto_memory.statements.unconfirmed_statements import list_probable_statements
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import split_sentences
+from memorist.core.sentences import extract_prose_sentences
 from memorist.core.text_analysis import parse_word_list
 from memorist.session_memory.work_notes import CORRECTION_START
 
@@ -151,7 +151,7 @@ _LASTS = lazy_pattern(
 """A habit, a decision or a wish about the agent's conduct that will hold in later sessions."""
 
 
-def find_lasting_sentences(text: str) -> list[str]:
+def find_habit_and_decision_sentences(text: str) -> list[str]:
     """Return the user's sentences that say what will hold in later sessions, though not as a rule.
 
     Of a message with a paste only the last line counts: before it others may speak.
@@ -160,7 +160,7 @@ def find_lasting_sentences(text: str) -> list[str]:
     own = plain.rsplit("\n", 1)[-1]
     return [
         each.text
-        for each in split_sentences(own, short=True)
+        for each in extract_prose_sentences(own, short=True)
         if _LASTS.search(each.text) and len(each.text) <= MAX_LASTING_CHARACTERS
     ]
 
@@ -209,7 +209,7 @@ def select_lasting_sentences(sentences: Sequence[str], typed: str) -> tuple[str,
     return tuple(
         each
         for each in sentences
-        if find_lasting_sentences(each)
+        if find_habit_and_decision_sentences(each)
         or _SETTLES.search(each)
         or forbids_in_general(each)
         or (any(each in quote or quote in each for quote in stated) and not is_task_request(each))

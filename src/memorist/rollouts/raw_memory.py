@@ -240,13 +240,13 @@ def _render_task(number: int, task: RawMemoryTask) -> str:
         if bullets := getattr(task, field):
             lines += [
                 f"{title}:",
-                *(f"- {render_bullet_mark(bullet)} {bullet.text}" for bullet in bullets),
+                *(f"- {render_bullet_proof_tag(bullet)} {bullet.text}" for bullet in bullets),
                 "",
             ]
     return "\n".join(each.rstrip() for each in lines)
 
 
-def render_bullet_mark(bullet: MemoryBullet) -> str:
+def render_bullet_proof_tag(bullet: MemoryBullet) -> str:
     """Render the bracket before an entry: its proof, its own scope if any, its day and evidence."""
     return (
         f"[{'; '.join(filter(None, (bullet.proof, bullet.scope, bullet.date, bullet.evidence)))}]"

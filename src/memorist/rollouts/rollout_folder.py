@@ -19,20 +19,20 @@ MAX_FILE_BYTES = 1_000_000
 """Largest file that is read: a fork may read and change no larger one (`forks.hands`)."""
 
 
-class MemoryFolderTree(Struct, frozen=True):
+class MemoryFolderContents(Struct, frozen=True):
     """The Markdown files of the folder by path, and the skipped ones with the reason."""
 
     files: dict[str, bytes]
     skipped: tuple[str, ...] = ()
 
 
-def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderTree:
+def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderContents:
     """Read the files of the folder, without hidden ones; empty if it is missing.
 
     Raises StoreError if it is a link or contains one.
     """
     if not is_existing_folder(files, folder):
-        return MemoryFolderTree({})
+        return MemoryFolderContents({})
     found = files.scan(folder, limit=MAX_FOLDER_FILES)
     links = [name for name, each in found if each.is_link]
     if links:
@@ -52,7 +52,7 @@ def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderTree:
         data = read_if_exists(files, folder / name)
         if data is not None:
             kept[name] = data
-    return MemoryFolderTree(kept, tuple(passed))
+    return MemoryFolderContents(kept, tuple(passed))
 
 
 def is_existing_folder(files: FileSystem, folder: Path) -> bool:

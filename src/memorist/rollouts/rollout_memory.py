@@ -24,7 +24,11 @@ from memorist.rollouts.rollout_memory_view import (
 )
 from memorist.rollouts.rollout_summaries import map_summary_paths
 from memorist.rollouts.session_location import SessionLocation
-from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
+from memorist.rollouts.session_sources import (
+    SourceFolder,
+    find_repository_root_or_folder,
+    scan_for_changed_rollouts,
+)
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.user_notes import parse_user_notes
 from memorist.runtime import Runtime, SessionContext
@@ -35,14 +39,14 @@ from memorist.store.rollout_rows import list_rollouts, record_rollout_citations
 from memorist.store.state_database import StateDatabase
 
 
-def render_rollout_memory(runtime: Runtime, project: str) -> str:
+def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
     """What a session in this folder is shown of the memory of past sessions; empty where there is
     nothing for it. Raises StoreError.
     """
     files = read_memory_folder(runtime.files, runtime.layout.rollouts).files
     if not files:
         return ""
-    root = find_repository_root(project) if project else ""
+    root = find_repository_root_or_folder(project) if project else ""
     known = read_project_record(runtime.files, runtime.layout.memory(root)) if root else None
     view = RolloutMemoryViewOptions(
         location=SessionLocation(
@@ -130,14 +134,14 @@ class RolloutMemoryExtension(SessionExtension):
         Raises StoreError.
         """
         state = self._open_state()
-        found = find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
+        found = scan_for_changed_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
         off = read_memory_off_sessions(self._runtime.files, self._runtime.layout)
         save_rollouts_except_memory_off(
             state, found, off, build_lease_policy(self._runtime.settings.rollouts)
         )
 
     def _render_text(self) -> str:
-        return render_rollout_memory(self._runtime, self._context.project)
+        return load_rollout_memory_view(self._runtime, self._context.project)
 
     def _build_message(self, text: str) -> Message:
         self._count += 1

@@ -14,8 +14,8 @@ from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.session_location import SessionLocation, group_applies_at
 from memorist.rollouts.summary_composition import (
+    GroupSummaryEntries,
     MemorySummary,
-    SummaryGroup,
     SummaryTopic,
     drop_summary_entries_to_fit,
     parse_memory_summary,
@@ -23,7 +23,7 @@ from memorist.rollouts.summary_composition import (
 )
 from memorist.rollouts.user_notes import UserNote
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.permission_claims import is_planted_order
+from memorist.safety.permission_claims import is_injected_order_or_permission
 from memorist.safety.secrets import redact
 
 MEMORY_SUMMARY_TAG = "memory_summary"
@@ -140,7 +140,9 @@ def _with_notes(
         and group_applies_at(note.group, parse_absolute_folders(note.group), here)
     ]
     parts = [
-        SummaryGroup(note.group, (f"{note.text} [noted {note.date}]" if note.date else note.text,))
+        GroupSummaryEntries(
+            note.group, (f"{note.text} [noted {note.date}]" if note.date else note.text,)
+        )
         for note in reversed(waiting)
     ]
     folders: dict[str, tuple[str, ...]] = {}
@@ -148,7 +150,9 @@ def _with_notes(
         folders[part.group] = (*folders.get(part.group, ()), *part.entries)
     return replace(
         summary,
-        preferences=tuple(SummaryGroup(folder, entries) for folder, entries in folders.items()),
+        preferences=tuple(
+            GroupSummaryEntries(folder, entries) for folder, entries in folders.items()
+        ),
     )
 
 
@@ -157,10 +161,13 @@ def _drop_planted_orders(summary: MemorySummary) -> MemorySummary:
     (SF-2).
     """
 
-    def parts(given: Sequence[SummaryGroup]) -> tuple[SummaryGroup, ...]:
+    def parts(given: Sequence[GroupSummaryEntries]) -> tuple[GroupSummaryEntries, ...]:
         kept = (
-            SummaryGroup(
-                part.group, tuple(entry for entry in part.entries if not is_planted_order(entry))
+            GroupSummaryEntries(
+                part.group,
+                tuple(
+                    entry for entry in part.entries if not is_injected_order_or_permission(entry)
+                ),
             )
             for part in given
         )
@@ -168,10 +175,12 @@ def _drop_planted_orders(summary: MemorySummary) -> MemorySummary:
 
     return replace(
         summary,
-        profile="" if is_planted_order(summary.profile) else summary.profile,
+        profile="" if is_injected_order_or_permission(summary.profile) else summary.profile,
         preferences=parts(summary.preferences),
         tips=parts(summary.tips),
-        topics=tuple(topic for topic in summary.topics if not is_planted_order(topic.text)),
+        topics=tuple(
+            topic for topic in summary.topics if not is_injected_order_or_permission(topic.text)
+        ),
     )
 
 
@@ -181,8 +190,10 @@ def _drop_long_entries(summary: MemorySummary, limit: int) -> MemorySummary:
     def short(text: str) -> bool:
         return estimate_text_tokens(text) <= limit
 
-    def parts(given: Sequence[SummaryGroup]) -> tuple[SummaryGroup, ...]:
-        kept = (SummaryGroup(part.group, tuple(filter(short, part.entries))) for part in given)
+    def parts(given: Sequence[GroupSummaryEntries]) -> tuple[GroupSummaryEntries, ...]:
+        kept = (
+            GroupSummaryEntries(part.group, tuple(filter(short, part.entries))) for part in given
+        )
         return tuple(part for part in kept if part.entries)
 
     topics: tuple[SummaryTopic, ...] = tuple(topic for topic in summary.topics if short(topic.text))

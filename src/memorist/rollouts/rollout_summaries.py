@@ -72,7 +72,7 @@ def make_summary_file_stem(extracted: RolloutExtract) -> str:
             None,
             (
                 to_utc_datetime(seconds).strftime("%Y-%m-%dT%H-%M-%S"),
-                make_short_rollout_id(extracted.thread),
+                compute_short_rollout_digest(extracted.thread),
                 slug,
             ),
         )
@@ -86,7 +86,7 @@ def _parse_uuid(text: str) -> uuid.UUID | None:
         return None
 
 
-def make_short_rollout_id(thread: str) -> str:
+def compute_short_rollout_digest(thread: str) -> str:
     """Return four characters for a session: the low 32 bits of a UUID, or of a rolling hash of
     other ids, in base 62.
     """

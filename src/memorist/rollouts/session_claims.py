@@ -30,7 +30,7 @@ from memorist.rollouts.raw_memory import (
 )
 from memorist.rollouts.rollout_summaries import format_clamped_utc_timestamp
 from memorist.rollouts.session_location import derive_claim_group_title
-from memorist.rollouts.superseded_claims import normalize_claim
+from memorist.rollouts.superseded_claims import build_claim_comparison_key
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import grants_permission
@@ -54,7 +54,7 @@ OLDER_WORK_TITLE = "older work"
 MAX_MERGED_KEYWORDS = 20
 
 
-def merge_handbook_entries(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:
+def merge_into_known_entry(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:
     """Merge two entries of the same claim: the existing wording, all support, the stronger proof,
     the later day.
     """
@@ -94,7 +94,7 @@ def _day_number(date: str) -> int:
     return int(plain) if plain.isascii() and plain.isdecimal() else 0
 
 
-def limit_handbook_entries(
+def limit_session_derived_entries(
     entries: Sequence[HandbookEntry], limit: int = MAX_LIST_ENTRIES
 ) -> tuple[HandbookEntry, ...]:
     """Return the first entries that fit; the user's own and notes are never left out."""
@@ -110,7 +110,7 @@ def limit_handbook_entries(
     return tuple(kept)
 
 
-def find_last_worked_day(work: HandbookTask) -> str:
+def find_task_last_update(work: HandbookTask) -> str:
     """Return when a task was last worked on, RFC 3339."""
     return max((source.updated for source in work.sources), default="")
 
@@ -124,7 +124,7 @@ def collapse_older_tasks(
     shared = next((work for work in works if work.title == OLDER_WORK_TITLE), None)
     own = sorted(
         (work for work in works if work is not shared),
-        key=lambda work: (find_last_worked_day(work), -work.number),
+        key=lambda work: (find_task_last_update(work), -work.number),
         reverse=True,
     )
     used = sorted(
@@ -158,7 +158,7 @@ def compute_claim_digest(title: str, text: str) -> str:
     """Fingerprint a claim in a place: it identifies what the user removed without keeping
     the text.
     """
-    return _digest("entry", title, *normalize_claim(text))
+    return _digest("entry", title, *build_claim_comparison_key(text))
 
 
 def compute_session_version_digest(title: str, thread: str, updated: str) -> str:
@@ -215,7 +215,7 @@ class SessionClaims(Struct, frozen=True, kw_only=True):
     """
 
 
-def extract_session_claims(
+def extract_claims_per_session(
     rows: Iterable[StoredExtract], files: Mapping[str, str], known: Collection[tuple[str, str]] = ()
 ) -> tuple[SessionClaims, ...]:
     """Extract the claims of each session; `files` maps session ids to their summaries.

@@ -139,7 +139,7 @@ class EvidenceRows:
     def add(self, row: EvidenceRow) -> None:
         """Add a row; the oldest of its tier are dropped once they could not be shown any more."""
         self.count += 1
-        size = compute_max_row_bytes(row)
+        size = compute_row_bytes_with_gap(row)
         kept = self._kept[row.tier]
         kept.append((self.count, row, size))
         self._bytes[row.tier] += size
@@ -159,7 +159,7 @@ class EvidenceRows:
         chosen.sort(key=lambda pair: pair[0])
         return SelectedEvidence(
             text=_render_rows(chosen, self.count),
-            by_speaker=build_write_evidence(row for _, row in chosen),
+            by_speaker=group_evidence_by_speaker(row for _, row in chosen),
             shown_rows=len(chosen),
             left_out=self.count - len(chosen),
         )
@@ -172,10 +172,10 @@ def _fit_row(row: EvidenceRow, size: int, left: int) -> tuple[EvidenceRow, int]:
     cut = replace(
         row, text=truncate_evidence_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN))
     )
-    return cut, compute_max_row_bytes(cut)
+    return cut, compute_row_bytes_with_gap(cut)
 
 
-def compute_max_row_bytes(row: EvidenceRow) -> int:
+def compute_row_bytes_with_gap(row: EvidenceRow) -> int:
     """Return the maximum bytes of a row, including a gap mark before it."""
     text = _row_text(row)
     return (
@@ -185,7 +185,7 @@ def compute_max_row_bytes(row: EvidenceRow) -> int:
     )
 
 
-def build_write_evidence(rows: Iterable[EvidenceRow]) -> WriteEvidence:
+def group_evidence_by_speaker(rows: Iterable[EvidenceRow]) -> WriteEvidence:
     """Group the rows by speaker; a message is named by its line."""
     user: list[tuple[str, str]] = []
     outside: list[str] = []
@@ -233,7 +233,7 @@ def truncate_evidence_row(text: str, tokens: int = MAX_ROW_TOKENS) -> str:
     return truncate_middle(text, tokens)
 
 
-def split_turns_into_parts(weights: Sequence[int], size: int) -> list[int]:
+def count_turns_per_part(weights: Sequence[int], size: int) -> list[int]:
     """Split a long session into parts; return the number of turns in each.
 
     `weights` are bytes of dialogue by turn, `size` the bytes of one part. One part if everything

@@ -23,8 +23,8 @@ from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import (
     EvidenceRows,
     SpeakerTier,
-    compute_max_row_bytes,
-    split_turns_into_parts,
+    compute_row_bytes_with_gap,
+    count_turns_per_part,
 )
 from memorist.rollouts.task_log import TaskLogBuilder
 
@@ -48,11 +48,11 @@ def read_task_log_and_turn_sizes(
             if row.tier is SpeakerTier.USER and row_builder.turns > len(weights) - 1:
                 weights.append(0)
             if row.tier <= SpeakerTier.COMMENTARY:
-                weights[-1] += compute_max_row_bytes(row)
+                weights[-1] += compute_row_bytes_with_gap(row)
     return TaskLogAndTurnSizes(task_log, weights)
 
 
-def collect_evidence_rows(
+def collect_evidence_rows_per_part(
     lines: RecordedLines, weights: list[int], size: int, parent: RecordedLines | None = None
 ) -> list[EvidenceRows]:
     """Collect the rows of each part, where `size` is the bytes one part may show, without what was
@@ -61,7 +61,7 @@ def collect_evidence_rows(
     Raises UnreadableSession.
     """
     ends, after = [], 0
-    for turns in split_turns_into_parts(weights, size):
+    for turns in count_turns_per_part(weights, size):
         after += turns
         ends.append(after)
     found = [EvidenceRows(size) for _ in ends]

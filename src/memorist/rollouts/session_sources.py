@@ -43,7 +43,7 @@ from memorist.rollouts.session_metadata import (
 from memorist.store.disk_files import describe_broken_link
 from memorist.store.home_layout import REPLAY_FOLDER, Layout
 from memorist.store.rollout_rows import Rollout, SessionFormat
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 MAX_SOURCE_BYTES = 4_000_000_000
 """Largest file that is read, in bytes: four times the largest ever reported by users (codex.md part
@@ -138,7 +138,7 @@ def list_agent_folders(
             return (SourceFolder(layout.copied_sessions / agent),)
 
 
-def find_rollouts(
+def scan_for_changed_rollouts(
     folders: Sequence[SourceFolder], known: Iterable[Rollout | SkippedFile] = ()
 ) -> SourceScan:
     """Search the folders.
@@ -324,7 +324,7 @@ def _inspect_file(
         elif not _may_be_text(path):
             detect_format([RawTranscriptLine(1, _read_probe(path))])
         else:
-            metadata = read_session_metadata(LineFile(Path(path), _MAX_HEAD_LINE_BYTES))
+            metadata = read_session_metadata(DecodedLineFile(Path(path), _MAX_HEAD_LINE_BYTES))
             why = metadata.why_not
             if not why:
                 if metadata.head.remote:
@@ -386,7 +386,7 @@ def _build_thread(path: str, found: os.stat_result, metadata: SessionMetadata) -
         modified_ns=found.st_mtime_ns,
         updated=int(newest if newest is not None else found.st_mtime),
         cwd=cwd,
-        repository=find_repository_root(cwd) if cwd else "",
+        repository=find_repository_root_or_folder(cwd) if cwd else "",
         branch=head.branch,
         source=metadata.source,
         first_words=metadata.first_words,
@@ -428,7 +428,7 @@ class _GeminiProjects(Struct):
 
 
 @lru_cache(maxsize=4096)
-def find_repository_root(cwd: str) -> str:
+def find_repository_root_or_folder(cwd: str) -> str:
     """Return the root of the repository that a session's folder is part of, also where that is a
     worktree in it that was removed; the folder itself if there is none, or it is not on this
     machine.
@@ -437,7 +437,7 @@ def find_repository_root(cwd: str) -> str:
         if Path(cwd).is_dir():
             return str(locate_root_of_recorded_folder(cwd))
         around = extract_worktree_repository(cwd)
-        return find_repository_root(around) if around else cwd
+        return find_repository_root_or_folder(around) if around else cwd
     except (OSError, ValueError):
         return cwd
 
@@ -454,7 +454,7 @@ def _read_tail(path: str, size: int) -> bytes:
 def _read_compressed_tail(path: str) -> bytes:
     kept: list[bytes] = []
     size = 0
-    for line in LineFile(Path(path), _MAX_HEAD_LINE_BYTES):
+    for line in DecodedLineFile(Path(path), _MAX_HEAD_LINE_BYTES):
         kept.append(line.data[-TAIL_BYTES:])
         size += len(kept[-1])
         while size > TAIL_BYTES and len(kept) > 1:

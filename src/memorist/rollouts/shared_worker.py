@@ -9,18 +9,18 @@ from msgspec.structs import replace
 
 from memorist.platforms.processes import name_current_process
 from memorist.rollouts.job_worker import (
+    JobEnded,
     JobEvent,
-    JobFinished,
     JobNotClaimed,
     SharedWorkerIntervals,
     WorkerDependencies,
     cancel_task_and_wait,
-    extract_one_rollout,
     find_eligible_rollouts,
     run_consolidation_job,
+    run_extraction_job,
 )
 from memorist.store.dead_workers import release_dead_leases
-from memorist.store.extract_rows import prune_extracts
+from memorist.store.extract_rows import prune_unused_unconsolidated_extracts
 from memorist.store.job_claim_rules import GLOBAL_KEY, JobClaimRefused, JobKind
 from memorist.store.job_claims import list_jobs
 from memorist.store.rollout_rows import find_extraction_progress
@@ -58,7 +58,7 @@ async def run_shared_worker(
     await queue.open()
     stopping = asyncio.ensure_future(stop.wait())
     try:
-        await enqueue_due_jobs(dependencies, queue)
+        await scan_prune_and_enqueue_jobs(dependencies, queue)
         working = asyncio.ensure_future(queue.run(name=worker, concurrency=at_once, wait=not once))
         sweeping = asyncio.ensure_future(_enqueue_periodically(dependencies, queue, pace))
         await asyncio.wait({working, sweeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -93,10 +93,10 @@ def _tell_deferred_once(on_event: Callable[[JobEvent], None]) -> Callable[[JobEv
     return tell
 
 
-async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) -> None:
+async def scan_prune_and_enqueue_jobs(dependencies: WorkerDependencies, queue: JobQueue) -> None:
     """Enqueue what is due and what dead workers left, without duplicates. Raises StoreError."""
     dependencies.find_sessions()
-    prune_extracts(dependencies.state, dependencies.settings.unused_days)
+    prune_unused_unconsolidated_extracts(dependencies.state, dependencies.settings.unused_days)
     await queue.requeue_jobs_of_dead_worker(release_dead_leases(dependencies.state))
     await queue.requeue_stalled()
     for thread in find_eligible_rollouts(dependencies):
@@ -109,7 +109,7 @@ async def _enqueue_periodically(
 ) -> None:
     while True:
         await dependencies.clock.sleep(pace.sweep)
-        await enqueue_due_jobs(dependencies, queue)
+        await scan_prune_and_enqueue_jobs(dependencies, queue)
 
 
 def build_job_performer(
@@ -132,7 +132,7 @@ def build_job_performer(
             return None
         while (
             isinstance(
-                outcome := await extract_one_rollout(
+                outcome := await run_extraction_job(
                     dependencies, standing.rollout, worker=f"{task}@{worker}"
                 ),
                 JobClaimRefused,
@@ -158,13 +158,13 @@ def _is_extraction_running(dependencies: WorkerDependencies, pace: SharedWorkerI
 
 
 def _retry_delay(
-    dependencies: WorkerDependencies, outcome: JobFinished | JobClaimRefused
+    dependencies: WorkerDependencies, outcome: JobEnded | JobClaimRefused
 ) -> float | None:
     """Return seconds until the job is retried: after a timed wait or a failure.
 
     Exhausted jobs wait for new messages or the user.
     """
-    if isinstance(outcome, JobFinished):
+    if isinstance(outcome, JobEnded):
         return (
             float(dependencies.terms.retry_seconds)
             if outcome.outcome in {"failed", "released"}

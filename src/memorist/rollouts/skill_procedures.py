@@ -16,7 +16,7 @@ from msgspec import Struct
 from memorist.core.front_matter import split_front_matter
 from memorist.core.yaml_text import dump_yaml
 from memorist.rollouts.session_location import derive_claim_group_title
-from memorist.rollouts.superseded_claims import normalize_claim
+from memorist.rollouts.superseded_claims import build_claim_comparison_key
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import grants_permission
@@ -99,12 +99,12 @@ def draft_skills(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -> di
     files: dict[str, bytes] = {}
     for (where, commands), sessions in ranked:
         kept = {
-            normalize_claim(command)
+            build_claim_comparison_key(command)
             for path in files.values()
             for command in _COMMAND.findall(path.decode())
         }
         if len(files) < MAX_DRAFT_SKILLS and not all(
-            normalize_claim(command) in kept for command in commands
+            build_claim_comparison_key(command) in kept for command in commands
         ):
             path, text = _draft_skill(where, commands, sessions, paths)
             if not find_injection_rules(text) and path not in files:
@@ -181,7 +181,9 @@ _FENCE = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTA
 _SHELL_COMMENT = ("#", "//")
 
 
-def review_model_skill(path: str, data: bytes | None, rows: Sequence[RolloutExtract]) -> bytes:
+def keep_model_skill_if_proven(
+    path: str, data: bytes | None, rows: Sequence[RolloutExtract]
+) -> bytes:
     """Return the skill that a model wrote as the draft that may stand; empty if it may not.
 
     It has a name and a description, and every command in it is in a session: in that order of

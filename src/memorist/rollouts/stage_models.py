@@ -10,7 +10,7 @@ from memorist.ports import Clock, Model
 from memorist.settings import RolloutsSettings, Settings
 
 
-class StageModels:
+class StageModelOpener:
     """Opens each model once. A `model` that is given serves both stages.
 
     The methods raise ModelNameError.

@@ -30,19 +30,19 @@ from memorist.rollouts.session_evidence import (
 )
 from memorist.rollouts.session_scan import (
     TaskLogAndTurnSizes,
-    collect_evidence_rows,
+    collect_evidence_rows_per_part,
     read_task_log_and_turn_sizes,
 )
 from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_TRIES,
     StageOneAnswer,
-    UnusableAnswer,
+    UnusableAnswerReason,
     parse_answer,
 )
 from memorist.rollouts.stage_one_review import (
     AnswerReviewBasis,
-    JudgedAnswer,
+    MergedStageOneResult,
     merge_answer_with_proven,
 )
 from memorist.rollouts.structural_stage_one import (
@@ -55,7 +55,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript.outcome_claims import ProvenOutcomes
 
 EXTRACTION_LABEL = "rollouts"
@@ -88,8 +88,8 @@ async def extract_session(
     if
     it was not asked.
     """
-    lines = LineFile(Path(thread.path))
-    before = None if parent is None else LineFile(Path(parent.path))
+    lines = DecodedLineFile(Path(thread.path))
+    before = None if parent is None else DecodedLineFile(Path(parent.path))
     scanned = await asyncio.to_thread(read_task_log_and_turn_sizes, lines, before)
     proven = build_structural_result(scanned.task_log, thread)
     stage, problem, added = proven, "", 0
@@ -100,7 +100,7 @@ async def extract_session(
         found = await _ModelExtraction(thread, runtime, runtime.model, proven, outcomes).run(
             lines, scanned, before
         )
-        if isinstance(found, JudgedAnswer):
+        if isinstance(found, MergedStageOneResult):
             stage, added = found.stage, found.added
             problem = "" if added else f"the model had nothing to add: {found.verdict}"
         elif found.is_retryable and not final:
@@ -171,12 +171,14 @@ class _ModelExtraction:
         self._room = compute_evidence_token_budget(model.window, reserved=self._output + fixed)
 
     async def run(
-        self, lines: LineFile, scanned: TaskLogAndTurnSizes, before: LineFile | None
-    ) -> JudgedAnswer | StageOneFailure:
+        self, lines: DecodedLineFile, scanned: TaskLogAndTurnSizes, before: DecodedLineFile | None
+    ) -> MergedStageOneResult | StageOneFailure:
         """Return the acceptable part of what the model makes of the session."""
         size = convert_tokens_to_bytes(self._room, self._factor)
-        parts = await asyncio.to_thread(collect_evidence_rows, lines, scanned.weights, size, before)
-        stage = JudgedAnswer(stage=StageOneResult(RawMemory()))
+        parts = await asyncio.to_thread(
+            collect_evidence_rows_per_part, lines, scanned.weights, size, before
+        )
+        stage = MergedStageOneResult(stage=StageOneResult(RawMemory()))
         for number, rows in enumerate(parts, 1):
             part = StageOnePart(
                 evidence="", number=number, count=len(parts), before=stage.stage.raw_memory
@@ -190,7 +192,7 @@ class _ModelExtraction:
 
     async def _extract_part(
         self, part: StageOnePart, rows: EvidenceRows
-    ) -> JudgedAnswer | StageOneFailure:
+    ) -> MergedStageOneResult | StageOneFailure:
         """Extract one part: shrunk while it is too long, retried once if the answer is unusable."""
         tries = shrinks = 0
         room = self._room
@@ -234,7 +236,7 @@ class _ModelExtraction:
             if judged is not None:
                 return judged
             tries += 1
-            why = answer.why if isinstance(answer, UnusableAnswer) else ""
+            why = answer.why if isinstance(answer, UnusableAnswerReason) else ""
             part = replace(part, why=why)
             if tries >= MAX_TRIES:
                 return StageOneFailure(f"the model's answer was of no use {tries} times: {why}")
@@ -259,7 +261,10 @@ class _ModelExtraction:
         )
 
     def _record(
-        self, receipt: Receipt, answer: StageOneAnswer | UnusableAnswer, judged: JudgedAnswer | None
+        self,
+        receipt: Receipt,
+        answer: StageOneAnswer | UnusableAnswerReason,
+        judged: MergedStageOneResult | None,
     ) -> None:
         """Record the receipt with what became of the answer."""
         if receipt.outcome is ForkOutcome.BLOCKED:
@@ -267,7 +272,7 @@ class _ModelExtraction:
         if judged is not None:
             outcome = ForkOutcome.CHANGED if judged.added else ForkOutcome.UNCHANGED
             receipt = replace(receipt, outcome=outcome, said=judged.verdict)
-        elif _is_answered(receipt) and isinstance(answer, UnusableAnswer):
+        elif _is_answered(receipt) and isinstance(answer, UnusableAnswerReason):
             receipt = replace(receipt, said=f"The answer is of no use: {answer.why}")
         self._runtime.record_receipt(receipt)
 

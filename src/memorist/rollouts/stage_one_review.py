@@ -30,7 +30,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
-from memorist.rollouts.lesson_scope import applies_everywhere, get_default_claim_scope
+from memorist.rollouts.lesson_scope import applies_everywhere, get_rollout_default_scope
 from memorist.rollouts.message_effects import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -44,13 +44,17 @@ from memorist.rollouts.raw_memory import (
 )
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory
 from memorist.rollouts.stage_one_answer import StageOneAnswer
-from memorist.rollouts.structural_stage_one import StageOneResult, render_session_summary, slugify
-from memorist.safety.instruction_detection import is_instruction
+from memorist.rollouts.structural_stage_one import (
+    StageOneResult,
+    render_session_summary,
+    slugify_with_underscores,
+)
+from memorist.safety.instruction_detection import contains_instruction
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import (
     grants_permission,
-    is_dangerous_order,
-    may_bind_reader,
+    is_order_reserved_for_user,
+    may_instruct_or_permit_reader,
     waives_confirmation,
 )
 from memorist.safety.prompt_injection import find_injection_rules
@@ -126,7 +130,7 @@ _SUMMARY_FRAME = lazy_pattern(
 """Lines that the prompt's own form asks for."""
 
 
-class JudgedAnswer(Struct, frozen=True, kw_only=True):
+class MergedStageOneResult(Struct, frozen=True, kw_only=True):
     """What stands of an answer beside what structure proves, and what became of its entries."""
 
     stage: StageOneResult
@@ -165,10 +169,12 @@ class AnswerReviewBasis(Struct, frozen=True):
     disprove: Callable[[str], str] | None = None
 
 
-def merge_answer_with_proven(answer: StageOneAnswer, session: AnswerReviewBasis) -> JudgedAnswer:
+def merge_answer_with_proven(
+    answer: StageOneAnswer, session: AnswerReviewBasis
+) -> MergedStageOneResult:
     """Return what structure proves, with what may stand of a model's answer."""
     if answer.is_empty:
-        return JudgedAnswer(stage=session.proven)
+        return MergedStageOneResult(stage=session.proven)
     judge = _EntryJudge(session)
     raw = clean_raw_memory(parse_raw_memory(answer.raw_memory))
     tasks = [judged for task in raw.tasks if (judged := judge.judge_task(task)) is not None]
@@ -188,10 +194,10 @@ def merge_answer_with_proven(answer: StageOneAnswer, session: AnswerReviewBasis)
     )
     added = count_entries(memory.tasks) - count_entries(proven.memory.tasks)
     summary = judge.merge_summaries(answer.rollout_summary, proven.summary)
-    slug = slugify(redact(answer.rollout_slug or "").text) or slugify(
-        memory.tasks[0].name if memory.tasks else ""
-    )
-    return JudgedAnswer(
+    slug = slugify_with_underscores(
+        redact(answer.rollout_slug or "").text
+    ) or slugify_with_underscores(memory.tasks[0].name if memory.tasks else "")
+    return MergedStageOneResult(
         stage=StageOneResult(
             normalize_raw_memory(memory),
             summary or render_session_summary(memory, thread, ()),
@@ -303,7 +309,7 @@ class _EntryJudge:
         if task.name and not self.is_harmless(task.name):
             return None
         task = named
-        own = get_default_claim_scope(self._thread)
+        own = get_rollout_default_scope(self._thread)
         preferences, requests = self._part_from_requests(task.preferences)
         return replace(
             task,
@@ -380,13 +386,15 @@ class _EntryJudge:
         rest = _USER_SAID.sub("", bullet.text.replace(quote, "")).strip(" \t-–—>→:;,.\"'“”„‘’«»")
         if rest and not whole:
             more = self._judge_inference(replace(bullet, text=rest), is_preference=False)
-            orders = more is not None and is_instruction(_ARROW.sub("; ", rest))
+            orders = more is not None and contains_instruction(_ARROW.sub("; ", rest))
             self.dropped += more is None or orders
             found += [more] if more is not None and not orders else []
         return found
 
     def _judge_inference(self, bullet: MemoryBullet, *, is_preference: bool) -> MemoryBullet | None:
-        claims_user = is_preference or (bullet.proof == "said" and may_bind_reader(bullet.text))
+        claims_user = is_preference or (
+            bullet.proof == "said" and may_instruct_or_permit_reader(bullet.text)
+        )
         if (
             (claims_user and not self._rests_on_user(bullet, is_preference=is_preference))
             or _HEADING.match(bullet.text) is not None
@@ -442,12 +450,12 @@ class _EntryJudge:
                 find_injection_rules,
                 grants_permission,
                 waives_confirmation,
-                is_dangerous_order,
+                is_order_reserved_for_user,
             )
         ):
             return False
-        return not may_bind_reader(text) or not any(
-            map(may_bind_reader, find_borrowed_sentences(text, self._said))
+        return not may_instruct_or_permit_reader(text) or not any(
+            map(may_instruct_or_permit_reader, find_borrowed_sentences(text, self._said))
         )
 
     def _puts_words_in_mouth(self, text: str) -> bool:
@@ -455,7 +463,7 @@ class _EntryJudge:
         said = _USER_SAID.search(text)
         return (
             said is not None
-            and may_bind_reader(text[said.end() :])
+            and may_instruct_or_permit_reader(text[said.end() :])
             and self._find_user_words(text[said.end() :].strip(" :-"))[1] is None
         )
 

@@ -39,22 +39,22 @@ from memorist.rollouts.folder_draft import (
     is_handbook_settled,
     replace_handbook_in_draft,
 )
-from memorist.rollouts.folder_swap import (
-    FolderSwap,
-    apply_recorded_swap,
-    record_folder_swap,
-    remove_folder_swap_record,
-)
 from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.handbook_form import build_handbook_form
 from memorist.rollouts.handbook_review import (
-    RejectedDraft,
-    find_size_problem,
-    review_handbook_draft,
+    RejectedHandbookEdits,
+    find_growth_problem,
+    review_model_handbook_edits,
+)
+from memorist.rollouts.pending_folder_change import (
+    PendingFolderChange,
+    apply_recorded_folder_change,
+    record_pending_folder_change,
+    remove_folder_change_record,
 )
 from memorist.rollouts.rollout_folder import (
-    MemoryFolderTree,
+    MemoryFolderContents,
     is_existing_folder,
     read_memory_folder,
 )
@@ -68,7 +68,7 @@ from memorist.rollouts.stage_two_prompt import (
     build_stage_two_instruction,
     render_stage_two_material,
 )
-from memorist.rollouts.structural_handbook import ConsolidationReport
+from memorist.rollouts.structural_handbook import ConsolidationCounts
 from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_to_tokens_and_bytes
 from memorist.runtime import Runtime
 from memorist.store.disk_files import read_if_exists, remove_temporary_leftovers
@@ -97,7 +97,7 @@ class ConsolidationResult(Struct, frozen=True, kw_only=True):
     way: Literal["model", "structural", ""] = ""
     why: str = ""
     """Why structure was used although there is a model, or why nothing was done."""
-    report: ConsolidationReport = ConsolidationReport()
+    report: ConsolidationCounts = ConsolidationCounts()
     selected: tuple[RolloutExtract, ...] = ()
     """What is in the folder now."""
     paths: tuple[str, ...] = ()
@@ -189,7 +189,7 @@ class _ConsolidationRun:
             done = _join_results(done, await self._consolidate(batch, tree, base))
         return done
 
-    def _read_folder(self) -> tuple[MemoryFolderTree, Mapping[str, bytes]]:
+    def _read_folder(self) -> tuple[MemoryFolderContents, Mapping[str, bytes]]:
         """Read the folder, and what was accepted of it last."""
         with hold_lock(self._state / "lock"):
             self.finish_interrupted_change()
@@ -198,7 +198,7 @@ class _ConsolidationRun:
     async def _consolidate(
         self,
         chosen: tuple[StoredExtract, ...],
-        tree: MemoryFolderTree,
+        tree: MemoryFolderContents,
         base: Mapping[str, bytes],
     ) -> ConsolidationResult:
         """Bring the folder up to date with these sessions."""
@@ -265,11 +265,11 @@ class _ConsolidationRun:
             *self._folder.glob("skills/*"),
         ):
             remove_temporary_leftovers(path)
-        accepted = apply_recorded_swap(self._files, self._folder, self._journal)
+        accepted = apply_recorded_folder_change(self._files, self._folder, self._journal)
         if accepted is None:
             return False
         self._baseline.accept(accepted, self._runtime.clock.now())
-        remove_folder_swap_record(self._files, self._journal)
+        remove_folder_change_record(self._files, self._journal)
         return True
 
     def _load_dropped(self) -> frozenset[str]:
@@ -284,7 +284,7 @@ class _ConsolidationRun:
 
     def _accept_unchanged(
         self,
-        tree: MemoryFolderTree,
+        tree: MemoryFolderContents,
         base: Mapping[str, bytes],
         draft: FolderDraft,
         selected: tuple[RolloutExtract, ...],
@@ -299,7 +299,7 @@ class _ConsolidationRun:
             remarks=tuple(self._remarks),
         )
 
-    def _swap_folder(self, tree: MemoryFolderTree, draft: FolderDraft) -> None:
+    def _swap_folder(self, tree: MemoryFolderContents, draft: FolderDraft) -> None:
         """Write the result into the folder and accept it."""
         found = compare_folders(tree.files, draft.files)
         before = {path: tree.files.get(path) for path in sorted(found.paths)}
@@ -307,11 +307,11 @@ class _ConsolidationRun:
         with hold_lock(self._state / "lock"):
             if draft.dropped:
                 self._files.write(self._dropped, msgspec.json.encode(sorted(draft.dropped)))
-            record_folder_swap(
+            record_pending_folder_change(
                 self._files,
                 self._folder,
                 self._journal,
-                FolderSwap(before=before, after=after, accepted=draft.files),
+                PendingFolderChange(before=before, after=after, accepted=draft.files),
             )
             self.finish_interrupted_change()
 
@@ -336,16 +336,18 @@ class _ConsolidationRun:
             for path, pair in overlay.changes().items()
         }
         huge = {
-            path: why for path, pair in reworded.items() if (why := find_size_problem(path, *pair))
+            path: why
+            for path, pair in reworded.items()
+            if (why := find_growth_problem(path, *pair))
         }
-        verdict = review_handbook_draft(
+        verdict = review_model_handbook_edits(
             draft.values,
             {path: after for path, (_, after) in reworded.items() if path not in huge},
             [row.extracted for row in given.rows],
         )
         if huge and len(huge) == len(reworded):
-            verdict = RejectedDraft(next(iter(huge.values())))
-        if isinstance(verdict, RejectedDraft):
+            verdict = RejectedHandbookEdits(next(iter(huge.values())))
+        if isinstance(verdict, RejectedHandbookEdits):
             return draft, "structural", f"the model's work was refused: {verdict.why}", receipt
         unusable = (*huge.values(), *verdict.dropped)
         self._remarks += [f"of the model's work a part was refused: {why}" for why in unusable]
@@ -539,14 +541,14 @@ def _join_results(first: ConsolidationResult, last: ConsolidationResult) -> Cons
     """The result of two rounds, one after the other."""
     counts = {
         name: getattr(first.report, name) + getattr(last.report, name)
-        for name in ConsolidationReport.__struct_fields__
+        for name in ConsolidationCounts.__struct_fields__
     }
     return replace(
         last,
         outcome="changed" if "changed" in (first.outcome, last.outcome) else last.outcome,
         way="model" if "model" in (first.way, last.way) else last.way or first.way,
         why=last.why or first.why,
-        report=ConsolidationReport(**counts),
+        report=ConsolidationCounts(**counts),
         paths=tuple(sorted({*first.paths, *last.paths})),
         remarks=tuple(dict.fromkeys((*first.remarks, *last.remarks))),
         receipt=last.receipt or first.receipt,

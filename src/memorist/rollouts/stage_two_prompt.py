@@ -13,7 +13,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
 from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import HANDBOOK_FILE, Handbook, render_group
-from memorist.rollouts.rollout_summaries import make_short_rollout_id
+from memorist.rollouts.rollout_summaries import compute_short_rollout_digest
 from memorist.rollouts.summary_composition import SUMMARY_FILE, render_memory_summary
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -73,7 +73,7 @@ class StageTwoInput(Struct, frozen=True, kw_only=True):
         return tokens * min(self.window, USUAL_WINDOW) // USUAL_WINDOW
 
 
-def select_shown_groups(
+def select_changed_group_titles(
     handbook: Handbook, touched: Collection[str], limit: int = MAX_DRAFT_TOKENS
 ) -> tuple[str, ...]:
     """Return the titles of the changed groups that fit, in order.
@@ -106,7 +106,7 @@ def build_stage_two_instruction(task: StageTwoInput, prompts: StageTwoPrompts) -
 def render_stage_two_material(task: StageTwoInput) -> str:
     """Render the data without secrets, each part in a tag that no text inside can close."""
     draft_tokens = task.scale_limit_to_window(MAX_DRAFT_TOKENS)
-    titles = select_shown_groups(task.draft.handbook, task.changed_titles, draft_tokens)
+    titles = select_changed_group_titles(task.draft.handbook, task.changed_titles, draft_tokens)
     groups = [
         render_group(group) if not group.raw else group.raw
         for group in task.draft.handbook.groups
@@ -166,7 +166,7 @@ def _render_session_names(task: StageTwoInput, row: RolloutExtract) -> str:
     ]
     tasks = ", ".join(f"Task {number} of {title}" for number, title, _ in there)
     path = there[0][2] if there else ""
-    names = {"signs": make_short_rollout_id(row.thread), "tasks": tasks, "summary": path}
+    names = {"signs": compute_short_rollout_digest(row.thread), "tasks": tasks, "summary": path}
     return " ".join(
         f'{name}="{_escape_data(value).replace(chr(34), chr(39))}"'
         for name, value in names.items()

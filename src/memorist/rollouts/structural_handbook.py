@@ -29,17 +29,17 @@ from memorist.rollouts.session_claims import (
     SessionTask,
     collapse_older_tasks,
     compute_session_version_digest,
-    find_last_worked_day,
+    find_task_last_update,
     is_claim_removed_by_user,
-    limit_handbook_entries,
-    merge_handbook_entries,
+    limit_session_derived_entries,
+    merge_into_known_entry,
     rank_handbook_entries,
 )
 from memorist.rollouts.session_location import parse_group_title_folders
-from memorist.rollouts.superseded_claims import drop_superseded, normalize_claim
+from memorist.rollouts.superseded_claims import build_claim_comparison_key, drop_superseded
 
 
-class ConsolidationReport(Struct, frozen=True, kw_only=True):
+class ConsolidationCounts(Struct, frozen=True, kw_only=True):
     """What a consolidation did, in numbers."""
 
     sessions: int = 0
@@ -97,7 +97,7 @@ class ConsolidatedHandbook(Struct, frozen=True):
     """The handbook, what was done, and the titles of the changed groups."""
 
     handbook: Handbook
-    report: ConsolidationReport
+    report: ConsolidationCounts
     changed_titles: frozenset[str]
 
 
@@ -131,7 +131,7 @@ def consolidate_handbook(present: Handbook, inputs: ConsolidationInput) -> Conso
         if any(_is_fresh(each, present.find_group(done.group), inputs) for done in each.tasks)
     ]
     withheld = sum(each.withheld for each in fresh)
-    report = ConsolidationReport(
+    report = ConsolidationCounts(
         sessions=len(fresh), removed=len(before - alive.keys()), withheld=withheld, **counts
     )
     date_line = _status_line(report, inputs.today) if touched else present.date_line
@@ -150,7 +150,7 @@ def _new_titles(given: ConsolidationInput) -> list[str]:
     return [*new_sections, *(note.group for note in given.notes)]
 
 
-def _status_line(report: ConsolidationReport, today: str) -> str:
+def _status_line(report: ConsolidationCounts, today: str) -> str:
     said = report.describe()
     return (
         f"{CONSOLIDATED_PREFIX}{today} by structure, without a model{f': {said}' if said else ''}."
@@ -160,7 +160,7 @@ def _status_line(report: ConsolidationReport, today: str) -> str:
 def _group_order(group: HandbookGroup) -> tuple[bool, tuple[int, ...], str]:
     """Sort key: "everywhere" first, then by the newest session."""
     newest_first = tuple(
-        -ord(sign) for sign in max(map(find_last_worked_day, group.works), default="")
+        -ord(sign) for sign in max(map(find_task_last_update, group.works), default="")
     )
     return group.title != EVERYWHERE, newest_first or (0,), group.title
 
@@ -279,12 +279,12 @@ class _GroupUpdate:
         # An entry that names no session of its own stands as long as any session of its group does.
         loose = bool(survivors) or not self._stale
         lists: dict[str, tuple[HandbookEntry, ...]] = {}
-        numbers = {normalize_claim(work.title): work.number for work in works}
+        numbers = {build_claim_comparison_key(work.title): work.number for work in works}
         for name in ENTRY_LISTS:
             entries = self._build_entries(name, numbers, loose=loose)
             holding = drop_superseded(entries)
             self._count("superseded", len(entries) - len(holding))
-            lists[name] = limit_handbook_entries(
+            lists[name] = limit_session_derived_entries(
                 rank_handbook_entries(holding, uses), self._given.list_limit
             )
             self._count("left_out", len(holding) - len(lists[name]))
@@ -303,14 +303,14 @@ class _GroupUpdate:
             )
             for work in self._group.works
         ]
-        by_title = {normalize_claim(work.title): at for at, work in enumerate(works)}
+        by_title = {build_claim_comparison_key(work.title): at for at, work in enumerate(works)}
         for each in self._fresh:
             for done in each.tasks:
                 if done.group != self._group.title:
                     continue
-                at = by_title.get(normalize_claim(done.title))
+                at = by_title.get(build_claim_comparison_key(done.title))
                 if at is None:
-                    by_title[normalize_claim(done.title)] = len(works)
+                    by_title[build_claim_comparison_key(done.title)] = len(works)
                     works.append(
                         HandbookTask(
                             number=max((work.number for work in works), default=0) + 1,
@@ -336,16 +336,16 @@ class _GroupUpdate:
                 entry.by == "note" and (not entry.note or entry.note in self._notes)
             )
             left = replace(entry, support=support)
-            key = normalize_claim(entry.text)
+            key = build_claim_comparison_key(entry.text)
             if stands:
-                kept[key] = merge_handbook_entries(kept[key], left) if key in kept else left
+                kept[key] = merge_into_known_entry(kept[key], left) if key in kept else left
             else:
                 orphans[key] = left
         for fact in self._fresh_entries(name, numbers):
-            key = normalize_claim(fact.text)
+            key = build_claim_comparison_key(fact.text)
             known = kept.get(key) or orphans.get(key)
             kept[key] = (
-                merge_handbook_entries(known, fact)
+                merge_into_known_entry(known, fact)
                 if known is not None and (key in kept or known.by == "sessions")
                 else fact
             )
@@ -368,7 +368,8 @@ class _GroupUpdate:
             if not is_claim_removed_by_user(self._given.dropped, title, fact.entry.text)
         ]
         found = [
-            replace(fact.entry, works=(numbers[normalize_claim(fact.title)],)) for fact in wanted
+            replace(fact.entry, works=(numbers[build_claim_comparison_key(fact.title)],))
+            for fact in wanted
         ]
         noted = [entry for entry in self._notes.values() if name == "preferences"]
         return [*found, *(entry for entry in noted if not self._holds_note(entry.note))]
@@ -390,7 +391,7 @@ def _drop_said_keywords(work: HandbookTask, said: str) -> HandbookTask:
 def _add_session(work: HandbookTask, done: SessionTask) -> HandbookTask:
     """Return a task with one more session, or a newer version of one."""
     sources = tuple(each for each in work.sources if each.thread != done.source.thread)
-    later = done.source.updated >= find_last_worked_day(work)
+    later = done.source.updated >= find_task_last_update(work)
     words = tuple(dict.fromkeys((*work.keywords, *done.keywords)))[:MAX_MERGED_KEYWORDS]
     outcome = (done.outcome or work.outcome) if later else work.outcome
     ordered = tuple(

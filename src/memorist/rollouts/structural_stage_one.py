@@ -20,7 +20,7 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
-from memorist.rollouts.lesson_scope import get_default_claim_scope, get_project_name
+from memorist.rollouts.lesson_scope import get_project_name, get_rollout_default_scope
 from memorist.rollouts.message_effects import MessageTaskEffect
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -30,7 +30,7 @@ from memorist.rollouts.raw_memory import (
     RawMemory,
     RawMemoryTask,
     TaskOutcome,
-    render_bullet_mark,
+    render_bullet_proof_tag,
     render_raw_memory,
 )
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory, clean_raw_memory_line
@@ -122,7 +122,7 @@ def render_session_summary(
             lines += [
                 "References:",
                 *(
-                    f"{at}. {render_bullet_mark(each)} {each.text}"
+                    f"{at}. {render_bullet_proof_tag(each)} {each.text}"
                     for at, each in enumerate(task.references, 1)
                 ),
                 "",
@@ -132,7 +132,7 @@ def render_session_summary(
 
 def _list_bullets(title: str, bullets: Sequence[MemoryBullet]) -> list[str]:
     return (
-        [title, *(f"- {render_bullet_mark(each)} {each.text}" for each in bullets), ""]
+        [title, *(f"- {render_bullet_proof_tag(each)} {each.text}" for each in bullets), ""]
         if bullets
         else []
     )
@@ -226,7 +226,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
     return StageOneResult(
         memory,
         render_session_summary(memory, thread, steps),
-        slugify(memory.tasks[0].name if memory.tasks else ""),
+        slugify_with_underscores(memory.tasks[0].name if memory.tasks else ""),
     )
 
 
@@ -326,7 +326,7 @@ def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[SessionLesson]
         name=name,
         group=get_project_name(thread),
         outcome=derive_outcome(note),
-        scope=get_default_claim_scope(thread),
+        scope=get_rollout_default_scope(thread),
         cwd=cwd or UNKNOWN_FOLDER,
         preferences=tuple(note.preferences),
         knowledge=(
@@ -499,6 +499,6 @@ def _describe_tasks(tasks: Sequence[RawMemoryTask]) -> str:
     return shorten_to_one_line("; ".join(names[:3]), 260) + more
 
 
-def slugify(name: str) -> str:
+def slugify_with_underscores(name: str) -> str:
     """Return a slug of a name: lower case ASCII letters and digits, joined by underscores."""
     return _NOT_SLUG.sub("_", name.lower())[:MAX_SLUG_CHARACTERS].strip("_")

@@ -32,7 +32,7 @@ from memorist.rollouts.handbook import (
     render_source_tag,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
-from memorist.rollouts.session_claims import OLDER_WORK_TITLE, find_last_worked_day
+from memorist.rollouts.session_claims import OLDER_WORK_TITLE, find_task_last_update
 
 # The summary, `memory_summary.md`: what a session is shown of everything remembered, by place.
 
@@ -49,7 +49,7 @@ _COUNT = re.compile(r"\(\d+ entries are left out here for want of room\)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-class SummaryGroup(Struct, frozen=True):
+class GroupSummaryEntries(Struct, frozen=True):
     """The entries below the heading of one place."""
 
     group: str
@@ -71,8 +71,8 @@ class MemorySummary(Struct, frozen=True, kw_only=True):
     preamble: str = ""
     """What precedes the first section."""
     profile: str = ""
-    preferences: tuple[SummaryGroup, ...] = ()
-    tips: tuple[SummaryGroup, ...] = ()
+    preferences: tuple[GroupSummaryEntries, ...] = ()
+    tips: tuple[GroupSummaryEntries, ...] = ()
     topics: tuple[SummaryTopic, ...] = ()
     other: tuple[str, ...] = ()
     """Sections unknown to the layout, verbatim."""
@@ -99,8 +99,8 @@ class _SummaryParser:
 
     def __init__(self) -> None:
         self.profile: list[str] = []
-        self.preferences: list[SummaryGroup] = []
-        self.tips: list[SummaryGroup] = []
+        self.preferences: list[GroupSummaryEntries] = []
+        self.tips: list[GroupSummaryEntries] = []
         self.topics: list[SummaryTopic] = []
         self.other: list[list[str]] = []
         self.above = ""
@@ -118,7 +118,7 @@ class _SummaryParser:
             found, loose = parse_bullets(lines)
             entries = (*found, *(line.strip() for line in loose))
             into = self.preferences if self.above == PREFERENCES else self.tips
-            into += [SummaryGroup(self.group, entries)] if entries else []
+            into += [GroupSummaryEntries(self.group, entries)] if entries else []
         elif self.above == CONTENTS:
             self._add_topics(level, title, lines)
         elif level <= 2:
@@ -182,7 +182,7 @@ def render_memory_summary(summary: MemorySummary) -> str:
     return "\n\n".join(part for part in (*parts, *summary.other) if part) + "\n"
 
 
-def _render_parts(parts: Sequence[SummaryGroup]) -> list[str]:
+def _render_parts(parts: Sequence[GroupSummaryEntries]) -> list[str]:
     return [
         f"### {part.group}\n\n" + "\n".join(map(render_bullet, part.entries))
         for part in parts
@@ -293,7 +293,7 @@ def _drop_entries(summary: MemorySummary, number: int) -> MemorySummary:
     )
 
 
-def _removal_order(parts: Sequence[SummaryGroup]) -> list[int]:
+def _removal_order(parts: Sequence[GroupSummaryEntries]) -> list[int]:
     """Order entries for removal, least useful first: the last entry of every part before the second
     last of any.
     """
@@ -305,12 +305,14 @@ def _removal_order(parts: Sequence[SummaryGroup]) -> list[int]:
     return [number for _, number in sorted(found, reverse=True)]
 
 
-def _keep_entries(parts: Sequence[SummaryGroup], dropped: set[int]) -> tuple[SummaryGroup, ...]:
+def _keep_entries(
+    parts: Sequence[GroupSummaryEntries], dropped: set[int]
+) -> tuple[GroupSummaryEntries, ...]:
     kept, number = [], 0
     for part in parts:
         entries = tuple(entry for at, entry in enumerate(part.entries, number) if at not in dropped)
         number += len(part.entries)
-        kept += [SummaryGroup(part.group, entries)] if entries else []
+        kept += [GroupSummaryEntries(part.group, entries)] if entries else []
     return tuple(kept)
 
 
@@ -327,7 +329,7 @@ _REQUEST_PREFIXES = (ASKED_PREFIX, PASSED_ON_PREFIX)
 _MAX_TOPIC_KEYWORDS = 6
 
 
-def compose_summary(
+def update_summary_from_handbook(
     handbook: Handbook, present: MemorySummary, touched: Collection[str]
 ) -> MemorySummary:
     """Compose the summary of a handbook.
@@ -385,11 +387,11 @@ def _is_listed(handbook: Handbook, group: HandbookGroup, work: HandbookTask) -> 
 
 
 def _last_day(work: HandbookTask) -> str:
-    return find_last_worked_day(work)[:10]
+    return find_task_last_update(work)[:10]
 
 
-def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> SummaryGroup:
-    return SummaryGroup(
+def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> GroupSummaryEntries:
+    return GroupSummaryEntries(
         title,
         tuple(
             entry.text + render_entry_tags(entry) + render_source_tag(entry) for entry in entries

@@ -38,7 +38,7 @@ _NEGATING = frozenset({"not", "never", "不", "别", "勿"})
 
 
 @lru_cache(maxsize=16_384)
-def normalize_claim(text: str) -> tuple[str, ...]:
+def build_claim_comparison_key(text: str) -> tuple[str, ...]:
     """The words of a claim without what varies between its wordings; equal for two texts of one."""
     return compute_rule_key(text) or (text.strip(),)
 

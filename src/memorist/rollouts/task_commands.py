@@ -10,7 +10,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.rollouts.task_log import CommandRuns, TaskRecord
 from memorist.transcript.command_lines import (
     classify_command,
-    drop_printing_commands,
+    drop_printing_and_cd_commands,
     is_check_covered_by,
     split_command,
     truncate_command,
@@ -149,7 +149,7 @@ def render_reusable_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
     passed, and what ran more than once.
     """
     found = [
-        (drop_printing_commands(text), run)
+        (drop_printing_and_cd_commands(text), run)
         for text, run in task.runs.items()
         if run.last is not None
         and run.last.ok

@@ -10,12 +10,12 @@ import re
 
 from msgspec import Struct, field
 
-from memorist.auto_memory.quotation_proof import find_typed_statements
+from memorist.auto_memory.quotation_proof import find_statements_in_user_words
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.auto_memory.write_evidence import cut_others_words
+from memorist.auto_memory.write_evidence import extract_text_before_others_words
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse, UnknownBlock
@@ -30,7 +30,7 @@ from memorist.rollouts.message_effects import (
     MAX_LASTING_CHARACTERS,
     MessageTaskEffect,
     classify_effect_on_task,
-    find_lasting_sentences,
+    find_habit_and_decision_sentences,
     may_hold_later,
 )
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
@@ -41,7 +41,7 @@ from memorist.transcript.call_outcome import (
     get_result_head_and_tail,
     parse_call_outcome,
 )
-from memorist.transcript.command_lines import find_commit_message
+from memorist.transcript.command_lines import find_commit_or_pr_message
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -300,9 +300,11 @@ class TaskLogBuilder:
                 self.current_task.last_turn = self.ledger.turns.count
             return
         statements = [
-            statement for statement in find_typed_statements(message) if statement.act != "forget"
+            statement
+            for statement in find_statements_in_user_words(message)
+            if statement.act != "forget"
         ]
-        own = cut_others_words(words) if message.is_typed else ""
+        own = extract_text_before_others_words(words) if message.is_typed else ""
         probable = _find_probable_rules(message, own) if own and not statements else []
         self.has_probable_rule |= bool(probable or find_unconfirmed_statements(message))
         if (
@@ -445,7 +447,7 @@ class TaskLogBuilder:
             if outcome.ok or action.kind != "merge":
                 task.checks[action.kind] = (outcome.ok, self.order, action.short)
             words = outcome.line or (
-                find_commit_message(action.command).partition("\n")[0]
+                find_commit_or_pr_message(action.command).partition("\n")[0]
                 if action.kind == "commit"
                 else ""
             )
@@ -459,7 +461,9 @@ class TaskLogBuilder:
 
     def _on_opening(self, command: str, line: int) -> None:
         """Record a command that opens a pull request or an issue; its result may come later."""
-        title = find_commit_message(command).partition("\n")[0] if _OPENS.search(command) else ""
+        title = (
+            find_commit_or_pr_message(command).partition("\n")[0] if _OPENS.search(command) else ""
+        )
         branch = _HEAD_BRANCH.search(command)
         if title and len(self.current_task.opened) < MAX_OPENED_REQUESTS:
             self.current_task.opened.append(
@@ -565,7 +569,9 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
     ]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [
-        each for each in find_lasting_sentences(words) if not any(quote in each for quote in short)
+        each
+        for each in find_habit_and_decision_sentences(words)
+        if not any(quote in each for quote in short)
     ]
     return list(dict.fromkeys((*lasting, *short)))
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 from memorist.safety.secret_keys import BEYOND_ASCII, find_key_kind
-from memorist.safety.secret_values import is_mixed_character_password, is_reference
+from memorist.safety.secret_values import is_mixed_character_password, is_variable_path_or_digest
 
 MIN_LENGTH = 4
 """Characters of the shortest password taken for one. Our choice."""
@@ -112,7 +112,7 @@ class NamedValue(NamedTuple):
     """What `secret_assignments` calls what stands between: `sign`, `gap`, `quote`, …"""
 
 
-def is_chosen_password(value: str) -> bool:
+def may_be_chosen_password(value: str) -> bool:
     """A word or number that a person may have for a password, where nothing but a password can
     stand: no variable, no placeholder, no type, no state, no word of a sentence about passwords.
     """
@@ -125,14 +125,14 @@ def is_chosen_password(value: str) -> bool:
         and not any(map(str.isspace, value))
         and word not in _NO_PASSWORDS
         and _PLACEHOLDER.search(value) is None
-        and not is_reference(value)
+        and not is_variable_path_or_digest(value)
         and not _names_password(value)
     )
 
 
 def is_mixed_or_chosen_password(value: str) -> bool:
     """A password, drawn or chosen, where a command or an address can hold nothing else."""
-    return is_mixed_character_password(value) or is_chosen_password(value)
+    return is_mixed_character_password(value) or may_be_chosen_password(value)
 
 
 def _names_password(value: str) -> bool:

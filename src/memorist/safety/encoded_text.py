@@ -38,7 +38,7 @@ _MIN_PRINTABLE_SHARE = 0.9
 _MIN_DECODED_LENGTH = 12
 
 
-def find_encoded_text(text: str) -> list[tuple[tuple[int, int], str]]:
+def decode_encoded_blocks(text: str) -> list[tuple[tuple[int, int], str]]:
     """The text in blocks of base64, hex digits and escapes, where they decode to text."""
     read: list[tuple[tuple[int, int], str]] = []
     ways: list[tuple[re.Pattern[str], Callable[[str], bytes]]] = [

@@ -88,7 +88,7 @@ _CHINESE_PHRASES = lazy_pattern(
 )
 
 
-def is_instruction(text: str) -> bool:
+def contains_instruction(text: str) -> bool:
     """Whether the text tells its reader to do, or not to do, something."""
     return (
         _CHINESE_PHRASES.search(text) is not None
@@ -101,11 +101,11 @@ def may_instruct_reader(text: str) -> bool:
     """Whether the text tells its reader what to do, or is in a language in which nobody can tell;
     for texts from outside, which are not believed in doubt.
     """
-    return is_instruction(text) or not _is_in_read_language(text)
+    return contains_instruction(text) or not _is_in_read_language(text)
 
 
 def _is_in_read_language(text: str) -> bool:
-    """Whether `is_instruction` can tell: the text is in English or Chinese, as far as its letters
+    """Whether `contains_instruction` can tell: the text is in English or Chinese, as far as its letters
     and commonest words show. Where they show nothing it is taken to be in English.
     """
     words = _LETTERS.findall(text[:MAX_DETECTED_CHARS])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.instruction_detection import is_instruction, may_instruct_reader
+from memorist.safety.instruction_detection import contains_instruction, may_instruct_reader
 from memorist.safety.prompt_injection import NAMED_FILES, NAMED_PEOPLE, find_injection_rules
 
 _GRANTORS = r"(?:user|owner|administrator|admin|operator|maintainer|person|human)"
@@ -59,7 +59,7 @@ _HIDDEN_RESULT = lazy_pattern(
 )
 
 
-def is_dangerous_order(text: str) -> bool:
+def is_order_reserved_for_user(text: str) -> bool:
     """Whether the text has downloaded code run, work hidden from the person, keys sent away, or
     something done without anyone's leave: a rule that nobody but the person may give.
     """
@@ -68,7 +68,7 @@ def is_dangerous_order(text: str) -> bool:
         _REMOTE_CODE.search(folded) is not None
         or _HIDDEN_RESULT.search(folded) is not None
         or _matches_unless_denied(_SENT_SECRET, text)
-        or (_matches_unless_denied(_UNCHECKED_ACT, text) and is_instruction(text))
+        or (_matches_unless_denied(_UNCHECKED_ACT, text) and contains_instruction(text))
     )
 
 
@@ -79,7 +79,7 @@ def grants_permission(text: str) -> bool:
     return _matches_unless_denied(_NAMED_GRANT, text)
 
 
-def is_planted_order(text: str) -> bool:
+def is_injected_order_or_permission(text: str) -> bool:
     """Whether the text orders an agent about as injections do, or grants a permission: neither may
     come from text that the user has not seen.
     """
@@ -147,7 +147,7 @@ def waives_confirmation(text: str) -> bool:
     return _matches_unless_denied(_WAIVED_CONFIRMATION, text)
 
 
-def may_bind_reader(text: str) -> bool:
+def may_instruct_or_permit_reader(text: str) -> bool:
     """Whether the text may tell its reader what to do or what is allowed; for texts from outside,
     which are not believed in doubt.
     """

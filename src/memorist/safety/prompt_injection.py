@@ -14,14 +14,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.encoded_text import find_encoded_text
+from memorist.safety.encoded_text import decode_encoded_blocks
 from memorist.safety.hidden_characters import (
     FoldedText,
     find_spaced_letters,
     fold_hidden_and_lookalike_characters,
     read_hidden_text,
 )
-from memorist.safety.safety_finding import SafetyFinding, remove_overlapping_findings
+from memorist.safety.safety_finding import SafetyFinding, keep_earliest_of_overlapping_findings
 
 # Patterns of prompt injection over folded text. In a pattern a space stands for a gap between
 # words: see `_compile_signs`.
@@ -256,7 +256,7 @@ def find_injections(text: str) -> tuple[SafetyFinding, ...]:
     `address` (to an AI that reads this), `tool-call`; with the prefix `encoded-` when the text had
     to be decoded first.
     """
-    return remove_overlapping_findings(_scan_text(text, _MAX_DECODE_DEPTH))
+    return keep_earliest_of_overlapping_findings(_scan_text(text, _MAX_DECODE_DEPTH))
 
 
 _QUOTE_PREFIX = lazy_pattern(r"^[ \t]*(?:[>|#*-]+[ \t]*)+", re.MULTILINE)
@@ -305,7 +305,7 @@ def _scan_text(text: str, depth: int) -> Iterator[SafetyFinding]:
     if depth:
         for finding, said in read_hidden_text(text):
             yield from _scan_decoded((finding.start, finding.end), said, depth)
-        for span, said in find_encoded_text(text):
+        for span, said in decode_encoded_blocks(text):
             yield from _scan_decoded(span, said, depth)
 
 

@@ -17,7 +17,9 @@ class SafetyFinding(Struct, frozen=True, order=True):
     rule: str
 
 
-def remove_overlapping_findings(found: Iterable[SafetyFinding]) -> tuple[SafetyFinding, ...]:
+def keep_earliest_of_overlapping_findings(
+    found: Iterable[SafetyFinding],
+) -> tuple[SafetyFinding, ...]:
     """The findings in order, without overlaps: one that begins earlier wins, and of two that begin
     together the longer.
 

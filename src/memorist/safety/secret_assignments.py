@@ -15,19 +15,19 @@ from string import ascii_letters, digits
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.chosen_passwords import (
     NamedValue,
-    is_chosen_password,
     is_password_only_position,
+    may_be_chosen_password,
 )
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, find_key_kind
 from memorist.safety.secret_providers import CREDENTIAL, NOT_CREDENTIAL, NamedProvider
-from memorist.safety.secret_tables import find_column_secrets
+from memorist.safety.secret_tables import find_secrets_below_column_header
 from memorist.safety.secret_values import (
     REDACTION_MARK,
     count_character_kinds,
     count_random_characters,
+    has_password_strength,
     is_mixed_character_password,
-    is_password_like,
     is_random_looking,
     is_reference_or_placeholder,
     is_token_placeholder,
@@ -121,7 +121,7 @@ _WRAPPING = lazy_pattern(
 )
 
 
-def find_secrets_named_by_key(stem: str, text: str, at: int) -> Iterator[SafetyFinding]:
+def find_secrets_for_key_at(stem: str, text: str, at: int) -> Iterator[SafetyFinding]:
     """The secrets that a key names, if the stem at this place belongs to one: its value, or the
     column under it.
     """
@@ -148,7 +148,7 @@ def find_secrets_named_by_key(stem: str, text: str, at: int) -> Iterator[SafetyF
         return  # the name of a type, such as "AWS::ApiGateway::ApiKey"
     if kind and _NO_VALUE_AFTER.match(text, end) is None:
         found = _value_of(text, start, end, kind)
-        yield from (found,) if found else find_column_secrets(text, at, kind)
+        yield from (found,) if found else find_secrets_below_column_header(text, at, kind)
 
 
 def find_keys_named_after_provider(
@@ -280,7 +280,7 @@ def _is_chosen(text: str, start: int, end: int, kind: KeyKind, one: _AssignedVal
     return (
         kind in {"password", "pass"}
         and is_password_only_position(_name_value(text, start, end, one))
-        and is_chosen_password(one.value)
+        and may_be_chosen_password(one.value)
     )
 
 
@@ -334,5 +334,5 @@ def _is_secret_value(kind: KeyKind, one: _AssignedValue, value: str, name: str) 
         return False
     if kind == "key" and not _is_drawn_key(one, value, name):
         return False
-    looks_drawn = is_password_like if kind in {"password", "pass"} else is_random_looking
+    looks_drawn = has_password_strength if kind in {"password", "pass"} else is_random_looking
     return is_option or looks_drawn(value)

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.chosen_passwords import is_chosen_password, is_mixed_or_chosen_password
+from memorist.safety.chosen_passwords import is_mixed_or_chosen_password, may_be_chosen_password
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_patterns import EDGE
 from memorist.safety.secret_values import (
     count_character_kinds,
+    has_password_strength,
     is_mixed_character_password,
-    is_password_like,
     is_random_looking,
     is_reference_or_placeholder,
     is_token_placeholder,
@@ -150,7 +150,7 @@ def _address(text: str, at: int) -> Iterator[SafetyFinding]:
     found = _ADDRESS.match(text, at)
     if (
         found
-        and (is_chosen_password(found[1]) or not is_reference_or_placeholder(found[1]))
+        and (may_be_chosen_password(found[1]) or not is_reference_or_placeholder(found[1]))
         and found[1] != found[0][3:].partition(":")[0]
     ):
         yield SafetyFinding(*found.span(1), "url-password")
@@ -185,7 +185,7 @@ def _command_line(
     for found in pattern.finditer(text, *span):
         group = found.lastindex or 0
         if is_mixed_character_password(found[group]) or (
-            is_chosen_password(found[group])
+            may_be_chosen_password(found[group])
             and _ENDS_COMMAND.isdisjoint(text[span[0] : found.start(group)])
         ):
             yield SafetyFinding(*found.span(group), rule)
@@ -270,7 +270,7 @@ READERS: dict[str, SecretReader] = {
         _one,
         _NETRC,
         "netrc-password",
-        lambda value: is_chosen_password(value) or not is_reference_or_placeholder(value),
+        lambda value: may_be_chosen_password(value) or not is_reference_or_placeholder(value),
     ),
     ":5432:": partial(_one, _PGPASS, "pgpass-password", is_mixed_or_chosen_password),
     "identified ": partial(_one, _SQL, "sql-password", is_mixed_or_chosen_password),
@@ -286,7 +286,7 @@ READERS: dict[str, SecretReader] = {
             _LOGIN,
             "login-password",
             lambda value: (
-                is_password_like(value)
+                has_password_strength(value)
                 and count_character_kinds(value) > 2
                 and not is_reference_or_placeholder(value)
             ),

@@ -10,7 +10,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import KeyKind
 from memorist.safety.secret_values import (
-    is_password_like,
+    has_password_strength,
     is_random_looking,
     is_reference_or_placeholder,
 )
@@ -22,7 +22,7 @@ _HEADING = lazy_pattern(r"\s*[\"']?[A-Za-z][\w .-]{0,40}[\"']?\s*\Z")
 _RULE = lazy_pattern(r"[\s|+:=,-]*\Z")
 
 
-def find_column_secrets(text: str, at: int, kind: KeyKind) -> Iterator[SafetyFinding]:
+def find_secrets_below_column_header(text: str, at: int, kind: KeyKind) -> Iterator[SafetyFinding]:
     """The secrets in the column whose header holds the name at this place. Cells are separated by `|`,
     `,`, `;` or tabulators.
     """
@@ -89,7 +89,7 @@ def _is_secret_cell(rule: str, value: str) -> bool:
     ):
         return False
     return (
-        is_password_like(value)
+        has_password_strength(value)
         if rule == "password"
         else len(value) >= 16 and is_random_looking(value)
     )

@@ -78,7 +78,7 @@ def is_token_placeholder(value: str) -> bool:
     )
 
 
-def is_reference(value: str) -> bool:
+def is_variable_path_or_digest(value: str) -> bool:
     """A variable, a path, an address, a digest, a type, or a template to fill in."""
     value = value[:MAX_JUDGED_LENGTH]
     return (
@@ -93,7 +93,7 @@ def is_reference(value: str) -> bool:
 def is_reference_or_placeholder(value: str) -> bool:
     """A reference, or a word that people write where the secret would stand."""
     return (
-        is_reference(value)
+        is_variable_path_or_digest(value)
         or _PLACEHOLDER_WORDS.search(value[:MAX_JUDGED_LENGTH]) is not None
         or is_token_placeholder(value)
     )
@@ -110,7 +110,7 @@ def is_random_looking(value: str) -> bool:
     )
 
 
-def is_password_like(value: str) -> bool:
+def has_password_strength(value: str) -> bool:
     """Good enough as a password: two kinds of characters among eight or more, in a part that is no
     word.
 
@@ -151,7 +151,7 @@ def is_mixed_character_password(value: str) -> bool:
     )
 
 
-def is_repetitive(value: str) -> bool:
+def has_dominant_character(value: str) -> bool:
     """One character makes up a third of it, as in base64 of binary data with many zeros; no random
     text of 20 or more does that.
     """

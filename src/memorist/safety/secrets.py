@@ -24,11 +24,11 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_module, lazy_pattern
 from memorist.safety import secret_contexts
-from memorist.safety.safety_finding import SafetyFinding, remove_overlapping_findings
+from memorist.safety.safety_finding import SafetyFinding, keep_earliest_of_overlapping_findings
 from memorist.safety.secret_assignments import (
     STEMS,
     find_keys_named_after_provider,
-    find_secrets_named_by_key,
+    find_secrets_for_key_at,
 )
 from memorist.safety.secret_keys import BEYOND_ASCII
 from memorist.safety.secret_patterns import (
@@ -40,8 +40,8 @@ from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secret_values import (
     MAX_JUDGED_LENGTH,
     REDACTION_MARK,
+    has_dominant_character,
     is_random_looking,
-    is_repetitive,
     is_token_placeholder,
 )
 from memorist.safety.terminal_text import COLOR_SIGNS, TextView, build_view_without_colors
@@ -115,7 +115,7 @@ def _find(text: str) -> tuple[SafetyFinding, ...]:
         found = _find_all(view.text, view.text.encode("ascii", "replace"))
     if not found:
         return ()
-    apart = remove_overlapping_findings(found)
+    apart = keep_earliest_of_overlapping_findings(found)
     if signs:
         apart = tuple(SafetyFinding(*view.span(one.start, one.end), one.rule) for one in apart)
     return tuple(_exclude_marks(text, apart)) if _MARK_HINT in text else apart
@@ -147,7 +147,7 @@ def redact_bytes(data: bytes) -> bytes:
     return data if clean is text else clean.encode("utf-8", "surrogateescape")
 
 
-def redact_id(text: str) -> str:
+def redact_id_keeping_distinct(text: str) -> str:
     """An identifier without the secrets in it; the same object where there is none. Identifiers
     that differ stay apart, by eight digits of their hash.
     """
@@ -217,7 +217,7 @@ def _token_search() -> _HintSearch:
 def _name_search() -> _HintSearch:
     readers: dict[str, list[secret_contexts.SecretReader]] = {}
     for stem in STEMS:
-        readers.setdefault(stem, []).append(partial(find_secrets_named_by_key, stem))
+        readers.setdefault(stem, []).append(partial(find_secrets_for_key_at, stem))
     for anchor, reader in secret_contexts.READERS.items():
         readers.setdefault(anchor, []).append(reader)
     for name, provider in load_named_providers().items():
@@ -256,7 +256,7 @@ def _beyond_ascii(text: str) -> Iterator[SafetyFinding]:
     for which, start, _ in _non_ascii_search().find_matches_as_indexes(data):
         at += len(data[done:start].decode("utf-8", "surrogatepass"))
         done = start
-        yield from find_secrets_named_by_key(stems[which], text, at)
+        yield from find_secrets_for_key_at(stems[which], text, at)
 
 
 def _token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
@@ -284,9 +284,9 @@ def _is_token(kind: TokenFormat, token: str) -> bool:
         )
     ):
         return False
-    return not (is_token_placeholder(body) or is_repetitive(body)) or has_valid_token_checksum(
-        token
-    )
+    return not (
+        is_token_placeholder(body) or has_dominant_character(body)
+    ) or has_valid_token_checksum(token)
 
 
 def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:

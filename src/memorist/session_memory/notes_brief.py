@@ -18,7 +18,7 @@ BRIEF_MESSAGE_TOKENS = 1_500
 """Most tokens of one message in the brief."""
 
 
-def get_spoken_text(message: Message) -> str:
+def extract_text_without_injections(message: Message) -> str:
     """The text of a message without what the host put in: instruction files and the like are long,
     and tell nothing of what was done.
     """

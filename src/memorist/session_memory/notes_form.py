@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from memorist.core.messages import JsonObject
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.forks.answer_form import AnswerForm, list_answer_texts
+from memorist.forks.answer_form import FormTask, list_answer_texts
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
 from memorist.session_memory.notes_template import (
@@ -28,7 +28,7 @@ MAX_LINES = 8
 
 def build_notes_form(
     notes: str, path: str, template: str, prompt: str, *, rewritten: tuple[str, ...], reminders: str
-) -> AnswerForm:
+) -> FormTask:
     """The form for an update of the notes in the file at `path`.
 
     New lines are added to a section; in those that are `rewritten`, since they are too long, and in
@@ -48,7 +48,7 @@ def build_notes_form(
         edit = EditFileCall(path, (TextReplacement(notes, text),))
         return TextEdits(() if text == notes else (edit,))
 
-    return AnswerForm(
+    return FormTask(
         instruction=render_template(prompt, {"sections": _render_sections(template)}, strict=True),
         material="\n\n".join(filter(None, (shown, reminders))),
         schema={

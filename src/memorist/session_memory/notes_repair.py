@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from memorist.core.markdown import MarkdownOutline, parse_markdown_outline
+from memorist.core.markdown import TopLevelOutline, parse_top_level_outline
 from memorist.session_memory.notes_template import (
     TemplateSection,
     compose_notes,
@@ -26,7 +26,7 @@ class RepairedNotes(Struct, frozen=True):
     rolled_back: bool = False
 
 
-def repair_notes(before: str, after: str, template: str) -> RepairedNotes:
+def repair_or_roll_back_notes(before: str, after: str, template: str) -> RepairedNotes:
     """Check a model's edit of the notes, and repair the structure without losing its words.
 
     Headers and italic lines are rewritten from the template. A missing section gets its former text
@@ -53,7 +53,7 @@ def repair_notes(before: str, after: str, template: str) -> RepairedNotes:
 
 
 def _is_intact(text: str, shape: tuple[TemplateSection, ...]) -> bool:
-    parsed: MarkdownOutline = parse_markdown_outline(text)
+    parsed: TopLevelOutline = parse_top_level_outline(text)
     if [section.header for section in parsed.sections] != [frame.header for frame in shape]:
         return False
     return all(

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
-from memorist.core.json_answer import find_json_object_or_list
+from memorist.core.json_answer import find_object_or_wrap_list
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.forks.answer_form import list_answer_texts
@@ -79,7 +79,7 @@ def _plain_words(line: str) -> str:
     return f" {' '.join(_WORD.findall(line.casefold()))} "
 
 
-def review_notes(
+def review_notes_and_add_derived(
     before: str, after: str, template: str, derived: Mapping[str, str], check: LineCheck
 ) -> ReviewedNotes:
     """Review an edit (`before`, `after`: notes in the template's frame). What structure derives now
@@ -156,7 +156,7 @@ def says_notes_need_no_update(answer: str) -> bool:
     """Whether an answer without an edit says in so many words that the notes need none: as the
     prompt asks for it, as models put it otherwise, or as a form without lines.
     """
-    filled = find_json_object_or_list(answer)
+    filled = find_object_or_wrap_list(answer)
     if filled is None:
         return _NOTHING_NEW.search(answer) is not None
     return not any(list_answer_texts(lines) for lines in filled.values())

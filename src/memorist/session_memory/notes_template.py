@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.markdown import MarkdownOutline, MarkdownSection, parse_markdown_outline
+from memorist.core.markdown import TopLevelOutline, TopLevelSection, parse_top_level_outline
 from memorist.core.token_count import estimate_text_tokens
 
 STRUCTURAL_MARK = "<!-- structural -->"
@@ -35,7 +35,7 @@ def parse_template_sections(template: str) -> tuple[TemplateSection, ...]:
     """The sections of a template."""
     return tuple(
         TemplateSection(section.header, _find_hint(section.body))
-        for section in parse_markdown_outline(template).sections
+        for section in parse_top_level_outline(template).sections
     )
 
 
@@ -45,8 +45,8 @@ def _find_hint(body: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _template_outline(template: str) -> MarkdownOutline:
-    return parse_markdown_outline(template)
+def _template_outline(template: str) -> TopLevelOutline:
+    return parse_top_level_outline(template)
 
 
 def parse_section_bodies(text: str, template: str) -> dict[str, str]:
@@ -54,7 +54,7 @@ def parse_section_bodies(text: str, template: str) -> dict[str, str]:
     missing.
     """
     shape = parse_template_sections(template)
-    parsed = parse_markdown_outline(text, [frame.title for frame in shape])
+    parsed = parse_top_level_outline(text, [frame.title for frame in shape])
     found: dict[str, str] = {}
     for section in parsed.sections:
         frame = _matching_section(section, shape)
@@ -68,7 +68,7 @@ def parse_section_bodies(text: str, template: str) -> dict[str, str]:
 
 
 def _matching_section(
-    section: MarkdownSection, shape: tuple[TemplateSection, ...]
+    section: TopLevelSection, shape: tuple[TemplateSection, ...]
 ) -> TemplateSection | None:
     wanted = " ".join(section.title.lower().split())
     return next((frame for frame in shape if " ".join(frame.title.lower().split()) == wanted), None)

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
-from memorist.core.text_analysis import encode_file_text, replace_surrogates
+from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
 from memorist.extensions import SessionExtension, SessionReply
-from memorist.forks.answer_form import AnswerForm
+from memorist.forks.answer_form import FormTask
 from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     ForkOutcome,
@@ -38,7 +38,10 @@ from memorist.ports import FileSystem, HostInfo, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
+from memorist.session_memory.notes_brief import (
+    extract_text_without_injections,
+    render_conversation_brief,
+)
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
@@ -46,10 +49,10 @@ from memorist.session_memory.notes_prompt import (
     render_length_reminders,
     render_update_prompt,
 )
-from memorist.session_memory.notes_repair import repair_notes
+from memorist.session_memory.notes_repair import repair_or_roll_back_notes
 from memorist.session_memory.notes_review import (
     join_uncovered_derived_notes,
-    review_notes,
+    review_notes_and_add_derived,
     says_notes_need_no_update,
 )
 from memorist.session_memory.notes_template import (
@@ -63,13 +66,13 @@ from memorist.session_memory.notes_trigger import NotesDue
 from memorist.session_memory.structural_notes import (
     TASK_SECTION,
     NotesBudget,
-    render_structural_notes,
+    render_structural_sections,
 )
 from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_source import build_line_check
+from memorist.transcript.answer_source import build_fork_line_check
 from memorist.transcript.outcome_claims import ProvenOutcomes
 
 NOTES_LABEL = "session_memory"
@@ -345,13 +348,15 @@ class SessionMemory(SessionExtension):
 
     def _structural_sections(self) -> dict[str, str]:
         budget = NotesBudget.from_settings(self._settings())
-        return render_structural_notes(self._tracker.ledger, budget)
+        return render_structural_sections(self._tracker.ledger, budget)
 
     def _write(self, text: str, before: str) -> None:
         # Not in a thread: one left behind by a close would keep writing for a released session.
         if text != before:
             self._runtime.files.write(
-                self._layout.notes, encode_file_text(text), expect=encode_file_text(before)
+                self._layout.notes,
+                encode_file_text_as_utf8(text),
+                expect=encode_file_text_as_utf8(before),
             )
 
     def _fork_spec(
@@ -376,7 +381,7 @@ class SessionMemory(SessionExtension):
             one_round=True,
         )
 
-    def _build_form(self, notes: str, settings: SessionMemorySettings) -> AnswerForm | None:
+    def _build_form(self, notes: str, settings: SessionMemorySettings) -> FormTask | None:
         """The update as a form; None where the user has a prompt of their own."""
         texts = self._prompts
         if texts.is_user_prompt:
@@ -423,7 +428,7 @@ class SessionMemory(SessionExtension):
                 if says_notes_need_no_update(receipt.said):
                     receipt = replace(receipt, outcome=ForkOutcome.CONFIRMED)
             return _ReviewedEdit(before, after, text, receipt, stands=settled)
-        checked = repair_notes(before, after, self._prompts.template)
+        checked = repair_or_roll_back_notes(before, after, self._prompts.template)
         texts = self._prompts
         known = [*parse_section_bodies(before, texts.template).values()]
         asked = f"{texts.prompt}\n{texts.form}\n{texts.template}"
@@ -432,12 +437,12 @@ class SessionMemory(SessionExtension):
         user_words = "\n".join([derived.get(TASK_SECTION, ""), *typed])
         outcomes = ProvenOutcomes(self._tracker.ledger.work_record)
         reviewed = await asyncio.to_thread(
-            lambda: review_notes(
+            lambda: review_notes_and_add_derived(
                 before,
                 checked.text,
                 texts.template,
                 derived,
-                build_line_check(spec, known, asked, user_words, outcomes.find_contradiction),
+                build_fork_line_check(spec, known, asked, user_words, outcomes.find_contradiction),
             )
         )
         remarks = (*checked.repairs, *reviewed.remarks)
@@ -527,4 +532,4 @@ def _redact_section(section: str) -> str:
 
 def _spoken_text(message: Message) -> str:
     calls = (f"(calls {use.name})" for use in message.tool_uses)
-    return "\n".join(filter(None, (get_spoken_text(message), *calls)))
+    return "\n".join(filter(None, (extract_text_without_injections(message), *calls)))

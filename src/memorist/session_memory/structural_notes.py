@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import WeighedSentence, shorten_to_one_line, weigh_sentence
+from memorist.core.sentences import AnalyzedSentence, analyze_sentence, shorten_to_one_line
 from memorist.core.text_analysis import estimate_o200k_tokens
 from memorist.session_memory.work_notes import (
     ERRORS_SECTION,
@@ -115,7 +115,7 @@ _REQUIRED_REQUEST_TOKENS = 560
 
 def build_sentence_line(
     section: str,
-    found: WeighedSentence,
+    found: AnalyzedSentence,
     order: tuple[int, ...],
     weight: float,
     *,
@@ -200,7 +200,7 @@ def build_user_request_lines(ledger: TranscriptLedger) -> list[NoteLine]:
     return lines
 
 
-def _find_required_sentences(ask: DialogueUserMessage) -> list[WeighedSentence]:
+def _find_required_sentences(ask: DialogueUserMessage) -> list[AnalyzedSentence]:
     whole = sum(each.cost for each in ask.sentences)
     return ask.sentences if whole <= _SHORT_REQUEST_TOKENS else ask.sentences[:_REQUIRED_SENTENCES]
 
@@ -208,7 +208,7 @@ def _find_required_sentences(ask: DialogueUserMessage) -> list[WeighedSentence]:
 def _build_request_lines(ask: DialogueUserMessage, at: int, *, must: bool) -> list[NoteLine]:
     if not ask.sentences:
         return [
-            build_sentence_line(TASK_SECTION, weigh_sentence(ask.text), (at, 0), 3.0, must=must)
+            build_sentence_line(TASK_SECTION, analyze_sentence(ask.text), (at, 0), 3.0, must=must)
         ]
     first = {id(each) for each in _find_required_sentences(ask)}
     return [
@@ -236,7 +236,7 @@ def render_user_requests(ledger: TranscriptLedger, lines: list[NoteLine]) -> str
         whole = len(ask.sentences) or 1
         times = f" (×{ask.times})" if ask.times > 1 else ""
         stopped = " (interrupted)" if ask.interrupted else ""
-        out.append(f"- {how}{join_note_lines(chosen, whole)}{times}{stopped}")
+        out.append(f"- {how}{join_sentences_with_ellipses(chosen, whole)}{times}{stopped}")
     return "\n".join(out)
 
 
@@ -245,10 +245,10 @@ def render_results(lines: list[NoteLine]) -> str:
     turns: dict[int, list[NoteLine]] = {}
     for each in sorted(lines, key=lambda each: each.order):
         turns.setdefault(each.order[0], []).append(each)
-    return "\n".join(f"- {join_note_lines(found, 0)}" for found in turns.values())
+    return "\n".join(f"- {join_sentences_with_ellipses(found, 0)}" for found in turns.values())
 
 
-def join_note_lines(parts: list[NoteLine], whole: int) -> str:
+def join_sentences_with_ellipses(parts: list[NoteLine], whole: int) -> str:
     """Join sentences: adjacent ones on one line, list items on their own lines, tables below an
     empty line, gaps as an ellipsis.
 
@@ -697,7 +697,7 @@ class NotesBudget(Struct, frozen=True, kw_only=True):
         return cls(total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens)
 
 
-def render_structural_notes(
+def render_structural_sections(
     ledger: TranscriptLedger, budget: NotesBudget | None = None
 ) -> dict[str, str]:
     """Render the notes: section title to text, for all ten sections; empty where there is nothing

@@ -8,7 +8,7 @@ import re
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
-from memorist.transcript.command_lines import drop_printing_commands, truncate_command
+from memorist.transcript.command_lines import drop_printing_and_cd_commands, truncate_command
 from memorist.transcript.command_log import CommandRecord, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript.display_paths import make_display_path
@@ -377,7 +377,7 @@ def render_failure(failure: WorkFailure, root: str) -> str:
         done = (
             "the same command"
             if same
-            else f"`{truncate_command(drop_printing_commands(failure.resolved_by), 80)}`"
+            else f"`{truncate_command(drop_printing_and_cd_commands(failure.resolved_by), 80)}`"
         )
         where = " outside the sandbox" if failure.resolved_escalated else ""
         text += f" {MENDED}{after}: {done} passed{where}"

@@ -71,7 +71,7 @@ def parse_plugin_manifest(text: str, folder_name: str) -> PluginManifest:
     )
 
 
-def parse_installed_plugins(text: str, project: str) -> tuple[dict[str, str], str]:
+def parse_plugins_installed_for_project(text: str, project: str) -> tuple[dict[str, str], str]:
     """Parse Claude Code's `installed_plugins.json`.
 
     Returns the folder of each plugin of this project by `PLUGIN@MARKETPLACE`, and the file's
@@ -117,7 +117,7 @@ def parse_enabled_plugins(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(key for key, on in state.items() if on)
 
 
-def parse_codex_plugins(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
+def parse_enabled_codex_plugins(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
     """Return the plugins enabled in Codex's `config.toml`, as (marketplace, name), and the file's
     problem.
     """

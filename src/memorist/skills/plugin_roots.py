@@ -9,10 +9,10 @@ from memorist.skills.folder_listings import describe_error, read_file_facts, rea
 from memorist.skills.plugin_files import (
     MANIFEST_PATHS,
     PluginManifest,
-    parse_codex_plugins,
+    parse_enabled_codex_plugins,
     parse_enabled_plugins,
-    parse_installed_plugins,
     parse_plugin_manifest,
+    parse_plugins_installed_for_project,
     select_active_version,
 )
 from memorist.skills.skill import SkillProblem
@@ -105,7 +105,9 @@ def _list_claude_plugins(
     )
     text, problem = _read_plugin_text(path)
     installed, wrong = (
-        parse_installed_plugins(text, locations.project) if text is not None else ({}, problem)
+        parse_plugins_installed_for_project(text, locations.project)
+        if text is not None
+        else ({}, problem)
     )
     if wrong:
         problems.append(SkillProblem(path, "user", wrong))
@@ -130,7 +132,7 @@ def _list_codex_plugins(
         return
     path = f"{locations.codex_home}/config.toml"
     text, problem = _read_plugin_text(path)
-    enabled, wrong = parse_codex_plugins(text) if text is not None else ((), problem)
+    enabled, wrong = parse_enabled_codex_plugins(text) if text is not None else ((), problem)
     if wrong:
         problems.append(SkillProblem(path, "user", wrong))
     for market, name in enabled:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from memorist.core.text_analysis import replace_surrogates
-from memorist.core.yaml_text import parse_yaml
+from memorist.core.yaml_text import parse_yaml_scalars_as_text
 from memorist.safety.hidden_characters import strip_hidden_characters
 
 INTERFACE_FILE = "agents/openai.yaml"
@@ -69,7 +69,7 @@ class SkillInterface(Struct, frozen=True, kw_only=True):
 def parse_skill_interface(text: str) -> SkillInterface:
     """Parse the file. Never raises: text that is no YAML mapping is a `problem`."""
     try:
-        found = parse_yaml(text)
+        found = parse_yaml_scalars_as_text(text)
     except ValueError as error:
         return SkillInterface(
             problem=f"it is no valid YAML: {(str(error).splitlines() or [''])[0][:160]}"

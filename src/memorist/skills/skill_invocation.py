@@ -37,7 +37,7 @@ _FILE_NATIVE_BODY = re.compile(
 )
 
 
-def build_skill_messages(
+def build_mentioned_skill_messages(
     text: str,
     skills: Sequence[Skill],
     present_paths: Collection[str] = (),

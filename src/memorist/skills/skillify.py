@@ -112,7 +112,7 @@ def _find_name_source(ledger: TranscriptLedger, first: str) -> str:
     return next((match[1] for commit in commits if (match := _COMMIT_RESULT.match(commit))), first)
 
 
-def collect_skill_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
+def collect_successful_skill_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
     """Collect what was changed and run successfully, in order of first success; repeats are
     counted.
     """
@@ -166,7 +166,7 @@ def build_skill_skeleton(
         or shorten_to_one_line(first, DRAFT_DESCRIPTION_CHARS)
         or "What one session did, to be described."
     )
-    steps = collect_skill_steps(ledger, root)
+    steps = collect_successful_skill_steps(ledger, root)
     parts = [
         _render_section(
             "When to use", [f"- The user said: {_quote(text)}" for text in asked[:_MAX_REQUESTS]]

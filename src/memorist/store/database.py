@@ -49,12 +49,12 @@ Connection = sqlite3.Connection
 """An open database."""
 
 
-class SharedLockWait:
+class LockWaitCircuitBreaker:
     """For whom one wait of `HOST_BUSY_SECONDS` for a locked database is enough: after it the
     connections that share one fail at once, for `PAUSE_SECONDS`.
     """
 
-    of_process: ClassVar[SharedLockWait | None] = None
+    of_process: ClassVar[LockWaitCircuitBreaker | None] = None
     """Shared by all connections of a process that is a command."""
 
     def __init__(self) -> None:
@@ -71,21 +71,21 @@ class SharedLockWait:
 
 
 @contextlib.contextmanager
-def share_lock_wait() -> Iterator[None]:
+def share_lock_circuit_breaker() -> Iterator[None]:
     """Let all databases that this process opens inside share one breaker: a command's user waits
     for all of them together.
     """
-    SharedLockWait.of_process = SharedLockWait()
+    LockWaitCircuitBreaker.of_process = LockWaitCircuitBreaker()
     try:
         yield
     finally:
-        SharedLockWait.of_process = None
+        LockWaitCircuitBreaker.of_process = None
 
 
 class WaitOnceConnection(sqlite3.Connection):
     """A connection for a host or a command, which a locked database must not hold up."""
 
-    pause: SharedLockWait
+    pause: LockWaitCircuitBreaker
     path: Path
     _waits = -1.0
 
@@ -100,7 +100,7 @@ class WaitOnceConnection(sqlite3.Connection):
         except sqlite3.OperationalError as error:
             if is_database_locked(error) and waits:
                 self.pause.begin()
-                if self.pause is SharedLockWait.of_process:
+                if self.pause is LockWaitCircuitBreaker.of_process:
                     _log.warning(
                         "%s is locked by %s: what is there is read, and nothing waited for again",
                         self.path,
@@ -136,7 +136,7 @@ def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connect
     """A connection to a file that exists. It is a `WaitOnceConnection` with `waits_once`, and where
     the whole process waits once.
     """
-    waits_once = waits_once or SharedLockWait.of_process is not None
+    waits_once = waits_once or LockWaitCircuitBreaker.of_process is not None
     connection = sqlite3.connect(
         path,
         timeout=BUSY_SECONDS,
@@ -145,7 +145,10 @@ def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connect
         factory=WaitOnceConnection if waits_once else sqlite3.Connection,
     )
     if isinstance(connection, WaitOnceConnection):
-        connection.pause, connection.path = SharedLockWait.of_process or SharedLockWait(), path
+        connection.pause, connection.path = (
+            LockWaitCircuitBreaker.of_process or LockWaitCircuitBreaker(),
+            path,
+        )
     return connection
 
 

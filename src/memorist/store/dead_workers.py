@@ -18,9 +18,9 @@ def release_dead_leases(state: StateDatabase) -> list[tuple[JobKind, str]]:
     )
     dead = {
         name: state.is_worker_dead(name)
-        for name in {parse_worker_process_name(row["worker"] or "") for row in rows}
+        for name in {get_process_name_of_worker(row["worker"] or "") for row in rows}
     }
-    dead_rows = [row for row in rows if dead[parse_worker_process_name(row["worker"] or "")]]
+    dead_rows = [row for row in rows if dead[get_process_name_of_worker(row["worker"] or "")]]
     if dead_rows:
         with state.transaction():
             ended = [{"token": row["token"], "now": state.now()} for row in dead_rows]
@@ -32,7 +32,7 @@ def release_dead_leases(state: StateDatabase) -> list[tuple[JobKind, str]]:
     return [(row["kind"], row["key"]) for row in dead_rows]
 
 
-def parse_worker_process_name(worker: str) -> str:
+def get_process_name_of_worker(worker: str) -> str:
     """The name of the process in a worker's name, which is `TASK@PROCESS` or `PROCESS`, each with
     the number of a runner behind it or without.
     """

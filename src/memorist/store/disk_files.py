@@ -351,7 +351,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; other writers of the folder wait until it is released."""
     descriptor = _open_for_lock(folder)
     try:
-        file_locks.wait_for_lock(descriptor)
+        file_locks.block_until_locked(descriptor)
         yield
     finally:
         os.close(descriptor)
@@ -410,7 +410,7 @@ def _backup_folder(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}-old")
 
 
-def replace_folder(folder: Path) -> None:
+def swap_in_staged_folder(folder: Path) -> None:
     """Move the folder built in `make_staging_path` into place (or none where none was built), and
     delete the old one. Raises StoreError.
     """
@@ -422,10 +422,10 @@ def replace_folder(folder: Path) -> None:
             make_staging_path(folder).rename(folder)
     except OSError as error:
         raise to_store_error("replace", folder, error) from error
-    finish_folder_replacement(folder)
+    finish_or_undo_folder_replacement(folder)
 
 
-def finish_folder_replacement(folder: Path) -> None:
+def finish_or_undo_folder_replacement(folder: Path) -> None:
     """Finish a replacement that was killed half-way, or undo one that had not begun; no copy
     remains. Raises StoreError.
     """

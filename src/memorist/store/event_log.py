@@ -10,7 +10,7 @@ from memorist.platforms.file_descriptors import PRIVATE, read_at
 from memorist.ports import Clock
 from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import make_folders, to_store_error
-from memorist.store.transcript_writer import AppendedFile
+from memorist.store.transcript_writer import RetryingAppendFile
 
 
 class EventLog:
@@ -25,7 +25,7 @@ class EventLog:
             descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600)
         except OSError as error:
             raise to_store_error("write", path, error) from error
-        self._file = AppendedFile(descriptor, path)
+        self._file = RetryingAppendFile(descriptor, path)
         size = os.fstat(descriptor).st_size
         if size and read_at(descriptor, 1, size - 1) != b"\n":
             self._file.append(b"\n")

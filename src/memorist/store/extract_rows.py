@@ -115,7 +115,7 @@ def find_extract(state: StateDatabase, thread: str) -> StoredExtract | None:
     return _extract_from_row(rows[0]) if rows else None
 
 
-def prune_extracts(state: StateDatabase, unused_days: int) -> list[str]:
+def prune_unused_unconsolidated_extracts(state: StateDatabase, unused_days: int) -> list[str]:
     """Remove the stalest extracts that are neither consolidated nor were used, changed or made for
     that long; gives their threads.
 

@@ -243,9 +243,9 @@ class MemoryLayout:
         return self.state / "project.json"
 
     @property
-    def team(self) -> TeamLayout:
+    def team(self) -> TeamStateLayout:
         """State kept beside the memory for its team."""
-        return TeamLayout(self.state / "team")
+        return TeamStateLayout(self.state / "team")
 
     @property
     def inbox(self) -> Path:
@@ -265,7 +265,7 @@ class MemoryLayout:
         return self.state / "recall.sqlite"
 
 
-class TeamLayout:
+class TeamStateLayout:
     """The paths of a project's team state, beside the memory folder."""
 
     def __init__(self, folder: Path) -> None:

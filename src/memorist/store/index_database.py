@@ -61,7 +61,7 @@ def get_device_and_inode(path: Path) -> tuple[int, int] | None:
     return facts.st_dev, facts.st_ino
 
 
-def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
+def open_or_replace_index(path: Path) -> tuple[sqlite3.Connection, bool]:
     """The open file, and whether an existing one could not be used. A foreign or damaged file is
     renamed, never deleted. Where it cannot be written, or another process has it locked, a copy in
     memory.

@@ -32,7 +32,7 @@ allows for the others.
 """
 
 
-class LeasePolicy(Struct, frozen=True, kw_only=True):
+class JobClaimPolicy(Struct, frozen=True, kw_only=True):
     """Policy for granting claims. Source of each default: codex.md sections 1.3, 1.6 and 1.8."""
 
     lease_seconds: int = 3_600
@@ -44,9 +44,9 @@ class LeasePolicy(Struct, frozen=True, kw_only=True):
     """True: a session that took in external content does not become memory (RO-9)."""
 
 
-def build_lease_policy(settings: RolloutsSettings, *, lease: int | None = None) -> LeasePolicy:
+def build_lease_policy(settings: RolloutsSettings, *, lease: int | None = None) -> JobClaimPolicy:
     """Build the terms of claims from the settings; `lease` (seconds) bounds theirs."""
-    return LeasePolicy(
+    return JobClaimPolicy(
         lease_seconds=settings.lease_seconds
         if lease is None
         else min(lease, settings.lease_seconds),
@@ -82,7 +82,7 @@ class Job(Struct, frozen=True, kw_only=True):
     last_error: str | None = None
 
 
-class JobFailure(Struct, frozen=True, kw_only=True):
+class FailedJobAttempt(Struct, frozen=True, kw_only=True):
     """One failed attempt."""
 
     key: str
@@ -126,12 +126,12 @@ def is_future_within(moment: int | None, now: int, span: int) -> bool:
     return moment is not None and now < moment <= now + span + CLOCK_SKEW_SECONDS
 
 
-def is_leased(job: Job, terms: LeasePolicy, now: int) -> bool:
+def is_leased(job: Job, terms: JobClaimPolicy, now: int) -> bool:
     """Whether a worker holds a valid lease on the job."""
     return job.status == "running" and is_future_within(job.lease_until, now, terms.lease_seconds)
 
 
-def expire_dead_job(job: Job) -> Job:
+def count_expired_lease_as_failure(job: Job) -> Job:
     """The job after its worker's lease expired. This counts as a failed attempt: work that kills
     its worker must not run forever.
     """
@@ -147,7 +147,7 @@ def expire_dead_job(job: Job) -> Job:
 
 
 def find_extraction_refusal(
-    job: Job, watermark: int, *, running: int, terms: LeasePolicy, now: int
+    job: Job, watermark: int, *, running: int, terms: JobClaimPolicy, now: int
 ) -> JobClaimRefused | None:
     """Why a thread's job, its dead worker buried, cannot be claimed for work as new as `watermark`;
     None when it can.
@@ -175,7 +175,7 @@ def find_extraction_refusal(
     return None
 
 
-def find_consolidation_refusal(job: Job, terms: LeasePolicy, now: int) -> JobClaimRefused | None:
+def find_consolidation_refusal(job: Job, terms: JobClaimPolicy, now: int) -> JobClaimRefused | None:
     """Why the consolidation cannot be claimed; None when it can. Exhausted retries never block it;
     it waits after a failure and after a success.
     """

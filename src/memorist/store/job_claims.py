@@ -16,13 +16,13 @@ import msgspec
 from memorist.store.extract_rows import RolloutExtract, remove_extract, save_extract_if_newest
 from memorist.store.job_claim_rules import (
     GLOBAL_KEY,
+    FailedJobAttempt,
     Job,
     JobClaim,
+    JobClaimPolicy,
     JobClaimRefused,
-    JobFailure,
     JobKind,
-    LeasePolicy,
-    expire_dead_job,
+    count_expired_lease_as_failure,
     find_consolidation_refusal,
     find_extraction_refusal,
     is_future_within,
@@ -91,7 +91,7 @@ _SELECT_RUNNING = (
 
 
 def claim_extraction(
-    state: StateDatabase, thread: str, watermark: int, *, worker: str, terms: LeasePolicy
+    state: StateDatabase, thread: str, watermark: int, *, worker: str, terms: JobClaimPolicy
 ) -> JobClaim | JobClaimRefused:
     """Claim stage one of a rollout, whose newest content is `watermark`. A worker that already
     holds the claim takes over from its dead predecessor.
@@ -114,7 +114,7 @@ def claim_extraction(
 
 
 def claim_consolidation(
-    state: StateDatabase, *, worker: str, terms: LeasePolicy
+    state: StateDatabase, *, worker: str, terms: JobClaimPolicy
 ) -> JobClaim | JobClaimRefused:
     """Claim stage two, of which there is one. Raises StoreError."""
     with state.transaction():
@@ -127,7 +127,7 @@ def claim_consolidation(
         )
 
 
-def renew_lease(state: StateDatabase, claim: JobClaim, terms: LeasePolicy) -> bool:
+def renew_lease(state: StateDatabase, claim: JobClaim, terms: JobClaimPolicy) -> bool:
     """Heartbeat: restart the lease. False when the claim was lost; its holder must then stop.
     Raises StoreError.
     """
@@ -141,7 +141,7 @@ def renew_lease(state: StateDatabase, claim: JobClaim, terms: LeasePolicy) -> bo
 
 
 def finish_extraction(
-    state: StateDatabase, claim: JobClaim, extracted: RolloutExtract, terms: LeasePolicy
+    state: StateDatabase, claim: JobClaim, extracted: RolloutExtract, terms: JobClaimPolicy
 ) -> FinishOutcome:
     """Store the result of stage one, and request a consolidation when that changes anything. Raises
     StoreError.
@@ -198,7 +198,7 @@ def finish_consolidation(
         return True
 
 
-def fail_job(state: StateDatabase, claim: JobClaim, reason: str, terms: LeasePolicy) -> bool:
+def fail_job(state: StateDatabase, claim: JobClaim, reason: str, terms: JobClaimPolicy) -> bool:
     """Record that an attempt failed, and why; the next comes after the retry delay. False when the
     claim was lost. Raises StoreError.
     """
@@ -236,7 +236,7 @@ def release_job(state: StateDatabase, claim: JobClaim) -> bool:
         return job is not None
 
 
-def postpone_job(state: StateDatabase, claim: JobClaim, reason: str, terms: LeasePolicy) -> bool:
+def postpone_job(state: StateDatabase, claim: JobClaim, reason: str, terms: JobClaimPolicy) -> bool:
     """Give a claim back until the retry delay has passed because the job may not run now. It does
     not count as an attempt. Raises StoreError.
     """
@@ -255,7 +255,9 @@ def postpone_job(state: StateDatabase, claim: JobClaim, reason: str, terms: Leas
         return job is not None
 
 
-def retry_jobs(state: StateDatabase, terms: LeasePolicy, keys: Sequence[str] | None = None) -> int:
+def retry_jobs(
+    state: StateDatabase, terms: JobClaimPolicy, keys: Sequence[str] | None = None
+) -> int:
     """Reset the retries of failed or postponed jobs (all, or those of these rollouts), effective at
     once; returns how many. Raises StoreError.
     """
@@ -292,14 +294,14 @@ def list_exhausted_jobs(state: StateDatabase) -> list[Job]:
     return [_job_from_row(row) for row in rows]
 
 
-def list_failed_attempts(state: StateDatabase, key: str | None = None) -> list[JobFailure]:
+def list_failed_attempts(state: StateDatabase, key: str | None = None) -> list[FailedJobAttempt]:
     """Failed attempts, for one key or for all, oldest first. Raises StoreError."""
     rows = state.query(
         "select key, at, attempt, watermark, worker, reason from failures where key = "
         "coalesce(:key, key) order by at, attempt",
         {"key": key},
     )
-    return [JobFailure(**row) for row in rows]
+    return [FailedJobAttempt(**row) for row in rows]
 
 
 def _find_job(state: StateDatabase, kind: JobKind, key: str) -> Job | None:
@@ -316,7 +318,7 @@ def _find_claimed_job(state: StateDatabase, claim: JobClaim) -> Job | None:
     return _job_from_row(rows[0]) if rows else None
 
 
-def _count_other_running(state: StateDatabase, thread: str, terms: LeasePolicy, now: int) -> int:
+def _count_other_running(state: StateDatabase, thread: str, terms: JobClaimPolicy, now: int) -> int:
     """Number of other extractions with a valid lease."""
     return sum(
         is_future_within(row["lease_until"], now, terms.lease_seconds)
@@ -328,14 +330,14 @@ def _job_from_row(row: Mapping[str, Any]) -> Job:
     return Job(**row)
 
 
-def _new_job(kind: JobKind, key: str, watermark: int, terms: LeasePolicy) -> Job:
+def _new_job(kind: JobKind, key: str, watermark: int, terms: JobClaimPolicy) -> Job:
     return Job(
         kind=kind, key=key, status="pending", watermark=watermark, retries_left=terms.retries
     )
 
 
 def _expire_dead_worker(
-    state: StateDatabase, job: Job | None, worker: str, terms: LeasePolicy, now: int
+    state: StateDatabase, job: Job | None, worker: str, terms: JobClaimPolicy, now: int
 ) -> Job | None:
     """The job after expiry of its worker's lease, if that worker is dead."""
     if (
@@ -344,7 +346,7 @@ def _expire_dead_worker(
         or (is_leased(job, terms, now) and not _is_same_task(job.worker or "", worker))
     ):
         return job
-    left = expire_dead_job(job)
+    left = count_expired_lease_as_failure(job)
     _record_failure(state, left, now, left.last_error or "")
     _save_job(state, left)
     return left
@@ -356,7 +358,7 @@ def _is_same_task(owner: str, worker: str) -> bool:
 
 
 def _write_claim(
-    state: StateDatabase, job: Job, watermark: int, worker: str, terms: LeasePolicy
+    state: StateDatabase, job: Job, watermark: int, worker: str, terms: JobClaimPolicy
 ) -> JobClaim:
     """Store the claim. Work newer than the last gets fresh retries."""
     now = state.now()
@@ -402,7 +404,7 @@ def _mark_finished(state: StateDatabase, claim: JobClaim, reached: int | None) -
     return bool(state.execute(_FINISH_JOB, values))
 
 
-def request_consolidation(state: StateDatabase, watermark: int, terms: LeasePolicy) -> None:
+def request_consolidation(state: StateDatabase, watermark: int, terms: JobClaimPolicy) -> None:
     """Ask for a consolidation, within a transaction: something is to be taken in, or forgotten. The
     watermark always grows.
 

@@ -11,14 +11,14 @@ from urllib.parse import quote, unquote
 from memorist.ports import FileSystem
 from memorist.store.extract_rows import remove_extract
 from memorist.store.home_layout import Layout
-from memorist.store.job_claim_rules import LeasePolicy
+from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.job_claims import request_consolidation
 from memorist.store.rollout_rows import MemoryMode, Rollout, list_rollouts, save_rollouts
 from memorist.store.state_database import StateDatabase
 
 
 def set_memory_mode(
-    state: StateDatabase, thread: str, mode: MemoryMode, terms: LeasePolicy
+    state: StateDatabase, thread: str, mode: MemoryMode, terms: JobClaimPolicy
 ) -> bool:
     """Set whether a session may become memory; one that is allowed again is extracted again. True
     when the consolidated memory includes it: stage two is then requested.
@@ -38,7 +38,7 @@ def set_memory_mode(
         return _forget_extracts(state, [thread], terms)
 
 
-def _forget_extracts(state: StateDatabase, ids: Sequence[str], terms: LeasePolicy) -> bool:
+def _forget_extracts(state: StateDatabase, ids: Sequence[str], terms: JobClaimPolicy) -> bool:
     is_claimed = False
     for id in ids:
         is_claimed = (
@@ -72,7 +72,7 @@ def record_memory_off_session(files: FileSystem, layout: Layout, session: str) -
 
 
 def save_rollouts_except_memory_off(
-    state: StateDatabase, found: Sequence[Rollout], off: frozenset[str], terms: LeasePolicy
+    state: StateDatabase, found: Sequence[Rollout], off: frozenset[str], terms: JobClaimPolicy
 ) -> tuple[Rollout, ...]:
     """Record the rollouts found, but for those in `off`; returns the others.
 

@@ -3,7 +3,7 @@ the server's copy, and its replacement by that copy.
 
 A replacement is whole or not at all: the new files are written beside the old ones, and moved into
 place once all are there. One that was killed is finished or undone by
-`finish_shared_folder_replacement`.
+`finish_or_undo_shared_replacement`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def replace_shared_files(
 ) -> None:
     """Replace all shared files of a folder by these, by their paths in it, which are those of the
     server's copy of that version. A kill at any step leaves all the old ones or, after
-    `finish_shared_folder_replacement`, all the new ones.
+    `finish_or_undo_shared_replacement`, all the new ones.
 
     Raises SessionInUse where a process of this machine writes the session, and StoreError, also
     for a path that leads out of the folder.
@@ -92,7 +92,7 @@ def replace_shared_files(
         _move_staged(folder)
 
 
-def finish_shared_folder_replacement(folder: Path) -> None:
+def finish_or_undo_shared_replacement(folder: Path) -> None:
     """Finish a replacement that was killed, or undo it if not all new files were there. Raises
     SessionInUse and StoreError.
     """
@@ -135,7 +135,9 @@ def read_file_state(path: Path) -> FileState:
         return _state_of(file)
 
 
-def read_content_since(path: Path, known: FileState | None) -> tuple[int, bytes, FileState]:
+def read_appended_or_whole_content(
+    path: Path, known: FileState | None
+) -> tuple[int, bytes, FileState]:
     """What is new in a file and where it begins, and the file's state. Of a log that only grew it
     is what was appended, of a file that changed in another way all of it.
     """

@@ -36,9 +36,9 @@ from memorist.store.postgres import SCHEMA, add_schema_to_address
 from memorist.store.shared_session_folder import (
     FileState,
     FolderSyncRecord,
-    finish_shared_folder_replacement,
+    finish_or_undo_shared_replacement,
     list_shared_session_files,
-    read_content_since,
+    read_appended_or_whole_content,
     read_file_state,
     read_sync_record,
     replace_shared_files,
@@ -121,7 +121,7 @@ class SharedSessions:
         SessionInUse where another has it, after asking for it, and StoreError; also where the
         server does not answer, a replacement of the folder that was killed is finished or undone.
         """
-        finish_shared_folder_replacement(folder)
+        finish_or_undo_shared_replacement(folder)
         with self._step() as connection:
             _insert_session(connection, name)
             is_ours = name not in self._held and _try_lock(connection, name)
@@ -347,7 +347,7 @@ def _save_files(
     """Save what is new in a folder; returns the state of all of its files."""
     states = {}
     for path in paths:
-        start, data, states[path] = read_content_since(folder / path, known.get(path))
+        start, data, states[path] = read_appended_or_whole_content(folder / path, known.get(path))
         if not start:
             _delete_file(connection, name, path)
         if data or not start:

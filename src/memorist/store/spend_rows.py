@@ -322,7 +322,7 @@ def sum_usage_by_kind(database: sqlite3.Connection, days: range) -> list[WorkKin
     ]
 
 
-def count_failed_runs_since(
+def count_failed_runs_by_reason(
     database: sqlite3.Connection, start: float
 ) -> list[tuple[str, str, int]]:
     """Kind of work, reason and number of the failed runs since then, the most frequent first."""

@@ -43,7 +43,7 @@ class _LineSource(Protocol):
     def __iter__(self) -> Iterator[bytes]: ...
 
 
-class LineFile:
+class DecodedLineFile:
     """The lines of a file, as `memorist.formats.transcript_format.Lines`: every `iter()` opens it
     again at its start.
 
@@ -157,4 +157,4 @@ def read_transcript(path: Path) -> Iterator[TranscriptEntry]:
     UnreadableSession.
     """
     if path.exists() and path.stat().st_size:
-        yield from read_session(LineFile(path))
+        yield from read_session(DecodedLineFile(path))

@@ -24,7 +24,7 @@ full windows, so that a disk that is full for an hour costs nothing.
 _TAIL_BLOCK = 64 * 1024
 
 
-class AppendedFile:
+class RetryingAppendFile:
     """A file that is appended to, line by line. What the disk does not take is kept, up to
     MAX_UNWRITTEN_BYTES, and tried again with what follows; lines beyond that are dropped whole and
     counted.
@@ -102,7 +102,7 @@ class TranscriptWriter:
         except OSError as error:
             os.close(self._lock)
             raise to_store_error("open", path, error) from error
-        self._file = AppendedFile(descriptor, path)
+        self._file = RetryingAppendFile(descriptor, path)
 
     def allow_takeover(self) -> None:
         """Say that this holder lets go of the file when another process asks for it."""

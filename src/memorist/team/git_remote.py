@@ -37,7 +37,7 @@ from memorist.team.team_remote import (
     MemoryRevision,
     RemoteChange,
     RemoteListing,
-    RemoteState,
+    RemoteVersion,
 )
 
 REVISION_LOG_OPTIONS = ("--format=%x01%h%x00%an%x00%at", "--name-status", "--no-renames", "-z")
@@ -57,7 +57,7 @@ def find_git_failure_reason(output: str) -> str:
         (line for line in lines if line.startswith(("fatal:", "error:", "!"))),
         lines[0] if lines else "it says nothing",
     )
-    return strip_credentials(" ".join(wanted.split()))[:300]
+    return strip_url_credentials_in_text(" ".join(wanted.split()))[:300]
 
 
 def parse_revisions(output: bytes, prefix: str) -> tuple[MemoryRevision, ...]:
@@ -84,7 +84,7 @@ def parse_revisions(output: bytes, prefix: str) -> tuple[MemoryRevision, ...]:
     return tuple(found)
 
 
-def strip_credentials(url: str) -> str:
+def strip_url_credentials_in_text(url: str) -> str:
     """Remove user name and password from addresses in a text."""
     return re.sub(r"(\w+://)[^/@\s]*@", r"\1", url)
 
@@ -169,9 +169,10 @@ class GitRemote:
         """Blob id to shared text."""
         self._there: dict[str, str] = {}
         self._tip = ""
-        self.name = f"git:{strip_credentials(branch.url)} ({branch.branch}:{branch.folder or '/'})"
+        address = strip_url_credentials_in_text(branch.url)
+        self.name = f"git:{address} ({branch.branch}:{branch.folder or '/'})"
 
-    def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
+    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
         """Fetch the listing; None if the branch is at the known commit.
 
         A branch that does not exist yet is empty.
@@ -195,7 +196,7 @@ class GitRemote:
                     f"with `memorist team pull --from-scratch`"
                 )
             self._tip, self._there = "", {}
-            return RemoteListing(state=RemoteState(id=self.name), checksums={})
+            return RemoteListing(state=RemoteVersion(id=self.name), checksums={})
         self._git(
             "fetch",
             "--quiet",
@@ -206,7 +207,7 @@ class GitRemote:
         )
         return self._build_listing(known_state)
 
-    def _build_listing(self, seen: RemoteState) -> RemoteListing:
+    def _build_listing(self, seen: RemoteVersion) -> RemoteListing:
         tip = self._git("rev-parse", _REMOTE_REF).strip().decode("ascii", "replace")
         if seen.version and not self._is_ancestor(seen.version, tip):
             raise RemoteRolledBack(
@@ -223,7 +224,7 @@ class GitRemote:
         self._tip, self._there = tip, there
         names = now.blobs.keys() | now.problems.keys()
         return RemoteListing(
-            state=RemoteState(id=self.name, version=tip, tag=tip),
+            state=RemoteVersion(id=self.name, version=tip, tag=tip),
             checksums=there,
             deleted=frozenset(before.blobs.keys() - names),
             sizes={key: len(self._texts[now.blobs[key][0]].encode()) for key in there},
@@ -306,12 +307,12 @@ class GitRemote:
             key: by_digest[self._there[key]] for key in keys if self._there.get(key) in by_digest
         }
 
-    def push_changes(self, changes: Mapping[str, RemoteChange], _: RemoteState) -> RemoteState:
+    def push_changes(self, changes: Mapping[str, RemoteChange], _: RemoteVersion) -> RemoteVersion:
         """Add one commit on top of the last seen one, and push it; the push is refused if another
         was faster.
         """
         if self._tip and not self._there:
-            self._build_listing(RemoteState())
+            self._build_listing(RemoteVersion())
         if any(self._there.get(key, "") != change.was for key, change in changes.items()):
             raise RemoteChanged(f"somebody changed the same memory at {self.name}")
         self._git("fast-import", "--quiet", "--force", given=self._import_stream(changes))
@@ -332,7 +333,7 @@ class GitRemote:
             raise self._push_error((pushed.stdout + pushed.stderr).decode("utf-8", "replace"))
         self._git("update-ref", _REMOTE_REF, _NEXT_REF)
         return self._build_listing(
-            RemoteState()
+            RemoteVersion()
         ).state  # the commit stands on the one that was looked at, so that nothing lies between
 
     def _push_error(self, said: str) -> RemoteError:

@@ -20,9 +20,9 @@ from memorist.store.disk_files import read_if_exists
 from memorist.team.memory_merge import name_conflict_copy
 from memorist.team.shared_file import (
     UnshareableMemory,
+    build_local_file_keeping_pin,
     compute_text_checksum,
     find_sharing_problem,
-    to_local_file,
     to_shared_text,
 )
 from memorist.team.shared_names import find_shared_name_problem
@@ -49,7 +49,7 @@ class LocalMemory(Struct, frozen=True):
     text: str
 
 
-def add_local_copy(
+def plan_conflict_copy(
     incoming: IncomingChanges, key: str, local: LocalMemory, copy: LocalMemory | None
 ) -> IncomingChanges:
     """Add a copy of the local memory under another name, ahead of everything else.
@@ -79,7 +79,7 @@ def add_received_or_merged_text(
     change = MemoryChange(
         path=TEAM_PREFIX + key,
         before=before,
-        after=to_local_file(text if both is None else both, before),
+        after=build_local_file_keeping_pin(text if both is None else both, before),
     )
     incoming = replace(incoming, changes=(*incoming.changes, change))
     if both is None:
@@ -91,7 +91,7 @@ def add_received_or_merged_text(
     )
 
 
-class LocalTexts(Struct, frozen=True, kw_only=True):
+class LocalTeamSnapshot(Struct, frozen=True, kw_only=True):
     """The folder `team/` at one time, by name."""
 
     data: dict[str, bytes] = {}
@@ -115,9 +115,9 @@ class LocalTeamFolder:
         self._limit = limit
         self._read: dict[bytes, tuple[str, str, str]] = {}
 
-    def read_texts(self) -> LocalTexts:
+    def read_texts(self) -> LocalTeamSnapshot:
         """Read the current memories. Raises StoreError."""
-        found = LocalTexts()
+        found = LocalTeamSnapshot()
         reviewed = self._memory.reviewed_digests()
         staying = []
         before, self._read = self._read, {}
@@ -137,7 +137,7 @@ class LocalTeamFolder:
             found.data[key], found.texts[key], found.hashes[key] = data, text, checksum
             if why:
                 staying.append(UnshareableMemory(key, why))
-        return LocalTexts(
+        return LocalTeamSnapshot(
             data=found.data, texts=found.texts, hashes=found.hashes, unshareable=tuple(staying)
         )
 

@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_location import locate_project_root
 from memorist.errors import SettingsError
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
-from memorist.store.home_layout import TeamLayout
+from memorist.store.home_layout import TeamStateLayout
 from memorist.team.git_remote import GitRemote, TeamBranch, find_project_remote
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import derive_space_name_from_remote
@@ -39,8 +39,8 @@ class RemoteLocation(Struct, frozen=True, kw_only=True):
     space: str = ""
 
 
-def read_remote_location(
-    files: FileSystem, where: TeamLayout, settings: TeamSettings
+def resolve_remote_location(
+    files: FileSystem, where: TeamStateLayout, settings: TeamSettings
 ) -> RemoteLocation | None:
     """Read the project's own location, otherwise that of the settings; None if neither
     names one.
@@ -65,13 +65,15 @@ def prefix_git_only_address(address: str) -> str:
     return _GIT_PREFIX + address if _ONLY_GIT.fullmatch(address) else address
 
 
-def save_remote_location(files: FileSystem, where: TeamLayout, location: RemoteLocation) -> None:
+def save_remote_location(
+    files: FileSystem, where: TeamStateLayout, location: RemoteLocation
+) -> None:
     """Choose a location for a project. Raises StoreError."""
     files.write(where.location, msgspec.json.encode(location))
 
 
 def open_remote(
-    where: TeamLayout,
+    where: TeamStateLayout,
     location: RemoteLocation,
     project: Path,
     settings: TeamSettings,

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MEMORIST_KEY, parse_topic, with_header
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.safety.secrets import find_secrets
 
 _PIN_KEY = "pinned"
@@ -39,18 +39,20 @@ def to_shared_text(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n").rstrip("\n") + "\n"
 
 
-def to_local_file(text: str, before: bytes | None) -> bytes:
+def build_local_file_keeping_pin(text: str, before: bytes | None) -> bytes:
     """Return the file for a shared text, keeping a pin that the user set here.
 
     The gate adds the marks of origin.
     """
     pinned = before is not None and parse_topic("memory.md", before).pinned
     return (
-        encode_file_text(
-            with_header(parse_topic("memory.md", encode_file_text(text)), {_PIN_KEY: "true"}).text()
+        encode_file_text_as_utf8(
+            with_header(
+                parse_topic("memory.md", encode_file_text_as_utf8(text)), {_PIN_KEY: "true"}
+            ).text()
         )
         if pinned
-        else encode_file_text(text)
+        else encode_file_text_as_utf8(text)
     )
 
 

@@ -37,7 +37,7 @@ from memorist.team.team_protocol import (
     TeamTextsRequest,
     TeamView,
     build_entity_tag,
-    is_checksum,
+    is_checksum_or_empty,
 )
 from memorist.team.team_remote import (
     MAX_NAME_CHARACTERS,
@@ -46,7 +46,7 @@ from memorist.team.team_remote import (
     MemoryRevision,
     RemoteChange,
     RemoteListing,
-    RemoteState,
+    RemoteVersion,
 )
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class ServerRemote:
             f"{parts.path.rstrip('/')} ({access.space})"
         )
 
-    def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
+    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
         """Fetch the listing; None if nothing changed."""
         headers = {"if-none-match": known_state.tag} if known_state.tag else {}
         answer = self._request("GET", self._path, headers=headers)
@@ -167,10 +167,10 @@ class ServerRemote:
         there = {
             key: entry.hash
             for key, entry in view.entries.items()
-            if entry.hash and is_checksum(entry.hash)
+            if entry.hash and is_checksum_or_empty(entry.hash)
         }
         return RemoteListing(
-            state=RemoteState(
+            state=RemoteVersion(
                 id=view.id, version=str(view.version), tag=build_entity_tag(view.id, view.version)
             ),
             checksums=there,
@@ -218,8 +218,8 @@ class ServerRemote:
         )
 
     def push_changes(
-        self, changes: Mapping[str, RemoteChange], known_state: RemoteState
-    ) -> RemoteState:
+        self, changes: Mapping[str, RemoteChange], known_state: RemoteVersion
+    ) -> RemoteVersion:
         """Apply all changes or none.
 
         If a response is lost it is open whether they were applied; the retry is then refused as
@@ -231,9 +231,9 @@ class ServerRemote:
         answer = self._request("PUT", self._path, body)
         done = self._decode_response(answer, TeamChangesReceipt)
         if not 0 <= done.version < _MAX_VERSION or done.id != known_state.id:
-            return RemoteState(id=known_state.id, version=known_state.version)
+            return RemoteVersion(id=known_state.id, version=known_state.version)
         alone = known_state.version.isdigit() and done.version == int(known_state.version) + 1
-        return RemoteState(
+        return RemoteVersion(
             id=done.id,
             version=str(done.version),
             tag=build_entity_tag(done.id, done.version) if alone else "",

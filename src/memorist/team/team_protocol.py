@@ -47,7 +47,7 @@ class TeamView(Struct, frozen=True, kw_only=True):
     """Who last changed each memory, and when (seconds since the epoch by the server's clock)."""
 
 
-class TeamLogEntry(Struct, frozen=True, kw_only=True):
+class LoggedMemoryChange(Struct, frozen=True, kw_only=True):
     """One change of a memory: the version of the team's state, the token's owner, and the time
     (seconds since the epoch by the server's clock).
     """
@@ -62,7 +62,7 @@ class TeamLogEntry(Struct, frozen=True, kw_only=True):
 class TeamLog(Struct, frozen=True):
     """Changes, newest first."""
 
-    changes: list[TeamLogEntry]
+    changes: list[LoggedMemoryChange]
 
 
 class TeamTextsRequest(Struct, frozen=True):
@@ -113,7 +113,7 @@ def build_entity_tag(id: str, version: int) -> str:
     return f'"{id}-{version}"'
 
 
-def is_checksum(text: str) -> bool:
+def is_checksum_or_empty(text: str) -> bool:
     """Tell whether a text is a checksum, or empty for nothing."""
     return _CHECKSUM.match(text) is not None
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
-from memorist.store.home_layout import TeamLayout
+from memorist.store.home_layout import TeamStateLayout
 
 MAX_KEYS = 5_000
 """Upper bound of memories in one team. No user reads 5,000; more is a mistake or an attack."""
@@ -24,7 +24,7 @@ MAX_NAME_CHARACTERS = 100
 """Characters of a user's name. Our choice."""
 
 
-class RemoteState(Struct, frozen=True, kw_only=True):
+class RemoteVersion(Struct, frozen=True, kw_only=True):
     """A remote's state when last seen. `version` is the remote's own mark: a number, or a
     commit.
     """
@@ -58,7 +58,7 @@ class MemoryRevision(Struct, frozen=True, kw_only=True):
 class RemoteListing(Struct, frozen=True, kw_only=True):
     """What a remote holds now, by name: checksums, not texts."""
 
-    state: RemoteState
+    state: RemoteVersion
     checksums: dict[str, str]
     """Name to checksum of the shared text."""
     deleted: frozenset[str] = frozenset()
@@ -97,7 +97,7 @@ class TeamRemote(Protocol):
         """Display name, without user name or token."""
         ...
 
-    def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
+    def fetch_listing(self, known_state: RemoteVersion) -> RemoteListing | None:
         """Fetch the listing; None if nothing changed since `known_state`.
 
         Raises RemoteWentBack if it is older than that state.
@@ -109,8 +109,8 @@ class TeamRemote(Protocol):
         ...
 
     def push_changes(
-        self, changes: Mapping[str, RemoteChange], known_state: RemoteState
-    ) -> RemoteState:
+        self, changes: Mapping[str, RemoteChange], known_state: RemoteVersion
+    ) -> RemoteVersion:
         """Apply all of the changes or none; return the remote's new state, with an entity tag if no
         other change was made since the last listing.
 
@@ -164,10 +164,10 @@ Our choice: no user reads more, and the remote has them.
 """
 
 
-class KnownAuthors:
+class AuthorHistoryFile:
     """The authors of one project. An unreadable file counts as empty."""
 
-    def __init__(self, where: TeamLayout, files: FileSystem) -> None:
+    def __init__(self, where: TeamStateLayout, files: FileSystem) -> None:
         self._where = where
         self._files = files
 

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import StoreError, UsageError
 from memorist.safety.secrets import find_secrets
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed
@@ -36,21 +36,21 @@ from memorist.team.shared_names import find_shared_name_problem
 from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,
     SPACE_PATTERN,
+    LoggedMemoryChange,
     TeamChangesReceipt,
     TeamChangesRequest,
     TeamEntry,
     TeamLog,
-    TeamLogEntry,
     TeamRefusal,
     TeamTextChange,
     TeamTexts,
     TeamTextsRequest,
     TeamView,
     build_entity_tag,
-    is_checksum,
+    is_checksum_or_empty,
 )
 from memorist.team.team_remote import MAX_KEYS, MAX_REVISIONS
-from memorist.team.team_store import TeamStore, TeamStoreFull, TeamToken, TeamWrite
+from memorist.team.team_store import TeamMemoryWrite, TeamStore, TeamStoreFull, TeamTokenHolder
 from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedConfig
 
 BODY_SECONDS = 30.0
@@ -66,7 +66,7 @@ FORWARDED_HEADERS = (
     "x-real-ip",
 )
 """Headers that reveal a request forwarded by a proxy, possibly from anywhere."""
-LOCAL_TOKEN = TeamToken("this machine", "", writes=True)
+LOCAL_TOKEN = TeamTokenHolder("this machine", "", writes=True)
 
 DecodedBody = TypeVar("DecodedBody")
 
@@ -136,7 +136,7 @@ class TeamApplication:
             else self._put_changes(request)
         )
 
-    async def _authorize(self, request: Request, *, writing: bool) -> tuple[str, TeamToken]:
+    async def _authorize(self, request: Request, *, writing: bool) -> tuple[str, TeamTokenHolder]:
         space = request.path_params["space"]
         if not SPACE_PATTERN.match(space):
             raise _build_refusal(400, "space", "The name of the team is none.")
@@ -152,7 +152,7 @@ class TeamApplication:
             raise _build_refusal(403, "token", "The token does not allow this.")
         return space, token
 
-    def _find_token(self, given: str) -> TeamToken | None:
+    def _find_token(self, given: str) -> TeamTokenHolder | None:
         if given:
             return self._store.find_token(given)
         return None if self._store.list_tokens() else LOCAL_TOKEN
@@ -197,7 +197,7 @@ class TeamApplication:
         return _json_response(
             TeamLog(
                 [
-                    TeamLogEntry(
+                    LoggedMemoryChange(
                         key=each.key,
                         version=each.version,
                         by=each.author,
@@ -242,16 +242,16 @@ class TeamApplication:
             else TeamChangesReceipt(id="", version=0)
         )
 
-    def _judge_change(self, key: str, change: TeamTextChange) -> TeamWrite:
+    def _judge_change(self, key: str, change: TeamTextChange) -> TeamMemoryWrite:
         if problem := find_shared_name_problem(key):
             raise _build_refusal(400, "key", problem)
-        if not is_checksum(change.was):
+        if not is_checksum_or_empty(change.was):
             raise _build_refusal(400, "was", "What a change replaces is named by its checksum.")
         if change.text is None:
-            return TeamWrite(None, "", change.was)
+            return TeamMemoryWrite(None, "", change.was)
         if "\0" in change.text:
             raise _build_refusal(400, "text", "A text holds a null character.")
-        size = len(encode_file_text(change.text))
+        size = len(encode_file_text_as_utf8(change.text))
         if size > self._limits.entry_bytes:
             raise _build_refusal(
                 413, "too_large", f"{key} has {size:,} bytes.", limit=self._limits.entry_bytes
@@ -260,10 +260,10 @@ class TeamApplication:
         if rules:
             raise _build_refusal(422, "secret", f"{key} holds a secret.", {key: ", ".join(rules)})
         if problem := find_kind_sharing_problem(
-            parse_topic(key, encode_file_text(change.text)).kind
+            parse_topic(key, encode_file_text_as_utf8(change.text)).kind
         ):
             raise _build_refusal(422, "private", f"{key}: {problem}.")
-        return TeamWrite(change.text, compute_text_checksum(change.text), change.was)
+        return TeamMemoryWrite(change.text, compute_text_checksum(change.text), change.was)
 
 
 class AllowedHostsMiddleware:
@@ -335,7 +335,7 @@ async def _error_response(_request: Request, _error: Exception) -> Response:
     )
 
 
-def bind_server_socket(
+def bind_socket_refusing_open_access(
     host: str, port: int, store: TeamStore, limits: TeamServerLimits | None = None
 ) -> socket.socket:
     """Bind a socket to serve on.

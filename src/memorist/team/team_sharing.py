@@ -16,7 +16,7 @@ from memorist.auto_memory.team_memory import (
     is_team_path,
 )
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError
 from memorist.team.shared_file import find_sharing_problem
 
@@ -32,7 +32,7 @@ def move_memories_to_team(
     changes: list[MemoryChange] = []
     for path in paths:
         topic = memory.folder.read_topic(path)
-        data = encode_file_text(topic.text())
+        data = encode_file_text_as_utf8(topic.text())
         problem = _find_own_problem(
             path, topic.kind, convention=convention
         ) or find_sharing_problem(data, limit=limit)

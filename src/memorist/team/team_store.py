@@ -60,7 +60,7 @@ _SAVE_ENTRY = """insert into team_entries (space, key, hash, text, bytes, versio
     author = excluded.author, at = excluded.at"""
 
 
-class TeamSnapshot(Struct, frozen=True, kw_only=True):
+class TeamStoreListing(Struct, frozen=True, kw_only=True):
     """A team's memories: checksum and size by name, and what was deleted."""
 
     id: str
@@ -73,7 +73,7 @@ class TeamSnapshot(Struct, frozen=True, kw_only=True):
     """Token holder and time of the last change of each memory, including deleted ones."""
 
 
-class TeamWrite(Struct, frozen=True):
+class TeamMemoryWrite(Struct, frozen=True):
     """One change: the new text and its checksum (None and empty to delete), and the checksum of
     what it replaces.
     """
@@ -95,7 +95,7 @@ class StoredMemoryRevision(Struct, frozen=True, kw_only=True):
     deleted: bool
 
 
-class TeamToken(Struct, frozen=True):
+class TeamTokenHolder(Struct, frozen=True):
     """The holder of a token, its team (empty: all), and whether it may write."""
 
     name: str
@@ -118,7 +118,7 @@ class TeamStore:
             for statement in _TEAM_TABLES:
                 state.execute(statement)
 
-    def read_or_create_snapshot(self, space: str) -> TeamSnapshot:
+    def read_or_create_snapshot(self, space: str) -> TeamStoreListing:
         """The current state of a team; an unknown team is created."""
         with self._transaction():
             id, version = self._ensure_space(space)
@@ -126,7 +126,7 @@ class TeamStore:
                 "select key, hash, bytes, author, at from team_entries where space = :space",
                 {"space": space},
             )
-        return TeamSnapshot(
+        return TeamStoreListing(
             id=id,
             version=version,
             entries={row["key"]: (row["hash"], row["bytes"]) for row in rows if row["hash"]},
@@ -161,7 +161,7 @@ class TeamStore:
     def apply_writes(
         self,
         space: str,
-        writes: Mapping[str, TeamWrite],
+        writes: Mapping[str, TeamMemoryWrite],
         author: str,
         *,
         version: int | None = None,
@@ -204,7 +204,7 @@ class TeamStore:
         return {}
 
     def _write_change(
-        self, space: str, key: str, write: TeamWrite, *, author: str, version: int
+        self, space: str, key: str, write: TeamMemoryWrite, *, author: str, version: int
     ) -> None:
         values = {
             "space": space,
@@ -283,7 +283,7 @@ class TeamStore:
         with self._transaction():
             return self._state.execute("delete from team_tokens where name = :name", {"name": name})
 
-    def find_token(self, secret: str) -> TeamToken | None:
+    def find_token(self, secret: str) -> TeamTokenHolder | None:
         """The rights of a token; None for an unknown one."""
         with self._locked():
             rows = self._state.query(
@@ -291,14 +291,16 @@ class TeamStore:
                 {"hash": _token_hash(secret)},
             )
         return (
-            TeamToken(rows[0]["name"], rows[0]["space"], bool(rows[0]["writes"])) if rows else None
+            TeamTokenHolder(rows[0]["name"], rows[0]["space"], bool(rows[0]["writes"]))
+            if rows
+            else None
         )
 
-    def list_tokens(self) -> list[TeamToken]:
+    def list_tokens(self) -> list[TeamTokenHolder]:
         """Every token's holder."""
         with self._locked():
             rows = self._state.query("select name, space, writes from team_tokens order by name")
-        return [TeamToken(row["name"], row["space"], bool(row["writes"])) for row in rows]
+        return [TeamTokenHolder(row["name"], row["space"], bool(row["writes"])) for row in rows]
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -31,15 +31,15 @@ from memorist.errors import (
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.disk_files import read_if_exists, remove_if_exists
-from memorist.store.home_layout import TeamLayout
+from memorist.store.home_layout import TeamStateLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team.local_team_folder import (
     IncomingChanges,
     LocalMemory,
     LocalTeamFolder,
-    LocalTexts,
-    add_local_copy,
+    LocalTeamSnapshot,
     add_received_or_merged_text,
+    plan_conflict_copy,
 )
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy
 from memorist.team.shared_file import UnshareableMemory, compute_text_checksum
@@ -56,11 +56,11 @@ from memorist.team.sync_difference import (
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
     MAX_KEYS,
-    KnownAuthors,
+    AuthorHistoryFile,
     MemoryRevision,
     RemoteChange,
     RemoteListing,
-    RemoteState,
+    RemoteVersion,
     TeamRemote,
     split_changes_into_batches,
 )
@@ -82,7 +82,7 @@ class TeamSync:
         self._layout = memory.layout.team
         self._local = LocalTeamFolder(memory, files, settings.entry_bytes)
         self._base_texts = BaseTextStore(self._layout, files)
-        self._authors = KnownAuthors(self._layout, files)
+        self._authors = AuthorHistoryFile(self._layout, files)
 
     @property
     def folder(self) -> Path:
@@ -148,7 +148,7 @@ class TeamSync:
         if self._memory.settings.policy == "off":
             return replace(report, remarks=("auto_memory.policy is off: nothing is taken",))
         state = self.load_state()
-        found = self._fetch_listing(RemoteState() if from_scratch else state.seen)
+        found = self._fetch_listing(RemoteVersion() if from_scratch else state.seen)
         look = found or RemoteListing(state=state.seen, checksums=_remote_checksums(state))
         if found is not None:
             self._authors.record_listing(found, self._list_revisions())
@@ -197,7 +197,7 @@ class TeamSync:
             steps,
         )
 
-    def _fetch_listing(self, seen: RemoteState) -> RemoteListing | None:
+    def _fetch_listing(self, seen: RemoteVersion) -> RemoteListing | None:
         look = self.remote.fetch_listing(seen)
         if look is not None and len(look.checksums) > MAX_KEYS:
             raise RemoteRolledBack(
@@ -213,7 +213,7 @@ class TeamSync:
             return ()
 
     def _usable_texts(
-        self, look: RemoteListing, local: LocalTexts
+        self, look: RemoteListing, local: LocalTeamSnapshot
     ) -> tuple[dict[str, str], list[tuple[str, str]]]:
         """Return what the remote holds under names that can be files here; the others with the
         reason.
@@ -240,7 +240,7 @@ class TeamSync:
 
     @staticmethod
     def _build_sides(
-        local: LocalTexts, there: Mapping[str, str], state: TeamSyncState
+        local: LocalTeamSnapshot, there: Mapping[str, str], state: TeamSyncState
     ) -> SyncSides:
         return SyncSides(
             here=local.hashes,
@@ -250,7 +250,7 @@ class TeamSync:
         )
 
     def _collect_incoming(
-        self, steps: SyncSteps, local: LocalTexts, state: TeamSyncState, look: RemoteListing
+        self, steps: SyncSteps, local: LocalTeamSnapshot, state: TeamSyncState, look: RemoteListing
     ) -> IncomingChanges:
         wanted = (*steps.take, *steps.meet)
         texts, bad = self._check_texts(
@@ -282,8 +282,10 @@ class TeamSync:
         return found
 
     @staticmethod
-    def _add_local_copy(found: IncomingChanges, key: str, local: LocalTexts) -> IncomingChanges:
-        return add_local_copy(
+    def _add_local_copy(
+        found: IncomingChanges, key: str, local: LocalTeamSnapshot
+    ) -> IncomingChanges:
+        return plan_conflict_copy(
             found,
             key,
             LocalMemory(local.data[key], local.texts[key]),
@@ -469,7 +471,7 @@ class BaseTextStore:
     A lost or damaged text counts as missing: two changes then end in a conflict copy.
     """
 
-    def __init__(self, where: TeamLayout, files: FileSystem) -> None:
+    def __init__(self, where: TeamStateLayout, files: FileSystem) -> None:
         self._folder = where.base_texts
         self._files = files
 

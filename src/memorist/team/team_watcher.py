@@ -21,7 +21,7 @@ from memorist.events import Event, TeamFailed, TeamSynced
 from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
 from memorist.settings import TeamSettings
-from memorist.team.remote_location import open_remote, read_remote_location
+from memorist.team.remote_location import open_remote, resolve_remote_location
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_sync import TeamSync
 
@@ -43,7 +43,7 @@ def open_team_watcher(
     files, settings = context.runtime.files, context.runtime.settings.team
     if memory is None or not settings.enabled:
         return None
-    location = read_remote_location(files, memory.layout.team, settings)
+    location = resolve_remote_location(files, memory.layout.team, settings)
     if location is None:
         return None
 

@@ -104,7 +104,7 @@ def build_fork_span(receipt: Receipt, session: str, *, content: bool) -> Span:
     )
 
 
-def build_request_spans(
+def build_fork_request_spans(
     receipt: Receipt, session: str, settings: TelemetrySettings
 ) -> tuple[Span, ...]:
     """The spans of a fork's requests, in order, children of the fork's own; none where the setting

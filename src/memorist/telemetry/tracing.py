@@ -23,7 +23,12 @@ from memorist.events import Event
 from memorist.forks.fork_spec import Receipt
 from memorist.ports import Clock
 from memorist.settings import TelemetrySettings
-from memorist.telemetry.spans import Span, build_event_span, build_fork_span, build_request_spans
+from memorist.telemetry.spans import (
+    Span,
+    build_event_span,
+    build_fork_request_spans,
+    build_fork_span,
+)
 
 TRACE_MODULE = "opentelemetry.trace"
 SCOPE = "memorist"
@@ -79,7 +84,7 @@ class _TracedWork:
 _current_work: ContextVar[_TracedWork | None] = ContextVar("memorist_work", default=None)
 
 
-def trace_work(
+def decorate_work_for_tracing(
     label: str,
 ) -> Callable[
     [Callable[WorkParams, Coroutine[Any, Any, WorkResult]]],
@@ -142,7 +147,7 @@ class SessionTracer:
                     build_fork_span(receipt, self._session, content=self._settings.content),
                     above,
                 )
-                for request in build_request_spans(receipt, self._session, self._settings):
+                for request in build_fork_request_spans(receipt, self._session, self._settings):
                     _emit_span(api, request, fork)
 
         work = _current_work.get()

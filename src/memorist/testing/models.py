@@ -21,7 +21,7 @@ from memorist.system import SystemClock
 from memorist.testing.request_checks import WIRES, RequestProblem
 from memorist.testing.scripted_model_state import (
     CountedRequest,
-    ScriptPlayer,
+    ScriptCursor,
     SimulatedProviderState,
     build_reply_facts,
 )
@@ -59,7 +59,7 @@ class ScriptedModel:
         strict: bool = True,
         clock: Clock | None = None,
     ) -> None:
-        self._tape = ScriptPlayer(script)
+        self._tape = ScriptCursor(script)
         self._format = format
         self._name = name
         self._clock = clock or SystemClock()

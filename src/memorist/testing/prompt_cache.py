@@ -74,7 +74,7 @@ class InputTokenCounts(Struct, frozen=True, kw_only=True):
         )
 
 
-class PrefixBlock(NamedTuple):
+class CumulativePrefixBlock(NamedTuple):
     """One block of the prefix: the key of everything up to its end, the tokens up to its end, and
     the lifetime of its mark (None: no mark).
     """
@@ -84,7 +84,7 @@ class PrefixBlock(NamedTuple):
     ttl: str | None
 
 
-class CachedPrefix(NamedTuple):
+class PrefixExpiry(NamedTuple):
     """When a prefix expires, in seconds of the given clock, and the lifetime that each hit
     renews.
     """
@@ -98,7 +98,7 @@ class PromptCacheState(Struct, frozen=True):
     their expiry (OpenAI).
     """
 
-    written: Mapping[str, CachedPrefix] = {}
+    written: Mapping[str, PrefixExpiry] = {}
     texts: Mapping[str, float] = {}
 
 
@@ -144,10 +144,10 @@ def get_cache_mark_lifetime(block: JsonObject) -> str | None:
     return None
 
 
-def split_anthropic_blocks(body: JsonObject) -> list[PrefixBlock]:
+def split_anthropic_blocks(body: JsonObject) -> list[CumulativePrefixBlock]:
     """The request's prefix, block by block. Marks are not part of the text they mark."""
     digest = hashlib.sha256(_encode(body.get("model")))
-    blocks: list[PrefixBlock] = []
+    blocks: list[CumulativePrefixBlock] = []
     tokens = 0
     in_messages = False
     for position, raw in _raw_blocks(body):
@@ -157,7 +157,9 @@ def split_anthropic_blocks(body: JsonObject) -> list[PrefixBlock]:
         text = _encode(_remove_mark(raw))
         digest.update(position.encode() + b"\0" + text + b"\0")
         tokens += estimate_text_tokens(text.decode())
-        blocks.append(PrefixBlock(digest.hexdigest(), tokens, get_cache_mark_lifetime(raw)))
+        blocks.append(
+            CumulativePrefixBlock(digest.hexdigest(), tokens, get_cache_mark_lifetime(raw))
+        )
     automatic = body.get("cache_control")
     if blocks and isinstance(automatic, dict):
         blocks[-1] = blocks[-1]._replace(ttl=str(automatic.get("ttl", "5m")))
@@ -165,7 +167,10 @@ def split_anthropic_blocks(body: JsonObject) -> list[PrefixBlock]:
 
 
 def _find_longest_read(
-    state: PromptCacheState, blocks: Sequence[PrefixBlock], marks: list[int], now: float | None
+    state: PromptCacheState,
+    blocks: Sequence[CumulativePrefixBlock],
+    marks: list[int],
+    now: float | None,
 ) -> int:
     """Index of the last block that is read from the cache; -1 for none."""
     for mark in reversed(marks):
@@ -178,7 +183,7 @@ def _find_longest_read(
 
 def account_anthropic_blocks(
     state: PromptCacheState,
-    blocks: Sequence[PrefixBlock],
+    blocks: Sequence[CumulativePrefixBlock],
     *,
     minimum: int = 0,
     now: float | None = None,
@@ -213,9 +218,9 @@ def account_anthropic_blocks(
     return msgspec.structs.replace(state, written=written), counts
 
 
-def _new_cached_prefix(ttl: str | None, now: float | None) -> CachedPrefix:
+def _new_cached_prefix(ttl: str | None, now: float | None) -> PrefixExpiry:
     lifetime = LIFETIMES.get(ttl or "5m", LIFETIMES["5m"])
-    return CachedPrefix() if now is None else CachedPrefix(now + lifetime, lifetime)
+    return PrefixExpiry() if now is None else PrefixExpiry(now + lifetime, lifetime)
 
 
 def render_openai_prefix(body: JsonObject) -> str:
@@ -268,7 +273,7 @@ def _openai_counts(total: int, common: int) -> InputTokenCounts:
 
 
 def account_openai_blocks(
-    state: PromptCacheState, blocks: Sequence[PrefixBlock], *, now: float | None = None
+    state: PromptCacheState, blocks: Sequence[CumulativePrefixBlock], *, now: float | None = None
 ) -> tuple[PromptCacheState, InputTokenCounts]:
     """OpenAI's accounting for a request that is already split into blocks: the longest run of whole
     blocks that an earlier request began with.
@@ -279,7 +284,7 @@ def account_openai_blocks(
         if entry is None or (now is not None and now > entry.until):
             break
         common = block.tokens
-    until = CachedPrefix() if now is None else CachedPrefix(now + OPENAI_SECONDS, OPENAI_SECONDS)
+    until = PrefixExpiry() if now is None else PrefixExpiry(now + OPENAI_SECONDS, OPENAI_SECONDS)
     written = {**state.written, **dict.fromkeys((block.key for block in blocks), until)}
     return msgspec.structs.replace(state, written=written), _openai_counts(
         blocks[-1].tokens if blocks else 0, common

@@ -36,7 +36,7 @@ from memorist.ports import Request
 from memorist.testing.request_checks import WIRES
 from memorist.testing.scripted_model_state import (
     CountedRequest,
-    ScriptPlayer,
+    ScriptCursor,
     SimulatedProviderState,
     build_reply_facts,
     convert_failure_to_http_error,
@@ -99,7 +99,7 @@ def build_error_reply(wire: ScriptedWire, status: HttpError) -> OutgoingReply:
     )
 
 
-def build_whole_reply(
+def build_streamed_or_plain_reply(
     wire: ScriptedWire,
     answer: JsonObject,
     request: JsonObject,
@@ -130,7 +130,7 @@ def build_broken_reply(
     wire: ScriptedWire, cut: CutReply, answer: JsonObject, request: JsonObject
 ) -> OutgoingReply:
     """Build the first part of a reply, followed by what `cut` says."""
-    whole = build_whole_reply(wire, answer, request)
+    whole = build_streamed_or_plain_reply(wire, answer, request)
     if not whole.streamed:
         data = whole.pieces[0]
         claimed = None if cut.then in {"end", "error"} else len(data)
@@ -388,7 +388,7 @@ class ScriptedServer:
         strict: bool = True,
         cache_minimum: int = 0,
     ) -> None:
-        self._tape = ScriptPlayer(script)
+        self._tape = ScriptCursor(script)
         self._ledger = SimulatedProviderState(
             window=window, strict=strict, cache_minimum=cache_minimum
         )
@@ -620,7 +620,7 @@ def _build_reply(
     if isinstance(step, CutReply):
         return build_broken_reply(wire, step, reply, body)
     plain = isinstance(answer, RawReply) and answer.plain
-    return build_whole_reply(
+    return build_streamed_or_plain_reply(
         wire, reply, body, delay=step.seconds if isinstance(step, DelayReply) else 0.0, plain=plain
     )
 

@@ -102,7 +102,7 @@ def convert_failure_to_http_error(failure: Fail, wire_format: str, window: int) 
             return HttpError(code=500, message=str(error))
 
 
-class ScriptPlayer:
+class ScriptCursor:
     """A script and how far it has been played. Thread-safe."""
 
     def __init__(self, script: Script) -> None:

@@ -14,7 +14,7 @@ from memorist.transcript.answer_check import LineCheck, join_json_texts
 _NOT_SAID = (Origin.TOOL, Origin.INJECTED)
 
 
-def build_line_check(
+def build_fork_line_check(
     spec: ForkSpec,
     known: object,
     prompt: str,

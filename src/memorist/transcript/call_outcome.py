@@ -196,7 +196,7 @@ def _parse_outcome(
     if is_error and _REJECTED.search(head[:400]):
         return CallOutcome(ok=False, rejected=True, user_text=_refusal_words(head))
     if kind == "ask":
-        return CallOutcome(ok=not is_error, user_text=parse_user_answers(head, asked))
+        return CallOutcome(ok=not is_error, user_text=render_user_answers(head, asked))
     found = _EXIT_CODE.search(head[:300]) or (
         _EXIT_CODE.search(tail[-300:]) if head.startswith('{"output"') else None
     )
@@ -351,11 +351,11 @@ def _refusal_words(head: str) -> str:
     words = said[1].strip()
     if words.startswith(_CLARIFY):
         words = words.partition("Questions asked:")[2]
-        return parse_user_answers(words)
+        return render_user_answers(words)
     return words.partition("\n\nNote: The user's next message")[0].strip()
 
 
-def parse_user_answers(text: str, asked: tuple[tuple[str, str], ...] = ()) -> str:
+def render_user_answers(text: str, asked: tuple[tuple[str, str], ...] = ()) -> str:
     """The user's answers in the result of a question tool, as `question → answer` lines; empty
     where there are none. Codex names no questions but their ids, in any order: an answer whose id
     is not among `asked` stands alone.

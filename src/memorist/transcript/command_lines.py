@@ -132,7 +132,7 @@ _LOOK_COMMAND = lazy_pattern(
 )
 
 
-def join_command(value: object) -> str:
+def unwrap_command_line(value: object) -> str:
     """The command line of a tool's `command`: a string, or a list of arguments whose shell wrapper
     is removed.
     """
@@ -187,7 +187,7 @@ def _insert_subject(short: str, command: str) -> str:
     """A commit whose message is a here-document, with the first line of the message in its
     place.
     """
-    subject = find_commit_message(command).split("\n", 1)[0]
+    subject = find_commit_or_pr_message(command).split("\n", 1)[0]
     return f'{short[: short.find("$(cat")].rstrip(chr(34))}"{subject}"' if subject else short
 
 
@@ -206,7 +206,7 @@ def truncate_command(command: str, limit: int) -> str:
     return command if end == len(command) and not mark else f"{command[:end].rstrip()} …{mark}"
 
 
-def drop_printing_commands(command: str) -> str:
+def drop_printing_and_cd_commands(command: str) -> str:
     """The command without the parts that only print or move (`echo "==="`, `cd`); as it is where
     nothing else would be left.
     """
@@ -409,7 +409,7 @@ def find_printed_files(command: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found[:12]))
 
 
-def find_commit_message(command: str) -> str:
+def find_commit_or_pr_message(command: str) -> str:
     """The message of a `git commit -m` or the title and body of a `gh pr create`; empty when the
     line contains none.
     """

@@ -8,7 +8,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.transcript.call_outcome import CallOutcome
 from memorist.transcript.command_lines import (
     build_command_key,
-    drop_printing_commands,
+    drop_printing_and_cd_commands,
     is_check_covered_by,
     split_command,
 )
@@ -72,7 +72,7 @@ class WorkFailure(Struct):
     """The assistant has commented since."""
 
 
-class CommandLog:
+class CommandAndFailureLog:
     """The commands and failures of a session, bounded."""
 
     __slots__ = ("_order", "commands", "failures")
@@ -179,4 +179,6 @@ def _is_cure(failure: WorkFailure, key: str, note: CommandRecord) -> bool:
 
 def _list_keys(command: str) -> set[str]:
     """The keys of the commands that are joined in one: a part that works mends no other."""
-    return {build_command_key(part) for part in split_command(drop_printing_commands(command))}
+    return {
+        build_command_key(part) for part in split_command(drop_printing_and_cd_commands(command))
+    }

@@ -11,15 +11,15 @@ from msgspec import Struct, field
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import (
-    WeighedSentence,
+    AnalyzedSentence,
+    analyze_raw_sentence,
+    analyze_sentence,
+    extract_prose_sentences,
     keep_start_and_end,
     shorten_to_one_line,
-    split_sentences,
-    weigh_raw_sentence,
-    weigh_sentence,
 )
 from memorist.formats.host_markup import strip_host_markup
-from memorist.transcript.command_log import CommandLog
+from memorist.transcript.command_log import CommandAndFailureLog
 from memorist.transcript.note_lines import NoteLine
 from memorist.transcript.statement_pool import (
     BASE_WEIGHT,
@@ -28,7 +28,7 @@ from memorist.transcript.statement_pool import (
     SAID,
     StatementCandidate,
     StatementPool,
-    refine_sentence_source,
+    refine_or_reject_sentence_source,
 )
 from memorist.transcript.turn_log import TurnLog
 
@@ -80,7 +80,7 @@ class DialogueUserMessage(Struct):
     how: str
     text: str
     """Its beginning, on one line."""
-    sentences: list[WeighedSentence]
+    sentences: list[AnalyzedSentence]
     times: int = 1
     """How often this text occurred among the last messages."""
     last_turn: int = 0
@@ -109,7 +109,7 @@ class SessionDialogue:
 
     __slots__ = ("_commands", "_interrupted", "_turns", "asks", "pool", "tail")
 
-    def __init__(self, turns: TurnLog, commands: CommandLog) -> None:
+    def __init__(self, turns: TurnLog, commands: CommandAndFailureLog) -> None:
         self._turns = turns
         self._commands = commands
         self._interrupted = False
@@ -168,13 +168,13 @@ class SessionDialogue:
             return
         if how == ANSWERING:
             found = [
-                weigh_sentence(shorten_to_one_line(line, _ANSWER_LENGTH), bullet=True)
+                analyze_sentence(shorten_to_one_line(line, _ANSWER_LENGTH), bullet=True)
                 for line in keep_start_and_end(typed).split("\n")
             ]
         else:
             found = [
-                weigh_raw_sentence(each)
-                for each in islice(split_sentences(typed, short=True), _REQUEST_SENTENCES)
+                analyze_raw_sentence(each)
+                for each in islice(extract_prose_sentences(typed, short=True), _REQUEST_SENTENCES)
                 if not each.text.startswith(PLAN_NOTICE)
             ]
         self.asks.append(DialogueUserMessage(self._turns.current_turn.number, how, start, found))
@@ -219,6 +219,6 @@ def _brief_statement(text: str) -> str:
     words = shorten_to_one_line(text, _ANSWER_LENGTH)
     return (
         words
-        if words.count(" ") >= _FEW_SPACES and refine_sentence_source(SAID, words) == SAID
+        if words.count(" ") >= _FEW_SPACES and refine_or_reject_sentence_source(SAID, words) == SAID
         else ""
     )

@@ -11,10 +11,10 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import (
     TEXT_LIMIT,
-    WeighedSentence,
-    split_sentences,
-    weigh_raw_sentence,
-    weigh_sentence,
+    AnalyzedSentence,
+    analyze_raw_sentence,
+    analyze_sentence,
+    extract_prose_sentences,
 )
 from memorist.transcript.note_lines import NoteLine
 
@@ -117,7 +117,7 @@ class StatementCandidate(Struct):
     turn: int
     order: int
     """Increases through the session."""
-    sentence: WeighedSentence
+    sentence: AnalyzedSentence
     weight: float
     cue: bool
     line: NoteLine | None = None
@@ -155,7 +155,7 @@ class StatementPool:
         self._order += 1
         self.candidates.append(
             StatementCandidate(
-                source, turn, self._order, weigh_sentence(text), BASE_WEIGHT[source], cue=False
+                source, turn, self._order, analyze_sentence(text), BASE_WEIGHT[source], cue=False
             )
         )
 
@@ -189,14 +189,14 @@ class StatementPool:
         self.candidates = sorted(older, key=_statement_order) + self.candidates[-recent:]
 
 
-def _weigh_statements(source: str, text: str) -> tuple[tuple[str, WeighedSentence, float], ...]:
+def _weigh_statements(source: str, text: str) -> tuple[tuple[str, AnalyzedSentence, float], ...]:
     """The sentences of a text that are worth keeping, each with its kind and weight."""
     kept = []
-    for phrase in split_sentences(text, tables=source == SAID):
-        kind = source if phrase.table else refine_sentence_source(source, phrase.text)
+    for phrase in extract_prose_sentences(text, tables=source == SAID):
+        kind = source if phrase.table else refine_or_reject_sentence_source(source, phrase.text)
         if not kind:
             continue
-        found = weigh_raw_sentence(phrase)
+        found = analyze_raw_sentence(phrase)
         if (
             kind in (SAID, THOUGHT)
             and not found.table
@@ -238,7 +238,7 @@ _SUMMARY_FRAME = lazy_pattern(
 """What a client puts around every summary."""
 
 
-def refine_sentence_source(source: str, text: str) -> str:
+def refine_or_reject_sentence_source(source: str, text: str) -> str:
     """The source, refined by how the sentence begins; empty for what is not worth keeping."""
     if source == SAID:
         if _REACTION.match(text):

@@ -13,9 +13,9 @@ from msgspec import Struct
 from memorist.core.apply_patch import FileEdit, find_patch_edits, find_patch_edits_in_command
 from memorist.core.file_edits import (
     INPUT_VALUE_LIMIT,
-    find_edited_path,
     find_file_edits,
-    read_input_text,
+    find_path_in_input,
+    to_limited_input_text,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolUse
@@ -24,9 +24,9 @@ from memorist.transcript.command_lines import (
     classify_command,
     filters_check_output,
     find_printed_files,
-    join_command,
     strip_command_noise,
     truncate_command,
+    unwrap_command_line,
 )
 
 SCRIPT_TOOL = "exec"
@@ -229,11 +229,11 @@ def _parse_action(call: ToolUse) -> ToolAction:
         return _parse_script(call.arguments[:INPUT_VALUE_LIMIT])
     if lower == "apply_patch":
         patch = (
-            read_input_text(given.get("input"))
-            or read_input_text(given.get("patch"))
-            or read_input_text(given.get("patchText"))
-            or read_input_text(given.get("command"))  # as Codex tells its hooks
-            or read_input_text(call.arguments)
+            to_limited_input_text(given.get("input"))
+            or to_limited_input_text(given.get("patch"))
+            or to_limited_input_text(given.get("patchText"))
+            or to_limited_input_text(given.get("command"))  # as Codex tells its hooks
+            or to_limited_input_text(call.arguments)
         )
         return ChangeAction(find_patch_edits(patch))
     if lower in _IGNORED_TOOLS:
@@ -248,7 +248,7 @@ def _parse_action(call: ToolUse) -> ToolAction:
 def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
     inner = inputs.get("action")
     source = inner if isinstance(inner, dict) else inputs
-    command = join_command(source.get("command", source.get("cmd", arguments or "")))[
+    command = unwrap_command_line(source.get("command", source.get("cmd", arguments or "")))[
         :INPUT_VALUE_LIMIT
     ]
     changes = find_patch_edits_in_command(command)
@@ -261,7 +261,7 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
         classify_command(short),
         () if changes else find_printed_files(command),
         changes,
-        read_input_text(source.get("description"))[:120],
+        to_limited_input_text(source.get("description"))[:120],
         asks_for_sandbox_escape((arguments or "")[:INPUT_VALUE_LIMIT]),
         filters_check_output(command),
     )
@@ -281,13 +281,13 @@ def _parse_script(script: str) -> ToolAction:
 
 
 def _parse_file_action(name: str, inputs: JsonObject) -> ToolAction | None:
-    path = find_edited_path(inputs)
+    path = find_path_in_input(inputs)
     if name in _READ_TOOLS or inputs.get("command") == "view":
         return ReadAction((path,) if path else ())
     if name in _SEARCH_TOOLS:
         what = next(
             (
-                read_input_text(inputs[key])
+                to_limited_input_text(inputs[key])
                 for key in ("pattern", "query", "url", "include")
                 if inputs.get(key)
             ),
@@ -302,30 +302,32 @@ def _parse_dialogue_action(name: str, inputs: JsonObject) -> ToolAction | None:
     if name in ("todowrite", "update_plan"):
         return TaskListAction(
             _parse_tasks(inputs.get("todos", inputs.get("plan"))),
-            read_input_text(inputs.get("explanation"))[:400],
+            to_limited_input_text(inputs.get("explanation"))[:400],
         )
     if name in ("taskcreate", "taskupdate"):
         return TaskUpdateAction(
-            read_input_text(inputs.get("subject")),
-            read_input_text(inputs.get("status")),
-            read_input_text(inputs.get("taskId")),
+            to_limited_input_text(inputs.get("subject")),
+            to_limited_input_text(inputs.get("status")),
+            to_limited_input_text(inputs.get("taskId")),
         )
     if name in ("askuserquestion", "request_user_input", "question"):
         return _parse_questions(inputs.get("questions"))
     if name in ("exitplanmode", "exit_plan_mode"):
         return ProposePlanAction(
-            read_input_text(inputs.get("plan")) or read_input_text(inputs.get("summary"))
+            to_limited_input_text(inputs.get("plan"))
+            or to_limited_input_text(inputs.get("summary"))
         )
     if name in _AGENT_TOOLS:
         first, second = (
-            read_input_text(inputs.get("description")) or read_input_text(inputs.get("skill")),
-            read_input_text(inputs.get("args")),
+            to_limited_input_text(inputs.get("description"))
+            or to_limited_input_text(inputs.get("skill")),
+            to_limited_input_text(inputs.get("args")),
         )
         return DelegateAction(
             (
                 f"{first} {second}".strip()
-                or read_input_text(inputs.get("prompt"))
-                or read_input_text(inputs.get("message"))
+                or to_limited_input_text(inputs.get("prompt"))
+                or to_limited_input_text(inputs.get("message"))
             )[:200]
         )
     return None
@@ -337,8 +339,8 @@ def _parse_tasks(value: object) -> tuple[TaskItem, ...]:
     items = [item for item in value[:40] if isinstance(item, dict)]
     pairs = [
         (
-            read_input_text(item.get("content")) or read_input_text(item.get("step")),
-            read_input_text(item.get("status")),
+            to_limited_input_text(item.get("content")) or to_limited_input_text(item.get("step")),
+            to_limited_input_text(item.get("status")),
         )
         for item in items
     ]
@@ -350,9 +352,9 @@ def _parse_questions(value: object) -> AskUserAction:
         [item for item in value[:8] if isinstance(item, dict)] if isinstance(value, list) else []
     )
     asked = [
-        (text, read_input_text(item.get("id")))
+        (text, to_limited_input_text(item.get("id")))
         for item in items
-        if (text := read_input_text(item.get("question"))[:300])
+        if (text := to_limited_input_text(item.get("question"))[:300])
     ]
     return AskUserAction(tuple(text for text, _ in asked), tuple(id for _, id in asked))
 

@@ -1,9 +1,9 @@
 """The facts a session's transcript proves, collected message by message at constant cost and in
 bounded memory (SM-13). Pure.
 
-`TranscriptLedger.add` takes the messages one by one; `structural.render_structural_notes` turns a
-ledger into notes on demand. A ledger can be rebuilt from the transcript, so it has no file of its
-own (SM-14).
+`TranscriptLedger.add` takes the messages one by one; `render_structural_sections` turns a ledger
+into notes on demand. A ledger can be rebuilt from the transcript, so it has no file of its own
+(SM-14).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from memorist.transcript.call_outcome import (
 )
 from memorist.transcript.code_outline import extract_code_outline
 from memorist.transcript.command_lines import (
-    find_commit_message,
+    find_commit_or_pr_message,
     find_deleted_files,
     find_restored_files,
     split_command,
 )
-from memorist.transcript.command_log import CommandLog, WorkFailure
+from memorist.transcript.command_log import CommandAndFailureLog, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, SessionDialogue
 from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
 from memorist.transcript.tool_actions import (
@@ -96,7 +96,9 @@ class SessionActions:
         "tools",
     )
 
-    def __init__(self, turns: TurnLog, commands: CommandLog, talk: SessionDialogue) -> None:
+    def __init__(
+        self, turns: TurnLog, commands: CommandAndFailureLog, talk: SessionDialogue
+    ) -> None:
         self._turns = turns
         self._talk = talk
         self.cwd = ""
@@ -175,7 +177,9 @@ class SessionActions:
         self.calls.clear()
 
     def _add_commit_message(self, action: CommandAction) -> None:
-        if action.kind in ("commit", "push") and (words := find_commit_message(action.command)):
+        if action.kind in ("commit", "push") and (
+            words := find_commit_or_pr_message(action.command)
+        ):
             self._talk.add_text(
                 COMMIT,
                 "\n".join(
@@ -388,7 +392,7 @@ class TranscriptLedger:
         self.boundaries = 0
         self._unread: deque[Message] = deque()
         self._turns = TurnLog()
-        commands = CommandLog()
+        commands = CommandAndFailureLog()
         self._talk = SessionDialogue(self._turns, commands)
         self._work = SessionActions(self._turns, commands, self._talk)
         self._work.cwd = cwd

@@ -78,7 +78,7 @@ def _find_answers(text: str, questions: tuple[str, ...]) -> Iterator[str]:
             yield answer
 
 
-def parse_builtin_tool_action(use: ToolUse) -> ToolAction:
+def parse_tool_action_unless_mcp(use: ToolUse) -> ToolAction:
     """Classify a call; a tool of another server asks nobody, whatever its name."""
     foreign = use.name.startswith("mcp__") or (use.namespace or "").startswith("mcp__")
     return OtherToolAction(use.name) if foreign else parse_tool_action(use)
@@ -112,7 +112,7 @@ class UserWordsReader:
         )
 
     def _open_call(self, use: ToolUse) -> None:
-        self._open[use.id] = parse_builtin_tool_action(use)
+        self._open[use.id] = parse_tool_action_unless_mcp(use)
         if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.secrets import redact
-from memorist.views.view_formatting import reveal_invisible_characters, shorten_text
+from memorist.views.view_formatting import cut_text_and_count_missing, reveal_invisible_characters
 
 MAX_TEXT_CHARS = 60_000
 """Characters of one text on the page, enough for the largest notes; the rest is counted."""
@@ -238,7 +238,9 @@ def show_untrusted(text: str) -> str:
     """Text of a session or memory for a reader: bounded, secrets masked, hidden characters as code
     points such as ‹U+202E›.
     """
-    shown = reveal_invisible_characters(redact(shorten_text(text, MAX_TEXT_CHARS)).text)
+    shown = reveal_invisible_characters(
+        redact(cut_text_and_count_missing(text, MAX_TEXT_CHARS)).text
+    )
     for run in reversed(find_hidden_characters(shown)):
         points = "".join(f"‹U+{ord(sign):04X}›" for sign in shown[run.start : run.end])
         shown = shown[: run.start] + points + shown[run.end :]

@@ -27,7 +27,7 @@ def reveal_invisible_characters(text: str) -> str:
     return _HIDDEN_CHARACTER.sub(lambda found: f"‹U+{ord(found.group()):04X}›", plain)
 
 
-def shorten_text(text: str, limit: int) -> str:
+def cut_text_and_count_missing(text: str, limit: int) -> str:
     """Cut a text to `limit` characters and say how many are missing."""
     left_out = len(text) - limit
     return text if left_out <= 0 else f"{text[:limit].rstrip()} … ({left_out:,} more characters)"
@@ -51,7 +51,7 @@ def format_compact(number: float) -> str:
     return f"{number:g}"
 
 
-def format_time(seconds: float | None) -> str:
+def format_utc_time(seconds: float | None) -> str:
     """Date and minute in UTC; empty for None and for times outside the calendar."""
     minute = "" if seconds is None else format_utc_minute(seconds)
     return f"{minute} UTC" if minute else ""

@@ -36,7 +36,7 @@ from memorist.auto_memory.memory_manifest import (
     build_memory_header,
     is_memory_file,
 )
-from memorist.core.text_analysis import encode_file_text, replace_surrogates
+from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.settings import AutoMemorySettings
 
 _DAILY_LOG = re.compile(r"logs/\d{4}/")
@@ -122,7 +122,7 @@ def export_claude_code_memory(
     """Write every memory as its file, and add their lines to the index; foreign files and lines
     stay.
     """
-    files = {topic.path: encode_file_text(topic.text()) for topic in topics}
+    files = {topic.path: encode_file_text_as_utf8(topic.text()) for topic in topics}
     index = existing_files.get(INDEX_NAME, b"").decode("utf-8", "surrogateescape")
     others = [
         parse_topic(path, data)
@@ -139,7 +139,7 @@ def export_claude_code_memory(
         files[INDEX_NAME] = (
             existing_files[INDEX_NAME]
             if _is_same_index(index, built)
-            else encode_file_text(built.text)
+            else encode_file_text_as_utf8(built.text)
         )
     return DialectExport(files=files, losses=tuple(lost))
 

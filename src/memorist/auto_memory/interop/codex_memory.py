@@ -20,11 +20,11 @@ from memorist.auto_memory.interop.dialect import (
     HeadedSection,
     IgnoredImportEntry,
     MemoryDialect,
-    build_export_losses,
+    build_memory_export_loss,
     claim_free_path,
     create_entry_topic,
     decode_text,
-    find_export_losses,
+    list_traits_lost_in_export,
     map_next_path_numbers,
     parse_bullets,
     render_bullet,
@@ -32,7 +32,7 @@ from memorist.auto_memory.interop.dialect import (
     split_headed_sections,
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic, make_file_name
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 
 # Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md` (codex.md section
 # 1.8, schemas).
@@ -407,8 +407,10 @@ def export_codex_memory(
     files: dict[str, bytes] = {}
     losses: list[ExportLoss] = [*missing]
     for topic in active:
-        losses += build_export_losses(topic, find_export_losses(topic, _CODEX_TRAITS))
-        data = encode_file_text(f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n")
+        losses += build_memory_export_loss(topic, list_traits_lost_in_export(topic, _CODEX_TRAITS))
+        data = encode_file_text_as_utf8(
+            f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n"
+        )
         if _stripped_text(data) not in known:
             known.add(_stripped_text(data))
             files[_note_path(topic, used_paths)] = data

@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
     make_file_name,
 )
-from memorist.core.text_analysis import encode_file_text, replace_surrogates
+from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.safety.secrets import redact
 
 # Sections and list entries of a Markdown file, parsed by rule and written back without loss.
@@ -127,7 +127,7 @@ def append_entries(text: str, heading: str, entries: Sequence[str]) -> str:
         return text
     ending = "\r\n" if "\r\n" in text else "\n"
     added = "\n".join(entries).replace("\n", ending) + ending
-    start, end = find_section_span(text, heading)
+    start, end = find_section_by_heading(text, heading)
     if start < 0:
         gap = "" if not text else ending if text.endswith("\n") else 2 * ending
         return f"{text}{gap}{heading}{ending}{added}"
@@ -136,7 +136,7 @@ def append_entries(text: str, heading: str, entries: Sequence[str]) -> str:
     return f"{kept}{ending}{added}{gap}{text[end:]}"
 
 
-def find_section_span(text: str, heading: str) -> tuple[int, int]:
+def find_section_by_heading(text: str, heading: str) -> tuple[int, int]:
     """Return a section's start (its heading) and end (the next heading of its level or above).
 
     (-1, -1) where there is no such section.
@@ -228,14 +228,14 @@ class MemoryDialect(Struct, frozen=True, kw_only=True):
     write: Callable[[Sequence[Topic], Mapping[str, bytes]], DialectExport]
 
 
-def export_to_section(
+def add_missing_section_entries(
     existing: bytes, name: str, heading: str, entries: Sequence[str], losses: Sequence[ExportLoss]
 ) -> DialectExport:
     """Add to the section of the file `name` the entries that it does not contain yet; all else in
     the file stays.
     """
     text = existing.decode("utf-8", "surrogateescape")
-    start, end = find_section_span(text, heading)
+    start, end = find_section_by_heading(text, heading)
     section = text[start:end].replace("\r\n", "\n").split("\n")[1:] if start >= 0 else []
     known = {collapse_whitespace(each) for each in parse_bullets(section)[0]}
     added: list[str] = []
@@ -246,7 +246,7 @@ def export_to_section(
             added.append(render_bullet(entry))
     changed = append_entries(text, heading, added)
     return DialectExport(
-        files={name: encode_file_text(changed)} if changed else {}, losses=tuple(losses)
+        files={name: encode_file_text_as_utf8(changed)} if changed else {}, losses=tuple(losses)
     )
 
 
@@ -319,7 +319,7 @@ def fold_path(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
 
 
-def find_export_losses(topic: Topic, supported_traits: frozenset[str]) -> tuple[str, ...]:
+def list_traits_lost_in_export(topic: Topic, supported_traits: frozenset[str]) -> tuple[str, ...]:
     """Find what a memory loses in a dialect with only these traits."""
     front = topic.document.front
     provenance = topic.provenance
@@ -346,7 +346,7 @@ def find_export_losses(topic: Topic, supported_traits: frozenset[str]) -> tuple[
     return tuple(name for name in MEMORY_TRAITS if there[name] and name not in supported_traits)
 
 
-def build_export_losses(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, ...]:
+def build_memory_export_loss(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, ...]:
     """Build the loss record of one memory; empty when nothing is lost."""
     return (ExportLoss(topic.path, tuple(what)),) if what else ()
 

@@ -21,7 +21,7 @@ lie beside anything.
 """
 
 
-def find_memory_dialect(files: Mapping[str, bytes]) -> str | None:
+def recognise_memory_dialect(files: Mapping[str, bytes]) -> str | None:
     """Return the name of the first dialect that recognises these files (by relative path), or
     None.
     """

@@ -16,13 +16,13 @@ from memorist.auto_memory.interop.dialect import (
     ExportLoss,
     IgnoredImportEntry,
     MemoryDialect,
-    build_export_losses,
+    add_missing_section_entries,
+    build_memory_export_loss,
     collapse_whitespace,
     create_list_topics,
     decode_text,
-    export_to_section,
-    find_export_losses,
-    find_section_span,
+    find_section_by_heading,
+    list_traits_lost_in_export,
     separate_superseded_memories,
     split_headed_sections,
 )
@@ -39,7 +39,7 @@ def are_gemini_memory_files(files: Mapping[str, bytes]) -> bool:
     """Whether there is a `GEMINI.md`, or the heading in any file."""
     return any(
         path.rsplit("/", 1)[-1] == GEMINI_FILE
-        or find_section_span(decode_text(data), GEMINI_HEADING)[0] >= 0
+        or find_section_by_heading(decode_text(data), GEMINI_HEADING)[0] >= 0
         for path, data in files.items()
     )
 
@@ -54,7 +54,7 @@ def import_gemini_memory(files: Mapping[str, bytes]) -> DialectImport:
     used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = decode_text(data)
-        start, end = find_section_span(text, GEMINI_HEADING)
+        start, end = find_section_by_heading(text, GEMINI_HEADING)
         if start >= 0:
             found, others = create_list_topics(
                 text[start:end].split("\n")[1:], f"{path}: {GEMINI_HEADING}", None, used_names
@@ -101,12 +101,12 @@ def export_gemini_memory(
             losses.append(ExportLoss(topic.path, (why,), whole=True))
             continue
         brackets = ("angle brackets",) if "<" in topic.body or ">" in topic.body else ()
-        losses += build_export_losses(
-            topic, (*find_export_losses(topic, _GEMINI_TRAITS), *brackets)
+        losses += build_memory_export_loss(
+            topic, (*list_traits_lost_in_export(topic, _GEMINI_TRAITS), *brackets)
         )
         lines.append(line)
     existing = existing_files.get(GEMINI_FILE, b"")
-    return export_to_section(existing, GEMINI_FILE, GEMINI_HEADING, lines, losses)
+    return add_missing_section_entries(existing, GEMINI_FILE, GEMINI_HEADING, lines, losses)
 
 
 GEMINI = MemoryDialect(

@@ -16,15 +16,15 @@ from memorist.auto_memory.interop.dialect import (
     ExportLoss,
     IgnoredImportEntry,
     MemoryDialect,
-    build_export_losses,
+    build_memory_export_loss,
     create_entry_topic,
     decode_text,
-    find_export_losses,
+    list_traits_lost_in_export,
     separate_superseded_memories,
 )
 from memorist.auto_memory.memory_file import USER_KINDS, MemoryKind, Topic
 from memorist.auto_memory.memory_index import list_pointer_targets
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 
 HERMES_SEPARATOR = "\n§\n"
 HERMES_LIMITS = {"MEMORY.md": 2_200, "USER.md": 1_375}
@@ -108,11 +108,15 @@ def export_hermes_memory(
         sign = (
             ("a section sign on a line of its own",) if _SEPARATOR_LINE.search(topic.body) else ()
         )
-        losses += build_export_losses(
+        losses += build_memory_export_loss(
             topic,
             (
                 *kind,
-                *(each for each in find_export_losses(topic, _HERMES_TRAITS) if each != "kind"),
+                *(
+                    each
+                    for each in list_traits_lost_in_export(topic, _HERMES_TRAITS)
+                    if each != "kind"
+                ),
                 *sign,
             ),
         )
@@ -125,7 +129,10 @@ def export_hermes_memory(
     return DialectExport(
         files={
             **kept,
-            **{name: encode_file_text(HERMES_SEPARATOR.join(each)) for name, each in added.items()},
+            **{
+                name: encode_file_text_as_utf8(HERMES_SEPARATOR.join(each))
+                for name, each in added.items()
+            },
         },
         losses=tuple(losses),
     )

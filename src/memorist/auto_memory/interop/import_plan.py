@@ -27,13 +27,13 @@ from memorist.auto_memory.write_gate import (
     compute_body_digest,
     judge_memory_change,
 )
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 
 MAX_COMPARED_CHARS = 1_000
 """Characters of the longest text compared by rule; longer texts are the same only when equal."""
 
 
-class ImportTarget(Struct, frozen=True, kw_only=True):
+class ImportTargetState(Struct, frozen=True, kw_only=True):
     """The memory that is imported into."""
 
     topics: Sequence[Topic] = ()
@@ -46,7 +46,7 @@ class ImportTarget(Struct, frozen=True, kw_only=True):
     policy: str = "auto"
 
 
-class ImportItem(Struct, frozen=True, kw_only=True):
+class PlannedMemoryImport(Struct, frozen=True, kw_only=True):
     """A memory to be imported."""
 
     change: MemoryChange
@@ -64,7 +64,7 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
 
     dialect: str
     source: str
-    items: tuple[ImportItem, ...] = ()
+    items: tuple[PlannedMemoryImport, ...] = ()
     skipped: tuple[IgnoredImportEntry, ...] = ()
     """Memories that are not imported, and why."""
     ignored: tuple[IgnoredImportEntry, ...] = ()
@@ -93,7 +93,7 @@ class _KnownTexts:
 
 def plan_import(
     read: DialectImport,
-    target: ImportTarget,
+    target: ImportTargetState,
     context: WriteGateContext,
     *,
     dialect: str,
@@ -107,7 +107,7 @@ def plan_import(
         known.add("a proposal in the inbox", topic.body)
     present = {topic.path: topic for topic in target.topics}
     used_paths = map_next_path_numbers(present)
-    items: list[ImportItem] = []
+    items: list[PlannedMemoryImport] = []
     skipped: list[IgnoredImportEntry] = []
     for topic in read.topics:
         found = _why_elsewhere(topic, read.folders, target.root) or _plan_item(
@@ -146,17 +146,17 @@ def _is_related_folder(folder: str, root: str) -> bool:
 def _plan_item(
     topic: Topic,
     present: Mapping[str, Topic],
-    here: ImportTarget,
+    here: ImportTargetState,
     case: WriteGateContext,
     known: _KnownTexts,
-) -> ImportItem | str:
+) -> PlannedMemoryImport | str:
     """Return the memory as the gate would accept it, or why it is not imported."""
     before = present.get(topic.path)
     newer = before is not None and topic.path in here.imported_paths and before.body != topic.body
     change = MemoryChange(
         path=topic.path,
-        before=encode_file_text(before.text()) if before is not None and newer else None,
-        after=encode_file_text(topic.text()),
+        before=encode_file_text_as_utf8(before.text()) if before is not None and newer else None,
+        after=encode_file_text_as_utf8(topic.text()),
     )
     verdict = judge_memory_change(change, case)
     if isinstance(verdict, RefusedChange):
@@ -172,7 +172,7 @@ def _plan_item(
     if not waits and here.policy == "review":
         waits = ("the policy is review",)
     remarks = () if isinstance(verdict, NeedsReview) else verdict.remarks
-    return ImportItem(
+    return PlannedMemoryImport(
         change=change,
         name=planned.name,
         kind=planned.kind,
@@ -182,7 +182,7 @@ def _plan_item(
     )
 
 
-def _assign_free_path(item: ImportItem, used_paths: dict[str, int]) -> ImportItem:
+def _assign_free_path(item: PlannedMemoryImport, used_paths: dict[str, int]) -> PlannedMemoryImport:
     """Move the memory to an unused path."""
     change = item.change
     return replace(item, change=replace(change, path=claim_free_path(change.path, used_paths)))

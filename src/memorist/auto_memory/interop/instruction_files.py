@@ -15,13 +15,13 @@ from memorist.auto_memory.interop.dialect import (
     ExportLoss,
     IgnoredImportEntry,
     MemoryDialect,
-    build_export_losses,
+    add_missing_section_entries,
+    build_memory_export_loss,
     create_entry_topic,
     create_list_topics,
     decode_text,
-    export_to_section,
-    find_export_losses,
-    find_section_span,
+    find_section_by_heading,
+    list_traits_lost_in_export,
     mark_fenced_lines,
     parse_bullets,
     separate_superseded_memories,
@@ -73,7 +73,7 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
     used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = decode_text(data)
-        start, end = find_section_span(text, INSTRUCTION_HEADING)
+        start, end = find_section_by_heading(text, INSTRUCTION_HEADING)
         if start >= 0:
             found, others = create_list_topics(
                 text[start:end].split("\n")[1:],
@@ -197,11 +197,17 @@ def export_instruction_memory(
     losses: list[ExportLoss] = [*missing]
     for topic in active:
         kind = () if topic.kind in (None, MemoryKind.FEEDBACK) else ("kind",)
-        others = (each for each in find_export_losses(topic, _INSTRUCTION_TRAITS) if each != "kind")
-        losses += build_export_losses(topic, (*kind, *others))
+        others = (
+            each
+            for each in list_traits_lost_in_export(topic, _INSTRUCTION_TRAITS)
+            if each != "kind"
+        )
+        losses += build_memory_export_loss(topic, (*kind, *others))
     existing = existing_files.get(INSTRUCTION_FILE, b"")
     entries = [topic.body for topic in active]
-    return export_to_section(existing, INSTRUCTION_FILE, INSTRUCTION_HEADING, entries, losses)
+    return add_missing_section_entries(
+        existing, INSTRUCTION_FILE, INSTRUCTION_HEADING, entries, losses
+    )
 
 
 INSTRUCTIONS = MemoryDialect(

@@ -14,13 +14,13 @@ from memorist.auto_memory.interop.dialect import (
     IgnoredImportEntry,
     MemoryDialect,
 )
-from memorist.auto_memory.interop.dialect_registry import DIALECTS, find_memory_dialect
-from memorist.auto_memory.interop.import_plan import ImportPlan, ImportTarget, plan_import
+from memorist.auto_memory.interop.dialect_registry import DIALECTS, recognise_memory_dialect
+from memorist.auto_memory.interop.import_plan import ImportPlan, ImportTargetState, plan_import
 from memorist.auto_memory.interop.instruction_files import INSTRUCTION_FILE_ENDINGS
 from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import FileInfo, FileSystem
 from memorist.safety.secrets import find_secrets
@@ -37,7 +37,7 @@ MAX_TOTAL = 64_000_000
 """Bytes of all files together."""
 
 
-class ImportSource(Struct, frozen=True):
+class ParsedImportSource(Struct, frozen=True):
     """What was read at a path, and in which dialect."""
 
     path: Path
@@ -45,7 +45,7 @@ class ImportSource(Struct, frozen=True):
     read: DialectImport
 
 
-def read_import_source(files: FileSystem, path: Path, dialect: str = "") -> ImportSource:
+def read_import_source(files: FileSystem, path: Path, dialect: str = "") -> ParsedImportSource:
     """Read a folder or file in the given dialect, or in the recognised one.
 
     Raises InputError when nothing is there, when it is too large, or when no dialect is recognised;
@@ -60,14 +60,14 @@ def read_import_source(files: FileSystem, path: Path, dialect: str = "") -> Impo
     found, left = (
         _read_folder(files, real) if facts.is_folder else _read_single_file(files, real, facts)
     )
-    name = dialect or find_memory_dialect(found)
+    name = dialect or recognise_memory_dialect(found)
     if name is None:
         raise InputError(
             f"{path} is not recognised as any agent's memory; say which it is with --dialect "
             f"({', '.join(sorted(DIALECTS))})"
         )
     read = _get_dialect(name).read(found)
-    return ImportSource(
+    return ParsedImportSource(
         path,
         name,
         DialectImport(topics=read.topics, ignored=(*read.ignored, *left), folders=read.folders),
@@ -119,7 +119,9 @@ def _read_folder(
     ] if others else left
 
 
-def preview_import(memory: AutoMemory, source: ImportSource, *, root: str = "") -> ImportPlan:
+def plan_import_into_memory(
+    memory: AutoMemory, source: ParsedImportSource, *, root: str = ""
+) -> ImportPlan:
     """Plan what an import would do.
 
     With a project's `root`, memories limited to other folders are skipped. Raises StoreError.
@@ -136,11 +138,11 @@ def preview_import(memory: AutoMemory, source: ImportSource, *, root: str = "") 
         memory, [topic.path for topic in topics], [topic.path for topic in source.read.topics]
     )
     waiting = [
-        parse_topic(each.path, encode_file_text(each.after))
+        parse_topic(each.path, encode_file_text_as_utf8(each.after))
         for each in memory.inbox.list_proposals()
         if each.after is not None
     ]
-    here = ImportTarget(
+    here = ImportTargetState(
         topics=topics,
         proposed=waiting,
         imported_paths=imported,

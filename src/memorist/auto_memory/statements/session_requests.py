@@ -8,11 +8,11 @@ from memorist.auto_memory.statements.context_quoted_lines import find_lines_quot
 from memorist.auto_memory.statements.required_words import holds_required_word, join_pattern_lines
 from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
-    asks_for_work_on_text,
+    contains_unattributable_text,
     extract_redacted_user_text,
     split_prose_sentences,
 )
-from memorist.auto_memory.write_evidence import cut_others_words
+from memorist.auto_memory.write_evidence import extract_text_before_others_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
 
@@ -123,18 +123,18 @@ def _split_own_sentences(typed: str) -> list[ProseSentence]:
     or a form it is the first one at most, and only at the very beginning.
     """
     shown = find_lines_quoted_by_context(typed, fragments_introduce=False)
-    text = cut_others_words(typed).strip()
+    text = extract_text_before_others_words(typed).strip()
     own = [
         sentence
         for sentence in split_prose_sentences(text)
         if not any(sentence.text in line for line in shown)
     ]
-    if asks_for_work_on_text(typed):
+    if contains_unattributable_text(typed):
         return [sentence for sentence in own[:1] if text.startswith(sentence.text)]
     return own
 
 
-def is_typed_no_memory_request(message: Message) -> bool:
+def message_asks_for_no_memory(message: Message) -> bool:
     """Whether the user says in a message that nothing of this session is to be remembered."""
     return message.is_typed and asks_for_no_memory(extract_redacted_user_text(message))
 
@@ -154,7 +154,7 @@ def read_pinned_text(typed: str) -> str:
     match = _PIN_AROUND.fullmatch(text)
     if match is not None:
         return match["text"][:MAX_PIN_CHARS]
-    text = cut_others_words(typed).strip()
+    text = extract_text_before_others_words(typed).strip()
     sentences = _split_own_sentences(typed)
     if len(sentences) > 1 and _PIN.fullmatch(sentences[-1].masked.strip()):
         return text[: text.rfind(sentences[-1].text)].strip()[:MAX_PIN_CHARS]

@@ -54,7 +54,7 @@ from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     READ_TEXTS,
     ProseSentence,
-    asks_for_work_on_text,
+    contains_unattributable_text,
     extract_redacted_user_text,
     mask_quotations,
     split_prose_sentences,
@@ -97,7 +97,7 @@ _RULES = StatementPatternIndex(
 )
 
 
-def compile_statement_patterns() -> Iterator[None]:
+def compile_statement_patterns_stepwise() -> Iterator[None]:
     """Compile every pattern of this module, one at each step, as the first messages that hold its
     words would.
     """
@@ -226,7 +226,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if whole is not None:
         yield from whole
         return
-    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or asks_for_work_on_text(text):
+    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or contains_unattributable_text(text):
         return
     if LONE_CONFIRMATION.fullmatch(text):
         return

@@ -43,7 +43,7 @@ from memorist.auto_memory.statements.unconfirmed_score import score_unconfirmed_
 from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     ProseSentence,
-    asks_for_work_on_text,
+    contains_unattributable_text,
     extract_redacted_user_text,
     is_document_or_form,
 )
@@ -107,7 +107,7 @@ MIN_LABELLED_CHARS = 6
 _WAITING = StatementPatternIndex(*UNCONFIRMED_PATTERNS)
 
 
-def compile_unconfirmed_patterns() -> Iterator[None]:
+def compile_unconfirmed_patterns_stepwise() -> Iterator[None]:
     """Compile every pattern of this module, one at each step."""
     return _WAITING.compile()
 
@@ -195,7 +195,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         return NEVER_WAITS
     if match_first_statement_pattern(_WAITING, sentence, start) is not None:
         return 0.0
-    if classify_fact_specificity(sentence) is not None and not asks_for_work_on_text(typed):
+    if classify_fact_specificity(sentence) is not None and not contains_unattributable_text(typed):
         return 0.0
     if _is_labelled(sentence) or _may_be_others(sentence, typed):
         return 0.0
@@ -221,7 +221,7 @@ def _score_by_model(sentence: ProseSentence, typed: str, reply_before: str) -> f
     score = score_conversation_sentence(sentence, typed)
     if is_english(split_words(sentence)):
         return max(score_unconfirmed_sentence(sentence, typed, reply_before), score)
-    return NEVER_WAITS if asks_for_work_on_text(typed) else score
+    return NEVER_WAITS if contains_unattributable_text(typed) else score
 
 
 def _may_be_others(sentence: ProseSentence, typed: str) -> bool:

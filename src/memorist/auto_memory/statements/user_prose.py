@@ -190,7 +190,7 @@ class ProseSentence(Struct, frozen=True):
 
 
 @lru_cache(READ_TEXTS)
-def asks_for_work_on_text(typed: str) -> bool:
+def contains_unattributable_text(typed: str) -> bool:
     """Whether a message wants work on a text that it holds (translate, proofread, answer …), or is a
     letter, a document of several sections or a dialogue: whose words the rest of it is, nobody can
     tell.

@@ -26,7 +26,7 @@ from memorist.store.database import (
 )
 from memorist.store.session_rows import record_session
 from memorist.store.spend_rows import CLOCK_LENIENCE_SECONDS
-from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_reader import DecodedLineFile
 
 REBUILD_NOTE = (
     "It is moved aside and rebuilt when memorist next runs; notes and transcripts are files."
@@ -167,7 +167,7 @@ def _register_sessions(context: DoctorContext, transcripts: list[Path]) -> str:
 
 def _read_head(path: Path) -> SessionHead | None:
     try:
-        first = next(iter(transcript_format.read_session(LineFile(path))), None)
+        first = next(iter(transcript_format.read_session(DecodedLineFile(path))), None)
     except (MemoristError, OSError):
         return None  # an unreadable transcript must not keep the others out
     return first if isinstance(first, SessionHead) else None

@@ -117,7 +117,7 @@ def _check_folder(
 
 def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckResult]:
     """Report what cannot be read: merge conflicts, broken YAML, and what breaks the bounds of
-    `parse_yaml`.
+    `parse_yaml_scalars_as_text`.
     """
     for name, facts in folder.list_entries():
         if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):

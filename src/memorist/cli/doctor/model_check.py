@@ -26,9 +26,9 @@ from memorist.budget.work_priority import CAP_SHARES
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
-from memorist.cli.doctor.notes_trial import build_notes_task, judge_notes
+from memorist.cli.doctor.notes_trial import build_notes_trial_request, judge_notes
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
-from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines
+from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_sentences
 from memorist.core.messages import (
     JsonObject,
     RedactedThinkingBlock,
@@ -381,7 +381,7 @@ def _judge_summary(reply: Reply) -> TrialVerdict:
     if isinstance(found, UnusableSummary):
         return TrialVerdict(found.why)
     session = load_prompt("doctor/session")
-    if dropped := drop_invented_lines(found, LineCheck(session, "")).dropped:
+    if dropped := drop_invented_sentences(found, LineCheck(session, "")).dropped:
         return TrialVerdict(f"it names a file that does not exist: {dropped[0].strip()[:80]}")
     wanted, present = find_recognizable_names(session), NamePresence(found)
     present_count, needed = sum(present[name] for name in wanted), len(wanted) * MIN_NAME_SHARE
@@ -463,7 +463,7 @@ TASKS = (
         "JSON by a schema",
         "notes and memories of a model on this machine",
         'Where edits as text are right, set models.forms = "never": it writes edits then.',
-        lambda _: build_notes_task(),
+        lambda _: build_notes_trial_request(),
         lambda reply: TrialVerdict(*judge_notes(_reply_text(reply))),
     ),
     TrialTask(

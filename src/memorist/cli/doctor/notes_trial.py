@@ -27,11 +27,11 @@ from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_spec import ForkSpec, NoTools
 from memorist.session_memory.notes_brief import render_conversation_brief
 from memorist.session_memory.notes_form import build_notes_form
-from memorist.session_memory.notes_review import review_notes
+from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.session_memory.notes_template import parse_authored_sections
-from memorist.session_memory.structural_notes import render_structural_notes
+from memorist.session_memory.structural_notes import render_structural_sections
 from memorist.transcript.answer_check import CoveringText
-from memorist.transcript.answer_source import build_line_check
+from memorist.transcript.answer_source import build_fork_line_check
 from memorist.transcript.outcome_claims import ProvenOutcomes
 from memorist.transcript.transcript_ledger import SessionActions, TranscriptLedger
 
@@ -53,7 +53,7 @@ class _NotesTrial(Struct, frozen=True):
     user_words: str
 
 
-def build_notes_task() -> JsonObject:
+def build_notes_trial_request() -> JsonObject:
     """The request for the notes, without the conversation's own prefix."""
     spec, prompts = _load_trial().spec, load_fork_prompts()
     if spec.form is None:
@@ -82,12 +82,12 @@ def judge_notes(text: str) -> tuple[str, bool]:
         return "it adds nothing to what is derived without a model", False
     outcomes = ProvenOutcomes(trial.actions)
     asked = f"{load_prompt('session_memory/form')}\n{template}"
-    reviewed = review_notes(
+    reviewed = review_notes_and_add_derived(
         template,
         written.replacements[0].new,
         template,
         trial.derived,
-        build_line_check(trial.spec, [], asked, trial.user_words, outcomes.find_contradiction),
+        build_fork_line_check(trial.spec, [], asked, trial.user_words, outcomes.find_contradiction),
     )
     lines = [
         line
@@ -110,7 +110,7 @@ def _load_trial() -> _NotesTrial:
     ledger = TranscriptLedger()
     for message in messages:
         ledger.add(message)
-    derived = render_structural_notes(ledger, None)
+    derived = render_structural_sections(ledger, None)
     spoken = [(str(each.role), each.text) for each in messages if each.text]
     template = load_prompt("session_memory/template")
     form = build_notes_form(

@@ -21,7 +21,7 @@ from memorist.cli.doctor.memory_check import FILES, find_memory_folders
 from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
 from memorist.platforms.regular_files import read_regular_file
-from memorist.store.home_layout import MemoryLayout, TeamLayout
+from memorist.store.home_layout import MemoryLayout, TeamStateLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team import remote_location
 from memorist.team.git_remote import GitRemote
@@ -69,7 +69,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
     yield from torn
     yield from _check_waiting(where)
     yield from _check_lock(where.team)
-    chosen = remote_location.read_remote_location(FILES, where.team, context.settings.team)
+    chosen = remote_location.resolve_remote_location(FILES, where.team, context.settings.team)
     if chosen is None:
         if not torn:
             yield CheckResult(
@@ -102,7 +102,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
         remote.close()
 
 
-def _check_torn_files(context: DoctorContext, where: TeamLayout) -> Iterator[CheckResult]:
+def _check_torn_files(context: DoctorContext, where: TeamStateLayout) -> Iterator[CheckResult]:
     """Report unreadable state files.
 
     They are written atomically, so a disk or a manual edit damaged them; without them a sync starts
@@ -168,7 +168,7 @@ def _check_waiting(where: MemoryLayout) -> Iterator[CheckResult]:
         yield CheckResult("note", what, "memorist memory inbox")
 
 
-def _check_lock(where: TeamLayout) -> Iterator[CheckResult]:
+def _check_lock(where: TeamStateLayout) -> Iterator[CheckResult]:
     """Report a lock that is held.
 
     The system releases the locks of dead processes, so its holder is alive.
@@ -187,7 +187,7 @@ def _check_lock(where: TeamLayout) -> Iterator[CheckResult]:
 
 
 def _check_mirror(
-    context: DoctorContext, where: TeamLayout, remote: TeamRemote
+    context: DoctorContext, where: TeamStateLayout, remote: TeamRemote
 ) -> Iterator[CheckResult]:
     """Check the local copy of a Git branch: it holds only what the remote has, so it can always be
     made again.

@@ -14,9 +14,13 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.moved_projects import (
     describe_moved_project,
-    find_moved_projects,
+    find_possible_former_projects,
 )
-from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
+from memorist.auto_memory.stale_memories import (
+    MemoryWithChangedAnchors,
+    confirm_memories,
+    find_memories_with_changed_anchors,
+)
 from memorist.cli import output
 from memorist.cli.memory.project_memory_access import (
     open_project_memory,
@@ -45,8 +49,12 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
         if accepted:
             _accept_stale(memory, accepted)
         topics, problems = load_and_lint_memories(memory)
-        stale = find_stale_memories(memory)
-        moved = find_moved_projects(DiskFiles(), home.layout, str(Path.cwd())) if not topics else []
+        stale = find_memories_with_changed_anchors(memory)
+        moved = (
+            find_possible_former_projects(DiskFiles(), home.layout, str(Path.cwd()))
+            if not topics
+            else []
+        )
     if as_json:
         output.print_json(
             {
@@ -77,13 +85,13 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
 def _accept_stale(memory: AutoMemory, names: Sequence[str]) -> None:
     """Take the anchors of these memories anew. Raises InputError."""
     if "all" in names:
-        paths = [each.path for each in find_stale_memories(memory)]
+        paths = [each.path for each in find_memories_with_changed_anchors(memory)]
     else:
         paths = [memory.find_path(name) for name in names]
     confirm_memories(memory, paths, time.time())
 
 
-def _render_stale(stale: StaleMemory) -> dict[str, object]:
+def _render_stale(stale: MemoryWithChangedAnchors) -> dict[str, object]:
     return {
         "path": stale.path,
         "since": stale.since,

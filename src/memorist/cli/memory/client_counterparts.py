@@ -17,7 +17,7 @@ from memorist.store.disk_files import DiskFiles
 _FAMILIES: tuple[Family, ...] = ("file-native", "rollout")
 
 
-class ClientCounterparts(Struct, frozen=True):
+class ClientFileComparison(Struct, frozen=True):
     """Where a memory stands in the files of agents, and where they say otherwise."""
 
     also_in: tuple[str, ...] = ()
@@ -30,23 +30,23 @@ class ClientCounterparts(Struct, frozen=True):
         return (*also, *self.conflicts)
 
 
-def find_client_counterparts(
+def compare_memories_with_client_files(
     settings: Settings, memory: AutoMemory
-) -> dict[str, ClientCounterparts]:
+) -> dict[str, ClientFileComparison]:
     """Return what the agents' files say to each memory, by path; nothing for most of them."""
     own = ClientRuleReader(DiskFiles(), settings.context, os.environ)
-    counterparts: dict[str, ClientCounterparts] = {}
+    counterparts: dict[str, ClientFileComparison] = {}
     for family in _FAMILIES:
         rules = own.read_rules(family, Path.cwd())
         for path, found in memory.compare_with_client_rules(rules).items():
-            known = counterparts.get(path, ClientCounterparts())
+            known = counterparts.get(path, ClientFileComparison())
             also = (
                 (output.make_terminal_safe_line(found.same.source),)
                 if found.same is not None
                 else ()
             )
             conflict = output.make_terminal_safe_line(render_client_rule_conflict(found))
-            counterparts[path] = ClientCounterparts(
+            counterparts[path] = ClientFileComparison(
                 tuple(dict.fromkeys((*known.also_in, *also))),
                 tuple(dict.fromkeys(filter(None, (*known.conflicts, conflict)))),
             )

@@ -10,7 +10,10 @@ from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import find_removed_topic_by_name
 from memorist.cli import output
-from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
+from memorist.cli.memory.client_counterparts import (
+    ClientFileComparison,
+    compare_memories_with_client_files,
+)
 from memorist.cli.memory.memory_commands import describe_replaced_memories
 from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
@@ -155,7 +158,9 @@ def memory_why_command(path: str, as_json: bool) -> None:
         topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path
         uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
-        elsewhere = find_client_counterparts(home.settings, owner).get(path, ClientCounterparts())
+        elsewhere = compare_memories_with_client_files(home.settings, owner).get(
+            path, ClientFileComparison()
+        )
     if as_json:
         output.print_json(
             {

@@ -16,7 +16,7 @@ from memorist.cli.memory.project_memory_access import (
     print_write_outcome,
 )
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_minute
 
 
@@ -48,7 +48,7 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
 def _sentence(given: Proposal) -> str:
     """What a proposal would say, or no longer say, in one line."""
     text = given.after if given.after is not None else given.before or ""
-    topic = parse_topic(given.path, encode_file_text(text))
+    topic = parse_topic(given.path, encode_file_text_as_utf8(text))
     return output.make_terminal_safe_line(shorten_to_one_line(topic.body or topic.description, 200))
 
 

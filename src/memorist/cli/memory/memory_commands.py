@@ -14,7 +14,7 @@ from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_an
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_manifest import sort_newest_first
-from memorist.auto_memory.memory_move import move_memory
+from memorist.auto_memory.memory_move import change_memory_scope
 from memorist.auto_memory.moved_projects import (
     describe_elsewhere_memory,
 )
@@ -23,7 +23,10 @@ from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_top
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
-from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
+from memorist.cli.memory.client_counterparts import (
+    ClientFileComparison,
+    compare_memories_with_client_files,
+)
 from memorist.cli.memory.project_memory_access import (
     KIND_CHOICE,
     confirm_or_abort,
@@ -33,7 +36,7 @@ from memorist.cli.memory.project_memory_access import (
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import NothingToDo
 from memorist.store.disk_files import DiskFiles
-from memorist.team.team_remote import KnownAuthors
+from memorist.team.team_remote import AuthorHistoryFile
 
 MAX_AUTHORS = 4
 """Earlier changes of a team memory that are listed with its text. Our choice."""
@@ -49,11 +52,11 @@ def memory_list_command(as_json: bool) -> None:
     """
     with open_project_memory() as (home, memory):
         heads = [("", head) for head in sort_newest_first(memory.headers())]
-        elsewhere = find_client_counterparts(home.settings, memory)
+        elsewhere = compare_memories_with_client_files(home.settings, memory)
         if memory.everywhere is not None:
             mine = sort_newest_first(memory.everywhere.headers())
             heads += [(EVERYWHERE_PREFIX, head) for head in mine]
-            found = find_client_counterparts(home.settings, memory.everywhere)
+            found = compare_memories_with_client_files(home.settings, memory.everywhere)
             elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
         waiting = len(memory.list_proposals())
         is_new = not memory.headers()
@@ -70,8 +73,8 @@ def memory_list_command(as_json: bool) -> None:
             "age_days": head.age_days(now),
             "trust": head.trust,
             "status": head.status,
-            "also_in": elsewhere.get(prefix + head.path, ClientCounterparts()).also_in,
-            "conflicts": elsewhere.get(prefix + head.path, ClientCounterparts()).conflicts,
+            "also_in": elsewhere.get(prefix + head.path, ClientFileComparison()).also_in,
+            "conflicts": elsewhere.get(prefix + head.path, ClientFileComparison()).conflicts,
         }
         for prefix, head in heads
     ]
@@ -82,7 +85,7 @@ def memory_list_command(as_json: bool) -> None:
         marks = [row["kind"] or "-", row["trust"], f"{row['age_days']} d"]
         marks += ["muted"] if row["status"] == "muted" else []
         click.echo(f"{row['path']}  [{', '.join(marks)}]  {row['description']}")
-        for remark in elsewhere.get(row["path"], ClientCounterparts()).remarks:
+        for remark in elsewhere.get(row["path"], ClientFileComparison()).remarks:
             click.echo(f"  {remark}")
     if not rows:
         click.echo(f"no memories yet in {memory.layout.folder}")
@@ -111,7 +114,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         changes = owner.project_files.compare(read_memory_anchors(topic))
         moved = describe_anchor_changes(changes, topic.verified_day)
         by = (
-            KnownAuthors(owner.layout.team, DiskFiles())
+            AuthorHistoryFile(owner.layout.team, DiskFiles())
             .load()
             .get(path.removeprefix(TEAM_PREFIX), [])
             if is_team_path(path)
@@ -216,7 +219,7 @@ def memory_move_command(name: str, there: str | None) -> None:
     if there is None:
         raise click.UsageError("say where to: --everywhere or --here")
     with open_project_memory() as (_, memory):
-        written = move_memory(memory, name, everywhere=there == "everywhere")
+        written = change_memory_scope(memory, name, everywhere=there == "everywhere")
     done = "holds in every project now" if there == "everywhere" else "holds here alone now"
     print_write_outcome(written, done)
 

@@ -10,12 +10,12 @@ import click
 
 from memorist.auto_memory.interop.dialect import ExportLoss
 from memorist.auto_memory.interop.dialect_registry import DIALECTS
-from memorist.auto_memory.interop.import_plan import ImportItem, ImportPlan
+from memorist.auto_memory.interop.import_plan import ImportPlan, PlannedMemoryImport
 from memorist.auto_memory.interop.memory_transfer import (
     ExportPlan,
     apply_import,
     plan_export,
-    preview_import,
+    plan_import_into_memory,
     read_import_source,
     separate_exportable_memories,
     write_export,
@@ -76,7 +76,7 @@ def memory_import_command(
             if flags["all_projects"] or memory.layout.chosen
             else str(locate_project_root(Path.cwd()))
         )
-        plan = preview_import(memory, found, root=root)
+        plan = plan_import_into_memory(memory, found, root=root)
         if not flags["as_json"]:
             _print_import(plan)
         written = WriteResult()
@@ -94,7 +94,7 @@ def _count_memories(count: int) -> str:
     return "1 memory" if count == 1 else f"{count} memories"
 
 
-def _item_action(item: ImportItem) -> str:
+def _item_action(item: PlannedMemoryImport) -> str:
     return "wait" if item.review_reasons else "change" if item.change.before is not None else "add"
 
 

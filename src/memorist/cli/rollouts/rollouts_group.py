@@ -15,18 +15,18 @@ from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.core.plural import pluralize
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
+    ConsolidationSummary,
     RolloutReport,
     RolloutStatus,
-    ShownSummary,
     describe_rollout,
     find_rollout,
+    read_consolidation_summary,
     read_rollout_status,
-    read_shown_summary,
 )
 from memorist.engine.rollout_store import RolloutStore, open_rollout_store
 from memorist.rollouts.handbook import EVERYWHERE
 from memorist.rollouts.rollout_folder import write_user_note
-from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import delete_all_extraction_state
@@ -180,8 +180,8 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
 
     Example: memorist rollouts show 1a2b3c4d
     """
-    found: RolloutReport | ShownSummary = run_with_rollout_store(
-        lambda past: describe_rollout(past, thread) if thread else read_shown_summary(past)
+    found: RolloutReport | ConsolidationSummary = run_with_rollout_store(
+        lambda past: describe_rollout(past, thread) if thread else read_consolidation_summary(past)
     )
     if as_json:
         output.print_json(found)
@@ -228,7 +228,7 @@ def rollouts_note_command(text: str, here: bool) -> None:
     """
     if not text.strip():
         raise click.UsageError("the note is empty; say what is to be noted")
-    applies = find_repository_root(str(Path.cwd())) if here else EVERYWHERE
+    applies = find_repository_root_or_folder(str(Path.cwd())) if here else EVERYWHERE
     folder = Layout(Path(load_rollout_settings().home).expanduser().absolute()).rollouts
     now = format_utc_timestamp(SystemClock().now())
     click.echo(

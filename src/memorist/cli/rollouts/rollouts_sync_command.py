@@ -16,7 +16,7 @@ from memorist.cli import output
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.plural import pluralize
 from memorist.engine.rollout_pipeline import RolloutPipeline, RolloutSyncPlan, open_rollout_pipeline
-from memorist.rollouts.job_worker import JobEvent, JobFinished
+from memorist.rollouts.job_worker import JobEnded, JobEvent
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.store.job_claim_rules import GLOBAL_KEY
 
@@ -101,7 +101,7 @@ def is_stderr_terminal() -> bool:
 
 def _advance_on_extract(step: Callable[[], None]) -> Callable[[JobEvent], None]:
     def on_event(what: JobEvent) -> None:
-        if isinstance(what, JobFinished) and what.kind == "extract":
+        if isinstance(what, JobEnded) and what.kind == "extract":
             step()
 
     return on_event

@@ -10,7 +10,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 
 
-class ArchivedMemory(Struct, frozen=True, kw_only=True):
+class MemoryRemovedByDream(Struct, frozen=True, kw_only=True):
     """A memory as it was before a dream took it out."""
 
     path: str
@@ -21,13 +21,13 @@ class ArchivedMemory(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def list_archived_memories(memory: AutoMemory) -> tuple[ArchivedMemory, ...]:
+def list_memories_removed_by_dreams(memory: AutoMemory) -> tuple[MemoryRemovedByDream, ...]:
     """List the memories that dreams took out and that are not there now, as `RecordedChange`s are
     listed: by the last dream that took each out. Raises StoreError.
     """
     present = {head.path for head in memory.headers()}
     history = memory.folder.history
-    found: dict[str, ArchivedMemory] = {}
+    found: dict[str, MemoryRemovedByDream] = {}
     for each in history.log():
         for path in each.paths:
             archived = (
@@ -38,7 +38,7 @@ def list_archived_memories(memory: AutoMemory) -> tuple[ArchivedMemory, ...]:
             )
             if archived and history.read_file(path, each.id) is None:
                 data = history.read_file(path, history.find_parent_id(each.id)) or b""
-                found[path] = ArchivedMemory(
+                found[path] = MemoryRemovedByDream(
                     path=path, change=each.id, at=each.at, text=data.decode("utf-8", "replace")
                 )
     return tuple(found.values())

@@ -18,7 +18,7 @@ from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists, remove_if_exists, replace_content_if_unchanged
 
 
-class FolderSwap(Struct, frozen=True, kw_only=True):
+class PendingFolderChange(Struct, frozen=True, kw_only=True):
     """A change under way."""
 
     before: dict[str, bytes | None]
@@ -28,7 +28,9 @@ class FolderSwap(Struct, frozen=True, kw_only=True):
     """The whole folder as it is to be accepted."""
 
 
-def record_folder_swap(files: FileSystem, folder: Path, journal: Path, swap: FolderSwap) -> None:
+def record_pending_folder_change(
+    files: FileSystem, folder: Path, journal: Path, swap: PendingFolderChange
+) -> None:
     """Record the change.
 
     Raises WriteConflict, and changes nothing, if the folder differs from the change's base;
@@ -43,7 +45,7 @@ def record_folder_swap(files: FileSystem, folder: Path, journal: Path, swap: Fol
     files.write(journal, msgspec.json.encode(swap))
 
 
-def apply_recorded_swap(
+def apply_recorded_folder_change(
     files: FileSystem, folder: Path, journal: Path
 ) -> Mapping[str, bytes] | None:
     """Apply the recorded change from wherever it was interrupted, and return the state to be
@@ -51,13 +53,13 @@ def apply_recorded_swap(
 
     A file that is neither in its prior nor in its new state was changed by another writer since: it
     is left, and its prior state is accepted, so that the other's change is seen as one. The record
-    stays until `remove_folder_swap_record`. Raises StoreError.
+    stays until `remove_folder_change_record`. Raises StoreError.
     """
     data = read_if_exists(files, journal)
     if data is None:
         return None
     try:
-        swap = msgspec.json.decode(data, type=FolderSwap)
+        swap = msgspec.json.decode(data, type=PendingFolderChange)
     except msgspec.DecodeError:  # not written by us in whole: the change had not begun
         remove_if_exists(files, journal)
         return None
@@ -84,6 +86,6 @@ def _apply_change(files: FileSystem, path: Path, before: bytes | None, after: by
     return True
 
 
-def remove_folder_swap_record(files: FileSystem, journal: Path) -> None:
+def remove_folder_change_record(files: FileSystem, journal: Path) -> None:
     """Remove the record once the change is accepted. Raises StoreError."""
     remove_if_exists(files, journal)
