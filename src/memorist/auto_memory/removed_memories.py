@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
+from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_memory_file
+from memorist.auto_memory.quotation_proof import split_sentences_by_line
+from memorist.auto_memory.statements.statement_parser import list_certain_statements
+from memorist.auto_memory.statements.statement_similarity import compute_rule_key
+from memorist.store.home_layout import MemoryLayout
 
 _DELIBERATE_ACTORS = frozenset({"user", "said", "undo", "other"})
 """By whom the user takes a memory out: a command, their words, undo, and their own hands."""
 _MAX_CHANGES = 300
 """Changes that are looked through for what the user took out. Our choice."""
+_QUOTATION = re.compile(r"[“\"]([^“”\"]+)[”\"]")
 _MIN_CHARS = 12
 """Characters of words by which a sentence is known again. Our choice."""
 
@@ -77,21 +88,89 @@ class ForgottenUserQuotes:
 
 
 def _list_forgotten_words(memory: AutoMemory) -> frozenset[str]:
-    present = memory.folder.known_paths()
+    found = _find_forgotten(memory.folder.history, memory.folder.known_paths())
+    return frozenset(words for words in found.quotes if len(words) >= _MIN_CHARS)
+
+
+class _Forgotten(Struct, frozen=True):
+    """What the user took out: words, and by path the change that did."""
+
+    quotes: frozenset[str]
+    removals: dict[str, str]
+
+
+def _find_forgotten(history: FolderHistory, present: AbstractSet[str]) -> _Forgotten:
     kept: set[str] = set()
     forgotten: set[str] = set()
-    is_forgotten: dict[str, bool] = {}
-    for change in islice(memory.folder.history.iter_changes(), _MAX_CHANGES):
+    removals: dict[str, str] = {}
+    """By path the change that took it out; empty where that was not the user's doing."""
+    for change in islice(history.iter_changes(), _MAX_CHANGES):
         removed = [path for path in change.paths if path not in present and is_memory_file(path)]
-        is_kept = any(path in present for path in change.paths)
+        is_kept = any(path in present and is_memory_file(path) for path in change.paths)
         is_replaced = is_kept or change.why.actor not in _DELIBERATE_ACTORS
         for path in removed:
-            is_forgotten.setdefault(path, not is_replaced)
+            removals.setdefault(path, "" if is_replaced else change.id)
         if is_kept:
             kept.add(change.why.quote)
-        elif any(is_forgotten[path] for path in removed):
+        elif any(removals[path] for path in removed):
             forgotten.add(change.why.quote)
-    return frozenset(words for words in forgotten - kept if len(words) >= _MIN_CHARS)
+    return _Forgotten(
+        frozenset(forgotten - kept), {path: id for path, id in removals.items() if id}
+    )
+
+
+class ForgottenStatements(Struct, frozen=True):
+    """What the user took out of memory, by statement and by the words that it rested on."""
+
+    keys: frozenset[tuple[str, ...]] = frozenset()
+
+    def is_stated_in(self, text: str) -> bool:
+        """Whether a text states one of them, by itself or as a quotation."""
+        return bool(self.keys) and any(
+            compute_rule_key(each) in self.keys for each in _list_stated_texts(text)
+        )
+
+    def join(self, other: ForgottenStatements) -> ForgottenStatements:
+        """These and those."""
+        return ForgottenStatements(self.keys | other.keys)
+
+
+def _list_stated_texts(text: str) -> Iterator[str]:
+    """A text, its quotations and its sentences, and what those state."""
+    parts = (text, *_QUOTATION.findall(text))
+    for part in dict.fromkeys(
+        piece for whole in parts for piece in (whole, *split_sentences_by_line(whole))
+    ):
+        yield part
+        yield from (said for _, said, _ in list_certain_statements(part))
+
+
+def read_forgotten_statements(layout: MemoryLayout) -> ForgottenStatements:
+    """What the user took out of one folder, as far as its history tells. Raises StoreError."""
+    history = FolderHistory(layout.history)
+    try:
+        return _read_forgotten_statements(history.path, history.find_newest_id())
+    finally:
+        history.close()
+
+
+@lru_cache(maxsize=64)
+def _read_forgotten_statements(path: Path, newest: str) -> ForgottenStatements:
+    if not newest:
+        return ForgottenStatements()
+    history = FolderHistory(path)
+    try:
+        found = _find_forgotten(history, history.list_files(newest).keys())
+        said = set(found.quotes)
+        for removed, change in found.removals.items():
+            parent = history.find_parent_id(change)
+            data = history.read_file(removed, parent) if parent else None
+            if data is not None:
+                topic = parse_topic(removed, data)
+                said |= {topic.saying, topic.description}
+        return ForgottenStatements(frozenset(filter(None, map(compute_rule_key, said))))
+    finally:
+        history.close()
 
 
 def _find_successor(memory: AutoMemory, path: str, change: RecordedChange) -> str:

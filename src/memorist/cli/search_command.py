@@ -93,6 +93,7 @@ def search_command(
             home.layout,
             home.database,
             root=root,
+            settings=home.settings.auto_memory,
             memories=memories.search,
             sessions=lambda query, limit: index.search(query, limit, project=root),
         ).search(query, limit)

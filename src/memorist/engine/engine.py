@@ -573,6 +573,7 @@ class Memorist:
                 self.layout,
                 self.database,
                 root=root,
+                settings=self.settings.auto_memory,
                 memories=opened.enter_context(closing(memories)).search,
                 sessions=partial(index.search, project=root) if index else None,
             ).search(query[:MAX_QUERY_CHARS], limit)

@@ -19,7 +19,9 @@ from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.passages import PassageMatch, list_search_keys, measure_text_evidence
 from memorist.recall.search_query import parse_query
+from memorist.rollouts.forgotten_claims import ForgottenClaims, blank_forgotten_claims
 from memorist.rollouts.session_sources import find_repository_root_or_folder
+from memorist.settings import AutoMemorySettings
 from memorist.store.database import Connection
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.session_rows import list_sessions_newest_first
@@ -125,12 +127,14 @@ class HistorySearch:
         open_database: Callable[[], Connection],
         *,
         root: str,
+        settings: AutoMemorySettings,
         memories: MemorySearch | None = None,
         sessions: SessionSearch | None = None,
     ) -> None:
         self._layout = layout
         self._open_database = open_database
         self._root = root
+        self._claims = ForgottenClaims(layout, settings, root)
         self._memories = memories
         self._sessions = sessions
 
@@ -148,6 +152,7 @@ class HistorySearch:
         for name in ROLLOUT_FILES:
             path = self._layout.rollouts / name
             if text := _read_text(path):
+                text = blank_forgotten_claims(text, self._claims.find_by_title)
                 yield SearchableText(path=str(path), text=text, kind="rollout memory")
         rows = (
             row

@@ -240,6 +240,7 @@ def search_memories_sessions_and_notes(log: SessionLog, query: str, limit: int) 
         log.runtime.layout,
         log.runtime.open_database,
         root=find_repository_root_or_folder(log.context.project),
+        settings=log.runtime.settings.auto_memory,
         memories=recall.search if recall is not None else None,
         sessions=sessions.search if sessions is not None else None,
     ).search(query[:MAX_QUERY_CHARS], limit)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.front_matter import split_front_matter
+from memorist.rollouts.forgotten_claims import ForgottenIn, blank_forgotten_claims
 from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,
     HandbookAndSummary,
@@ -252,6 +253,27 @@ def replace_handbook_in_draft(
         files[HANDBOOK_FILE] = render_handbook(values.handbook).encode("utf-8", "replace")
     files[SUMMARY_FILE] = render_memory_summary(values.summary).encode("utf-8", "replace")
     return replace(draft, files=files, values=values)
+
+
+def drop_forgotten_from_draft(
+    draft: FolderDraft, find: ForgottenIn, *, lean: bool = False
+) -> FolderDraft:
+    """Return the draft without what the user had taken out of memory."""
+    texts = {
+        path: _decode_text(draft.files[path])
+        for path in (HANDBOOK_FILE, SUMMARY_FILE)
+        if path in draft.files
+    }
+    kept = {path: blank_forgotten_claims(text, find) for path, text in texts.items()}
+    if kept == texts:
+        return draft
+    values = _parse_handbook_files({path: text.encode() for path, text in kept.items()})
+    before = {group.raw for group in draft.values.handbook.groups}
+    groups = tuple(
+        group if group.raw in before else replace(group, raw="") for group in values.handbook.groups
+    )
+    handbook = replace(values.handbook, groups=groups)
+    return replace_handbook_in_draft(draft, replace(values, handbook=handbook), lean=lean)
 
 
 def _parse_handbook_files(files: Mapping[str, bytes]) -> HandbookAndSummary:

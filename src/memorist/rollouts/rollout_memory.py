@@ -16,6 +16,7 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.citations import split_off_citations
+from memorist.rollouts.forgotten_claims import ForgottenClaims, blank_forgotten_claims
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_memory_view import (
     RolloutMemoryPrompts,
@@ -63,9 +64,14 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
         load_prompt("rollouts/lookup"),
         load_prompt("rollouts/lean"),
     )
+    claims = ForgottenClaims(runtime.layout, runtime.settings.auto_memory, root)
+    here = claims.find_by_title(root)
     return render_rollout_memory_view(
-        files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"),
-        parse_user_notes(files),
+        blank_forgotten_claims(
+            files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"),
+            lambda title: claims.find_by_title(title).join(here),
+        ),
+        [note for note in parse_user_notes(files) if not here.is_stated_in(note.text)],
         view,
         texts,
     )

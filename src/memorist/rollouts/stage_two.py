@@ -36,9 +36,11 @@ from memorist.rollouts.folder_draft import (
     DraftInput,
     FolderDraft,
     build_folder_draft,
+    drop_forgotten_from_draft,
     is_handbook_settled,
     replace_handbook_in_draft,
 )
+from memorist.rollouts.forgotten_claims import ForgottenClaims
 from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.handbook_form import build_handbook_form
@@ -213,17 +215,23 @@ class _ConsolidationRun:
             list_limit=MAX_LIST_ENTRIES if self._runtime.model is None else ROUND_LIST_ENTRIES,
         )
         selected = tuple(row.extracted for row in chosen)
+        claims = ForgottenClaims(self._runtime.layout, self._runtime.settings.auto_memory)
+
+        def drop_forgotten(draft: FolderDraft) -> FolderDraft:
+            return drop_forgotten_from_draft(draft, claims.find_by_title, lean=given.lean)
+
         if is_handbook_settled(given):
             return ConsolidationResult(
                 outcome="unchanged", selected=selected, remarks=tuple(self._remarks)
             )
-        draft = build_folder_draft(given)
+        draft = drop_forgotten(build_folder_draft(given))
         self._remarks += draft.remarks
         if draft.files == tree.files:
             return self._accept_unchanged(tree, base, draft, selected)
         draft, way, why, receipt = await self._reword_draft(draft, given)
         if way == "structural" and given.list_limit > MAX_LIST_ENTRIES:
             draft = build_folder_draft(replace(given, list_limit=MAX_LIST_ENTRIES))
+        draft = drop_forgotten(draft)
         landed = False
         try:
             if not self._renew_lease():
