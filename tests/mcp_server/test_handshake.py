@@ -71,6 +71,20 @@ def test_what_needs_the_sdk_comes_from_it() -> None:
     assert answers[5] == answers[2]
 
 
+def test_half_a_character_in_a_request_is_answered() -> None:
+    """It is replaced; whole characters and backslashes stay as they are, and the next request is
+    answered too.
+    """
+    name = "half \ud83d, whole \U0001f600, other half \udc00, \\ud800"
+    lost = {"name": "memory_read", "arguments": {"path": name}}
+    later = [*FIRST, {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": lost}]
+    answers = ask(["-m", "memorist", "mcp"], [*later, later[-1] | {"id": 5}])
+
+    (content,) = answers[4]["content"]
+    assert "half \ufffd, whole \U0001f600, other half \ufffd, \\\\ud800" in content["text"]
+    assert answers[5] == answers[4]
+
+
 def test_a_version_of_later_days_is_left_to_the_sdk() -> None:
     """What is not known is not promised."""
     params = INITIALIZE["params"]

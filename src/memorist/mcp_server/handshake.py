@@ -9,6 +9,7 @@ the same, is dropped.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,12 @@ CHUNK_BYTES = 64 * 1024
 INPUT, OUTPUT = 0, 1
 END_MARK = b"\0"
 """Behind the last answer; no answer holds it."""
+
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""An escape in JSON; `lone` is one half of a character without its other half."""
 
 
 class ReceivedHandshake(Struct, frozen=True):
@@ -159,15 +166,29 @@ def replay_handshake(handshake: ReceivedHandshake) -> Iterator[None]:
 
 
 def _relay(source: int, target: int, first: bytes) -> None:
-    """Copy until the source ends; a reader that is gone ends it too."""
+    """Copy line by line until the source ends; a reader that is gone ends it too."""
+    pending: list[bytes] = []
     try:
-        _write(target, first)
-        while part := os.read(source, CHUNK_BYTES):
-            _write(target, part)
+        part = first or os.read(source, CHUNK_BYTES)
+        while part:
+            lines, end, rest = part.rpartition(b"\n")
+            if end:
+                _write(target, _replace_lone_surrogates(b"".join((*pending, lines, end))))
+                pending.clear()
+            pending.append(rest)
+            part = os.read(source, CHUNK_BYTES)
+        _write(target, b"".join(pending))
     except OSError:
         pass
     finally:
         os.close(target)
+
+
+def _replace_lone_surrogates(lines: bytes) -> bytes:
+    """Replace each escaped half of a character: the SDK refuses the whole line without an answer,
+    and the client would wait for one.
+    """
+    return _ESCAPE.sub(lambda found: rb"\ufffd" if found["lone"] else found[0], lines)
 
 
 def _relay_output(source: int, target: int, drop_first: bool) -> None:
