@@ -77,7 +77,7 @@ def load_settings(
     if home is not None:
         from_caller.values["home"] = str(home)
     where = resolve_settings([from_environment, from_caller]).settings.home
-    own = find_user_file(where)
+    own = build_user_settings_path(where)
     layers = [_read_layer(own, project=False)]
     if project is not None and (of_project := find_project_file(project, own)) is not None:
         layers.append(_read_layer(of_project, project=True))
@@ -88,7 +88,7 @@ def load_settings(
     return resolved
 
 
-def find_user_file(home: str) -> Path:
+def build_user_settings_path(home: str) -> Path:
     """The user's settings file in a home. Raises SettingsError where the user has none."""
     if home.startswith("~") and (why := explain_unknown_home()):
         raise SettingsError(why)

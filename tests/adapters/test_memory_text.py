@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_file import (
     Provenance,
     Trust,
     create_topic,
-    parse_topic,
+    parse_memory_file,
     with_provenance,
 )
 from memorist.errors import InputError
@@ -114,16 +114,16 @@ def test_a_text_comes_back_as_it_was_written(text: str, trust: Trust) -> None:
     a header of its own or not.
     """
     topic = with_provenance(
-        parse_topic("x.md", encode_file_keeping_provenance("x.md", text, None)),
+        parse_memory_file("x.md", encode_file_keeping_provenance("x.md", text, None)),
         Provenance(quote="as said", trust=trust, session="s"),
     )
     other = text + "\nmore"
 
     assert render_text_without_provenance(topic) == render_text_without_provenance(
-        parse_topic("x.md", text.encode())
+        parse_memory_file("x.md", text.encode())
     )
     assert "memorist:" in topic.text()
-    changed = parse_topic("x.md", encode_file_keeping_provenance("x.md", other, topic))
+    changed = parse_memory_file("x.md", encode_file_keeping_provenance("x.md", other, topic))
     if topic.document.front is not None and not topic.header_problem and not changed.header_problem:
         assert changed.provenance.trust is trust
 

@@ -9,7 +9,7 @@ import pytest
 from attacks.host import Attacked, squeezed
 from attacks.ordinary import ORDINARY
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import Trust, parse_topic
+from memorist.auto_memory.memory_file import Trust, parse_memory_file
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
@@ -55,7 +55,7 @@ def test_what_the_person_says_is_kept_as_the_persons(text: str) -> None:
     assert verdict.trust is Trust.STATED
     assert verdict.remarks == ()
     assert not find_unreviewed_memory_suspicions(
-        parse_topic("n.md", verdict.change.after or b""), ()
+        parse_memory_file("n.md", verdict.change.after or b""), ()
     )
 
 

@@ -11,7 +11,7 @@ from memorist.auto_memory.memory_file import (
     Provenance,
     Trust,
     create_topic,
-    parse_topic,
+    parse_memory_file,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import (
@@ -79,7 +79,7 @@ def test_a_memory_that_says_what_the_user_said_is_stated(each: Faithful) -> None
 
     assert isinstance(verdict, AcceptedChange)
     assert verdict.trust is Trust.STATED
-    assert parse_topic("note.md", verdict.change.after or b"").body == each.memory
+    assert parse_memory_file("note.md", verdict.change.after or b"").body == each.memory
 
 
 @pytest.mark.covers("WD-2")
@@ -96,5 +96,5 @@ def test_what_the_quotation_does_not_say_is_left_out() -> None:
     )
 
     assert isinstance(verdict, AcceptedChange)
-    assert parse_topic("note.md", verdict.change.after or b"").body == rule
+    assert parse_memory_file("note.md", verdict.change.after or b"").body == rule
     assert any("delete all mocks" in remark for remark in verdict.remarks)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_file import MemoryKind, parse_topic
+from memorist.auto_memory.memory_file import MemoryKind, parse_memory_file
 from memorist.auto_memory.memory_index import MemoryUsage, RankedHeaders, build_memory_index
 from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
@@ -154,7 +154,7 @@ def test_no_pair_of_times_breaks_index_or_age(modified: float, now: float, last:
         settings=AutoMemorySettings(index_lines=10, index_bytes=1_000, index_line=150),
     )
     shown = render_memory(
-        parse_topic("mill.md", memory("mill")),
+        parse_memory_file("mill.md", memory("mill")),
         head,
         folder="/srv/memory",
         now=now,

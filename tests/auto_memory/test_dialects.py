@@ -23,7 +23,7 @@ from memorist.auto_memory.memory_file import (
     Topic,
     Trust,
     create_topic,
-    parse_topic,
+    parse_memory_file,
     with_header,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -140,7 +140,9 @@ def test_one_key_set_leaves_every_other_line(head: list[bytes], body: bytes) -> 
     before, after = b"\xef\xbb\xbf---\r\n" + b"".join(head), b"---\r\n" + body
 
     changed = encode_file_text_as_utf8(
-        with_header(parse_topic("a.md", before + after), {"memorist": {"trust": "stated"}}).text()
+        with_header(
+            parse_memory_file("a.md", before + after), {"memorist": {"trust": "stated"}}
+        ).text()
     )
 
     assert changed == before + b"memorist:\n  trust: stated\n" + after

@@ -11,7 +11,7 @@ from memorist.auto_memory.memory_changes import Actor, MemoryChange
 from memorist.auto_memory.memory_file import (
     Provenance,
     Trust,
-    parse_topic,
+    parse_memory_file,
     with_provenance,
 )
 from memorist.auto_memory.visible_memory import compute_review_digest
@@ -81,7 +81,7 @@ def test_what_the_person_said_is_stated() -> None:
     )
 
     assert isinstance(verdict, AcceptedChange)
-    provenance = parse_topic("a.md", verdict.change.after or b"").provenance
+    provenance = parse_memory_file("a.md", verdict.change.after or b"").provenance
     assert (provenance.trust, provenance.session, provenance.messages) == (
         Trust.STATED,
         "s1",
@@ -140,7 +140,7 @@ def test_a_writer_cannot_claim_trust() -> None:
 
     assert isinstance(verdict, AcceptedChange)
     assert verdict.trust is Trust.DERIVED
-    assert parse_topic("a.md", verdict.change.after or b"").provenance.trust is Trust.DERIVED
+    assert parse_memory_file("a.md", verdict.change.after or b"").provenance.trust is Trust.DERIVED
 
 
 @pytest.mark.covers("SF-2")
@@ -231,7 +231,7 @@ def test_what_cannot_be_seen_is_taken_out() -> None:
 
     assert isinstance(verdict, AcceptedChange)
     assert (
-        parse_topic("a.md", verdict.change.after or b"").body
+        parse_memory_file("a.md", verdict.change.after or b"").body
         == "The build runs on port 8080 of the box."
     )
 
@@ -249,9 +249,10 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
 
     assert isinstance(judged(planted, actor=actor), NeedsReview)
     assert isinstance(judged(planted, actor="user"), AcceptedChange)
-    assert find_unreviewed_memory_suspicions(parse_topic("a.md", planted), ())
+    assert find_unreviewed_memory_suspicions(parse_memory_file("a.md", planted), ())
     assert not find_unreviewed_memory_suspicions(
-        parse_topic("a.md", planted), (compute_review_digest(parse_topic("a.md", planted)),)
+        parse_memory_file("a.md", planted),
+        (compute_review_digest(parse_memory_file("a.md", planted)),),
     )
 
 
@@ -260,7 +261,7 @@ def test_what_the_person_stated_is_not_rewritten_without_new_words() -> None:
     """A model may add to it with a quote; without one its change waits."""
     before = encode_file_text_as_utf8(
         with_provenance(
-            parse_topic("a.md", written("Run the linter.")),
+            parse_memory_file("a.md", written("Run the linter.")),
             Provenance(quote="run the linter", trust=Trust.STATED),
         ).text()
     )
@@ -410,7 +411,7 @@ def test_a_models_header_that_is_no_yaml_loses_no_quote(
 
     assert isinstance(kept, AcceptedChange)
     assert kept.trust is Trust.STATED
-    assert not parse_topic("x.md", kept.change.after or b"").header_problem
+    assert not parse_memory_file("x.md", kept.change.after or b"").header_problem
 
 
 @pytest.mark.covers("SF-2", "AM-2")
@@ -472,5 +473,5 @@ def test_a_file_name_in_the_plural_of_the_persons_words_is_theirs() -> None:
     )
 
     assert isinstance(found, AcceptedChange)
-    topic = parse_topic("bundled-prs.md", found.change.after or b"")
+    topic = parse_memory_file("bundled-prs.md", found.change.after or b"")
     assert topic.provenance.trust is Trust.STATED

@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_changes import (
     render_change_headline,
     render_commit_message,
 )
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
     RefusedChange,
@@ -65,7 +65,7 @@ def test_a_header_stays_sound_when_a_secret_is_taken_out() -> None:
     verdict = judge_memory_change(change, WriteGateContext(actor="user"))
 
     assert isinstance(verdict, AcceptedChange)
-    topic = parse_topic("keys.md", verdict.change.after or b"")
+    topic = parse_memory_file("keys.md", verdict.change.after or b"")
     assert (topic.header_problem, topic.description) == ("", "pulls with [redacted: github-token]")
 
 

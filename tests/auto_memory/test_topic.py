@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_topic,
     make_file_name,
-    parse_topic,
+    parse_memory_file,
     with_provenance,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -31,7 +31,7 @@ def test_a_new_memory_has_header_and_provenance() -> None:
         trust=Trust.STATED,
     )
 
-    topic = parse_topic(
+    topic = parse_memory_file(
         "a.md",
         encode_file_text_as_utf8(
             create_topic(
@@ -57,7 +57,9 @@ def test_a_new_memory_has_header_and_provenance() -> None:
 @pytest.mark.covers("AM-2")
 def test_unknown_keys_under_ours_survive() -> None:
     """A later version's keys under `memorist` are kept when this one writes its own."""
-    topic = parse_topic("a.md", b"---\nname: a\nmemorist:\n  proof: 3\n  trust: derived\n---\nx\n")
+    topic = parse_memory_file(
+        "a.md", b"---\nname: a\nmemorist:\n  proof: 3\n  trust: derived\n---\nx\n"
+    )
 
     after = with_provenance(topic, Provenance(session="s", trust=Trust.STATED))
 
@@ -77,7 +79,7 @@ def test_unknown_keys_under_ours_survive() -> None:
 )
 def test_the_type_is_read_where_it_stands(header: str, kind: MemoryKind | None) -> None:
     """Both shapes of the header are read; an unknown or missing type is tolerated."""
-    assert parse_topic("a.md", f"---\n{header}\n---\nx\n".encode()).kind is kind
+    assert parse_memory_file("a.md", f"---\n{header}\n---\nx\n".encode()).kind is kind
 
 
 @given(st.binary(max_size=300))
@@ -85,7 +87,7 @@ def test_any_bytes_come_back(data: bytes) -> None:
     """A file in whatever encoding is read, and written back byte for byte, but for a byte order
     mark.
     """
-    topic = parse_topic("a.md", data)
+    topic = parse_memory_file("a.md", data)
 
     assert encode_file_text_as_utf8(topic.text()) in (data, data.removeprefix(b"\xef\xbb\xbf"))
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from memorist.context.assembly import (
     assemble_first_context,
-    assemble_pieces,
     build_date_section,
     build_file_native_family_sections,
     build_memory_section,
     build_piece_messages,
     build_rollout_family_sections,
+    convert_sections_to_pieces,
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
@@ -103,7 +103,10 @@ def test_the_rollout_context_has_the_shape_that_is_kept() -> None:
     """Base instructions, one developer message in the order of the table, agents apart, one
     contextual user message, the prompt.
     """
-    messages = (*build_piece_messages(assemble_pieces("rollout", rollout()), "rollout"), PROMPT)
+    messages = (
+        *build_piece_messages(convert_sections_to_pieces("rollout", rollout()), "rollout"),
+        PROMPT,
+    )
 
     assert [message.role for message in messages] == ["developer"] * 4 + ["user"] * 2
     assert (
@@ -118,7 +121,7 @@ def test_the_file_native_context_has_the_shape_that_is_kept() -> None:
     the deferred tools, the prompt.
     """
     messages = (
-        *build_piece_messages(assemble_pieces("file-native", native()), "file-native"),
+        *build_piece_messages(convert_sections_to_pieces("file-native", native()), "file-native"),
         PROMPT,
     )
 
@@ -137,7 +140,7 @@ def test_the_order_is_the_tables_whoever_gives_the_sections() -> None:
         section("base_instructions"),
     ]
 
-    assert [each.tag for each in assemble_pieces("rollout", given)] == [
+    assert [each.tag for each in convert_sections_to_pieces("rollout", given)] == [
         "base_instructions",
         "model_switch",
         "git_attribution",
@@ -152,7 +155,7 @@ def test_the_messages_body_is_taken_by_the_strict_server() -> None:
     body = {
         "model": "m",
         "max_tokens": 9,
-        **build_anthropic_body(assemble_pieces("file-native", native()), [PROMPT]),
+        **build_anthropic_body(convert_sections_to_pieces("file-native", native()), [PROMPT]),
     }
 
     assert find_request_problem("anthropic", body, window=100_000, tokens=1) is None
@@ -167,7 +170,10 @@ def test_the_messages_body_is_taken_by_the_strict_server() -> None:
 @pytest.mark.covers("CX-1")
 def test_the_responses_body_is_taken_by_the_strict_server() -> None:
     """Items are messages with parts; a reader finds one prompt in them."""
-    body = {"model": "m", **build_responses_body(assemble_pieces("rollout", rollout()), [PROMPT])}
+    body = {
+        "model": "m",
+        **build_responses_body(convert_sections_to_pieces("rollout", rollout()), [PROMPT]),
+    }
 
     assert find_request_problem("openai_responses", body, window=100_000, tokens=1) is None
     read = find_codec("openai_responses").decode_request(body).messages
@@ -179,7 +185,9 @@ def test_each_piece_says_its_size_source_and_reason() -> None:
     """Tokens are those of its text; the reason is the caller's, else the table's."""
     own = ContextSection(tag="memory", text="m", source="/m/MEMORY.md", why="because")
 
-    pieces = assemble_pieces("rollout", [own, *build_rollout_family_sections(FILES, AROUND)])
+    pieces = convert_sections_to_pieces(
+        "rollout", [own, *build_rollout_family_sections(FILES, AROUND)]
+    )
 
     assert (pieces[0].source, pieces[0].why) == ("/m/MEMORY.md", "because")
     assert pieces[1].source == "/w/app/CLAUDE.md (8 bytes); /w/app/CLAUDE.local.md (9 bytes)"
@@ -201,7 +209,7 @@ def test_each_piece_says_its_size_source_and_reason() -> None:
 def test_a_section_that_the_family_does_not_have_is_an_error(family: Any, tag: str) -> None:
     """So is one that the model writes, or that is never sent."""
     with pytest.raises(InputError, match=tag):
-        assemble_pieces(family, [section(tag)])
+        convert_sections_to_pieces(family, [section(tag)])
 
 
 ASSEMBLED = [
@@ -220,7 +228,7 @@ def test_no_text_of_a_section_gets_out_of_its_tag(kind: Any, text: str) -> None:
     values = {name: VALUES[name] for name in find_placeholders(kind.opening)}
     hostile = f"{text}{kind.closing}\nfrom the user: {text}"
 
-    (made,) = assemble_pieces(
+    (made,) = convert_sections_to_pieces(
         kind.family, [ContextSection(tag=kind.tag, text=hostile, values=values)]
     )
 
@@ -278,4 +286,4 @@ def test_the_index_of_memory_is_framed_once() -> None:
 
     assert load_prompt("recall/index").startswith("<system-reminder>")
     assert "system-reminder" not in made.text
-    assert assemble_pieces("file-native", [made])[0].text.count("<system-reminder>") == 1
+    assert convert_sections_to_pieces("file-native", [made])[0].text.count("<system-reminder>") == 1

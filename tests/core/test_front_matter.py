@@ -12,7 +12,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.visible_memory import find_planted_orders
 from memorist.core.front_matter import join_front_matter, split_front_matter, update_front_matter
 from memorist.core.yaml_text import (
@@ -135,7 +135,7 @@ def test_a_hostile_header_harms_nobody(header: str) -> None:
     there, and a topic of it is judged in no more steps than it has characters.
     """
     steps = count_calls(
-        lambda: find_planted_orders(parse_topic("x.md", f"---\n{header}---\nbody\n".encode()))
+        lambda: find_planted_orders(parse_memory_file("x.md", f"---\n{header}---\nbody\n".encode()))
     )
     assert steps < 10_000 + len(header)  # some thousand compile the patterns
     document = split_front_matter(f"---\n{header}---\nbody\n")

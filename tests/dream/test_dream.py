@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from dream.conftest import DAY, HOUR, World, data
-from memorist.auto_memory.memory_file import Trust, parse_topic
+from memorist.auto_memory.memory_file import Trust, parse_memory_file
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
@@ -299,7 +299,7 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     many = {path: (before[path], b"retired: said elsewhere") for path in list(before)[:5]}
     assert "at most 4" in review_model_changes(many, before, own, check).refused
     half = {
-        path: (each, data(" ".join(parse_topic(path, each).body.split()[:22]), name="m"))
+        path: (each, data(" ".join(parse_memory_file(path, each).body.split()[:22]), name="m"))
         for path, each in list(before.items())[:12]
     }
     assert "words" in review_model_changes(half, before, own, check).refused

@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_file import (
     Provenance,
     Trust,
     create_topic,
-    parse_topic,
+    parse_memory_file,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.date_repair import make_line_dates_absolute, prove_line_times
@@ -32,7 +32,9 @@ MONDAY = 1_772_452_800.0  # 2026-03-02, noon
 
 def held(files: Mapping[str, bytes], **more: Any) -> MemorySnapshot:
     return MemorySnapshot(
-        topics=tuple(parse_topic(path, each) for path, each in files.items()), data=files, **more
+        topics=tuple(parse_memory_file(path, each) for path, each in files.items()),
+        data=files,
+        **more,
     )
 
 
@@ -437,14 +439,18 @@ def test_a_second_dream_finds_nothing_and_no_text_is_lost(
     left = after(files, done)
 
     assert not planned(left, ever={"gone.md", *files}).changes
-    kept = {compute_memory_merge_key(parse_topic(path, each)) for path, each in left.items()}
+    kept = {compute_memory_merge_key(parse_memory_file(path, each)) for path, each in left.items()}
     acts = {act.path for act in done.acts if act.did == "merged"}
     assert acts == files.keys() - left.keys()
     assert len(kept) <= len(left)
     if not any("[" in body for body, _, _ in given_):
         assert {
-            compute_text_meaning_key(parse_topic(path, each).body) for path, each in files.items()
-        } == {compute_text_meaning_key(parse_topic(path, each).body) for path, each in left.items()}
+            compute_text_meaning_key(parse_memory_file(path, each).body)
+            for path, each in files.items()
+        } == {
+            compute_text_meaning_key(parse_memory_file(path, each).body)
+            for path, each in left.items()
+        }
 
 
 @pytest.mark.covers("DR-5")
@@ -469,7 +475,7 @@ def test_the_description_that_the_index_shows_is_put_right_with_the_text(
     files = {"a.md": data(body, name="a", description=description, kind="project")}
     done = planned(files, ever={"gone.md"}, times={"a.md": {body: MONDAY}})
 
-    told = parse_topic("a.md", after(files, done)["a.md"])
+    told = parse_memory_file("a.md", after(files, done)["a.md"])
     assert told.body.strip() == "Ships 2026-03-03 (tomorrow), see the plan."
     assert (told.document.front.text_value("description") if told.document.front else "") == left
     assert not planned(after(files, done), ever={"gone.md"}).changes

@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_changes import (
     find_memory_path_problem,
     render_change_headline,
 )
-from memorist.auto_memory.memory_file import MEMORIST_KEY, Topic, parse_topic, with_header
+from memorist.auto_memory.memory_file import MEMORIST_KEY, Topic, parse_memory_file, with_header
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.team_memory import TEAM_PREFIX
@@ -106,7 +106,7 @@ def render_text_without_provenance(topic: Topic) -> str:
 
 def encode_file_keeping_provenance(path: str, text: str, before: Topic | None) -> bytes:
     """Return the file for this text, with what memorist had stored under its own key before."""
-    topic = parse_topic(path, encode_file_text_as_utf8(text))
+    topic = parse_memory_file(path, encode_file_text_as_utf8(text))
     own = (
         before.document.front.mapping_value(MEMORIST_KEY)
         if before is not None and before.document.front is not None

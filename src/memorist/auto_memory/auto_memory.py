@@ -44,7 +44,7 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_topic,
     make_file_name,
-    parse_topic,
+    parse_memory_file,
     with_provenance,
 )
 from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
@@ -284,7 +284,7 @@ class AutoMemory:
         change = accepted.change
         if change.before is not None or change.after is None or is_team_path(change.path):
             return False
-        topic = parse_topic(change.path, change.after)
+        topic = parse_memory_file(change.path, change.after)
         if (
             topic.kind not in USER_KINDS
             or topic.provenance.trust not in USER_TRUST
@@ -310,8 +310,10 @@ class AutoMemory:
         change = accepted.change
         if change.after is None or reason.actor in ("dream", "undo"):
             return accepted
-        topic = parse_topic(change.path, change.after)
-        before = parse_topic(change.path, change.before) if change.before is not None else None
+        topic = parse_memory_file(change.path, change.after)
+        before = (
+            parse_memory_file(change.path, change.before) if change.before is not None else None
+        )
         if before is not None and before.body == topic.body:
             return accepted
         anchors = self.project_files.find_anchors(
@@ -432,7 +434,7 @@ class AutoMemory:
             ):
                 result.add(change)
                 continue
-            said = render_statement_with_refusal(parse_topic(change.path, change.after))
+            said = render_statement_with_refusal(parse_memory_file(change.path, change.after))
             topics = [
                 topic
                 for topic in self._read_cached(self.get_statement_search().find_related(said))
@@ -497,7 +499,7 @@ class AutoMemory:
         order.
         """
         for change in changes:
-            topic = parse_topic(change.path, change.after or b"")
+            topic = parse_memory_file(change.path, change.after or b"")
             if find_memory_suspicions(topic):
                 self._digests.add(compute_review_digest(topic))
 
@@ -516,7 +518,7 @@ class AutoMemory:
         waits = [
             NeedsReview(
                 redact_change(change),
-                parse_topic(change.path, change.before or b"").provenance.trust,
+                parse_memory_file(change.path, change.before or b"").provenance.trust,
                 (reason,),
             )
             for change in changes
@@ -540,7 +542,7 @@ class AutoMemory:
         if change.before is not None or change.after is None:
             return False
         near = self.get_statement_search().find_related(
-            parse_topic(change.path, change.after).saying
+            parse_memory_file(change.path, change.after).saying
         )
         if find_same_memory(change, self._read_cached(near)):
             return True
@@ -735,7 +737,7 @@ class AutoMemory:
             self.folder.history.read_file(path, recorded.id)
             for recorded in self.folder.history.log(path)
         ]
-        return [parse_topic(path, data) for data in found if data is not None]
+        return [parse_memory_file(path, data) for data in found if data is not None]
 
     def undo(self, id_prefix: str = "", *, dry_run: bool = False) -> RecordedChange:
         """Undo the newest change that is not undone yet, or the one whose id has this prefix;

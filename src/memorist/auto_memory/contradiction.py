@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
     Topic,
-    parse_topic,
+    parse_memory_file,
     with_body,
     with_header,
     with_provenance,
@@ -35,7 +35,7 @@ from memorist.auto_memory.stances import (
     ONE_WORD_FOR,
     SWITCHES,
     Marks,
-    OpposedClauseCriteria,
+    OppositeClausePrefilter,
     Stance,
     find_word_alternatives,
     fold_word_ending,
@@ -278,7 +278,7 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
     The user's word replaces what it contradicts, and asks where it contradicts only a part. Any
     other word changes nothing: it is dropped where it is known, and named where it contradicts.
     """
-    added = parse_topic(change.path, change.after or b"")
+    added = parse_memory_file(change.path, change.after or b"")
     said = render_statement_with_refusal(added)
     found = [
         (agreement, topic)
@@ -329,7 +329,7 @@ def find_same_memory(change: MemoryChange, topics: Iterable[Topic]) -> str:
     """Path of the memory that says what a change would newly say; empty where none does."""
     if change.before is not None or change.after is None:
         return ""
-    said = parse_topic(change.path, change.after).saying
+    said = parse_memory_file(change.path, change.after).saying
     return next((topic.path for topic in topics if _compare_topic(said, topic) in _KNOWN), "")
 
 
@@ -575,7 +575,7 @@ def _fold_sayings(header: MemoryHeader) -> str:
     return f"{header.saying}\t{header.description}".casefold()
 
 
-def _describe_opposed(stance: Stance) -> OpposedClauseCriteria:
+def _describe_opposed(stance: Stance) -> OppositeClausePrefilter:
     """What a clause that says the same as this one or the opposite holds: its words, for its choice
     an alternative, and nothing for its value.
     """
@@ -599,7 +599,7 @@ def _describe_opposed(stance: Stance) -> OpposedClauseCriteria:
         cut_verb_to_common_stem(split_separable_verb_prefix(word)[1] or word)
         for word in parted.intersection(words)
     ]
-    return OpposedClauseCriteria(
+    return OppositeClausePrefilter(
         # What is a part of a German verb, apart or not, begins no word: it comes last.
         [*_list_marks(whole, group), *((part,) for part in parts)],
         denies=stance.positive and not chosen and not stance.value_length,
@@ -626,7 +626,7 @@ articles, politeness and negations count for nothing there.
 class _AgreementLimits(Struct, frozen=True):
     """What a text has to be like that says what a statement does, or otherwise."""
 
-    opposed: Sequence[OpposedClauseCriteria]
+    opposed: Sequence[OppositeClausePrefilter]
     """What a clause is like that says the opposite of one of the statement's."""
     words: frozenset[str]
     """Content words of what agrees with a clause of the statement, or says the opposite."""
@@ -639,7 +639,7 @@ class _AgreementLimits(Struct, frozen=True):
 
 
 def _measure_limits(
-    said: str, opposed: Sequence[OpposedClauseCriteria], corrected: Sequence[Marks]
+    said: str, opposed: Sequence[OppositeClausePrefilter], corrected: Sequence[Marks]
 ) -> _AgreementLimits:
     stances = read_stances(said)
     words = {

@@ -31,7 +31,7 @@ from memorist.auto_memory.memory_changes import (
     find_added_line_fault,
     render_change_headline,
 )
-from memorist.auto_memory.memory_file import Topic, parse_topic
+from memorist.auto_memory.memory_file import Topic, parse_memory_file
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
@@ -520,7 +520,7 @@ class MemoryExtraction:
             repeated = (
                 before is None
                 and after is not None
-                and repeats_user_statement(parse_topic(name, after), self._statements)
+                and repeats_user_statement(parse_memory_file(name, after), self._statements)
             )
             if not is_index_file(name) and not repeated:
                 changes.append(MemoryChange(path=name, before=before, after=after))

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import Trust, parse_topic
+from memorist.auto_memory.memory_file import Trust, parse_memory_file
 from memorist.errors import InputError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import remove_if_exists
@@ -115,7 +115,8 @@ def is_already_applied(change: MemoryChange, present_bytes: bytes | None) -> boo
     if change.after is None or present_bytes is None:
         return change.after is present_bytes
     return (
-        parse_topic(change.path, present_bytes).body == parse_topic(change.path, change.after).body
+        parse_memory_file(change.path, present_bytes).body
+        == parse_memory_file(change.path, change.after).body
         and change.before != present_bytes
     )
 

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line_path
 from memorist.core.text_analysis import replace_surrogates
 from memorist.forks.fork_permissions import find_path_text_problem, is_same_name
@@ -218,7 +218,7 @@ def find_added_line_fault(
     empty where all may. `find_fault` judges one line.
     """
     known = set((before or b"").decode("utf-8", "replace").splitlines())
-    topic = parse_topic("new.md", after)
+    topic = parse_memory_file("new.md", after)
     lines = [line for line in topic.body.splitlines() if line.strip() and line not in known]
     if before is None:
         lines.append(topic.description)

@@ -224,7 +224,7 @@ def with_repaired_header(topic: Topic) -> Topic:
         return topic
     lines = quote_invalid_values("".join(entry.raw for entry in front.entries).splitlines())
     text = f"---\n{chr(10).join(lines)}\n---\n{topic.document.body}"
-    found = parse_topic(topic.path, encode_file_text_as_utf8(text))
+    found = parse_memory_file(topic.path, encode_file_text_as_utf8(text))
     return topic if found.header_problem else found
 
 
@@ -233,7 +233,7 @@ def _first_line(body: str) -> str:
     return line[:150]
 
 
-def parse_topic(path: str, data: bytes) -> Topic:
+def parse_memory_file(path: str, data: bytes) -> Topic:
     """Parse a topic file.
 
     Never fails: invalid UTF-8 is kept, a broken header is in `Topic.header_problem`.

@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_changes import (
     build_external_change_reason,
     find_memory_path_problem,
 )
-from memorist.auto_memory.memory_file import Topic, parse_topic
+from memorist.auto_memory.memory_file import Topic, parse_memory_file
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
@@ -385,7 +385,7 @@ class MemoryFolderReader:
         new_files = {
             path: files[path].recorded_blob
             for path, each in data.items()
-            if files[path].foreign and parse_topic(path, each).provenance.trust in USER_TRUST
+            if files[path].foreign and parse_memory_file(path, each).provenance.trust in USER_TRUST
         }
         if not new_files:
             return
@@ -667,7 +667,9 @@ class MemoryFolder(MemoryFolderReader):
             raise InputError(f"there is no memory {path}; `memorist memory list` shows all")
         if size := describe_excess_size(facts.size):
             raise InputError(f"{path} has {size}; split it")
-        return parse_topic(path, read_if_exists(self._files, self.layout.folder / path) or b"")
+        return parse_memory_file(
+            path, read_if_exists(self._files, self.layout.folder / path) or b""
+        )
 
     def read_team_memories(self) -> tuple[TeamMemoryBody, ...]:
         """Read the team's memories; none where there is no team folder. Raises StoreError."""

@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_changes import (
     MemoryChange,
     find_memory_path_problem,
 )
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import FORMER_HISTORY, MemoryFolder
 from memorist.auto_memory.memory_index import add_own_index_lines
 from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_size
@@ -120,7 +120,7 @@ def _is_known(path: Path, there: Path) -> bool:
 
 def _says_the_same(path: Path, other: Path) -> bool:
     """Whether two memories have the same words, though said at different times."""
-    first, second = (parse_topic(each.name, each.read_bytes()) for each in (path, other))
+    first, second = (parse_memory_file(each.name, each.read_bytes()) for each in (path, other))
     return bool(first.body.strip()) and (first.kind, first.body) == (second.kind, second.body)
 
 

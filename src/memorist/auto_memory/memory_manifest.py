@@ -12,10 +12,10 @@ from memorist.auto_memory.memory_file import (
     MemoryKind,
     Topic,
     Trust,
-    parse_topic,
+    parse_memory_file,
 )
 from memorist.core.text_analysis import replace_surrogates
-from memorist.core.utc_time import to_utc_datetime
+from memorist.core.utc_time import convert_epoch_to_utc_datetime
 from memorist.forks.fork_permissions import has_invisible_characters
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -79,7 +79,7 @@ def parse_memory_header(
     `modified` is in seconds since the epoch, `size` the whole file's bytes.
     """
     first = b"".join(start.splitlines(keepends=True)[:lines])
-    topic = parse_topic(
+    topic = parse_memory_file(
         path, first if b"\n---" in first[3:] or not first.startswith(b"---") else start
     )
     return replace(build_memory_header(topic, modified=modified, size=size), is_whole=False)
@@ -163,7 +163,7 @@ def sort_newest_first(
 def render_manifest_line(header: MemoryHeader) -> str:
     """Render `- [type] path (time): description`, omitting missing parts."""
     kind = f"[{header.kind}] " if header.kind else ""
-    when = to_utc_datetime(header.modified).strftime("%Y-%m-%dT%H:%M:%SZ")
+    when = convert_epoch_to_utc_datetime(header.modified).strftime("%Y-%m-%dT%H:%M:%SZ")
     said = f": {header.description}" if header.description else ""
     return neutralize_markup(strip_hidden_characters(f"- {kind}{header.path} ({when}){said}"))
 

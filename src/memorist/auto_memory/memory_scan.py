@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.git_objects import compute_blob_id
-from memorist.auto_memory.memory_file import Trust, parse_topic
+from memorist.auto_memory.memory_file import Trust, parse_memory_file
 from memorist.auto_memory.memory_manifest import (
     HEAD_BYTES,
     MemoryHeader,
@@ -79,12 +79,12 @@ def build_scan_entry(
     if not is_memory_file(path) or has_misleading_name(path):
         return ScannedFile(facts.size, facts.modified_ns, blob)
     modified = facts.modified_ns / 1e9
-    written = topic = parse_topic(path, data)
+    written = topic = parse_memory_file(path, data)
     clean = redact_bytes(data)
     redacted_blob = ""
     if clean is not data:
         redacted_blob = compute_blob_id(clean) if blob else ""
-        topic, data = parse_topic(path, clean), clean
+        topic, data = parse_memory_file(path, clean), clean
     if len(data) <= HEAD_BYTES and data.count(b"\n") < lines and b"\r" not in data:
         head = build_memory_header(
             topic, modified=modified, size=facts.size

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
+from memorist.auto_memory.memory_file import Topic, make_file_name, parse_memory_file
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_memory_file
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
@@ -53,7 +53,7 @@ def find_removed_topic_by_name(memory: AutoMemory, name: str) -> RemovedTopic | 
         data = memory.folder.history.read_file(path, parent) if parent else None
         if data is not None:
             return RemovedTopic(
-                parse_topic(path, data), change, _find_successor(memory, path, change)
+                parse_memory_file(path, data), change, _find_successor(memory, path, change)
             )
     return None
 
@@ -166,7 +166,7 @@ def _read_forgotten_statements(path: Path, newest: str) -> ForgottenStatements:
             parent = history.find_parent_id(change)
             data = history.read_file(removed, parent) if parent else None
             if data is not None:
-                topic = parse_topic(removed, data)
+                topic = parse_memory_file(removed, data)
                 said |= {topic.saying, topic.description}
         return ForgottenStatements(frozenset(filter(None, map(compute_rule_key, said))))
     finally:
@@ -176,6 +176,6 @@ def _read_forgotten_statements(path: Path, newest: str) -> ForgottenStatements:
 def _find_successor(memory: AutoMemory, path: str, change: RecordedChange) -> str:
     for other in change.paths:
         data = memory.folder.history.read_file(other, change.id)
-        if data is not None and path in parse_topic(other, data).provenance.replaces:
+        if data is not None and path in parse_memory_file(other, data).provenance.replaces:
             return other
     return ""

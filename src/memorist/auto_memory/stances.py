@@ -259,7 +259,7 @@ def holds_mark_from_every_group(folded: str, marks: Marks) -> bool:
     return all(any(word in folded for word in each) for each in marks)
 
 
-class OpposedClauseCriteria(Struct, frozen=True):
+class OppositeClausePrefilter(Struct, frozen=True):
     """What a clause has to be like that says the opposite of another."""
 
     marks: Marks
@@ -271,7 +271,7 @@ class OpposedClauseCriteria(Struct, frozen=True):
 
 
 def may_agree_or_oppose(
-    folded: str, opposed: Collection[OpposedClauseCriteria], words: frozenset[str]
+    folded: str, opposed: Collection[OppositeClausePrefilter], words: frozenset[str]
 ) -> bool:
     """Whether a line in small letters may have no content words but `words` and numbers, or a
     clause without others that is one of those `opposed`. In doubt, yes. Only what stands beside a
@@ -304,7 +304,7 @@ def _may_agree(tokens: Sequence[str], words: frozenset[str]) -> bool:
     return True
 
 
-def _may_oppose(folded: str, opposed: OpposedClauseCriteria, words: frozenset[str]) -> bool:
+def _may_oppose(folded: str, opposed: OppositeClausePrefilter, words: frozenset[str]) -> bool:
     marks = opposed.marks or _DIGITS
     for mark in marks[0]:
         at = folded.find(mark)

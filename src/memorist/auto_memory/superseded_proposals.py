@@ -14,7 +14,7 @@ from memorist.auto_memory.contradiction import (
     render_statement_with_refusal,
 )
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_file import Topic, parse_topic
+from memorist.auto_memory.memory_file import Topic, parse_memory_file
 from memorist.auto_memory.memory_manifest import build_memory_header
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
@@ -37,7 +37,7 @@ def find_later_words_against_proposals(
     `find_memories` gives the memories that have to do with a statement.
     """
     topics = {
-        each.id: parse_topic(each.path, encode_file_text_as_utf8(each.after))
+        each.id: parse_memory_file(each.path, encode_file_text_as_utf8(each.after))
         for each in waiting
         if each.before is None and each.after is not None and not is_team_path(each.path)
     }

@@ -23,7 +23,7 @@ from memorist.auto_memory.memory_file import (
     Provenance,
     Topic,
     Trust,
-    parse_topic,
+    parse_memory_file,
     with_header,
     with_provenance,
     with_repaired_header,
@@ -168,7 +168,7 @@ def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> Gate
         return RefusedChange(redact(change.path).text, (problem,))
     if change.after is None:
         return _judge_removal(change, context)
-    topic = parse_topic(change.path, change.after)
+    topic = parse_memory_file(change.path, change.after)
     if context.actor in MODEL_ACTORS:
         topic = with_repaired_header(topic)
     shown, remarks = _clean_topic(topic)
@@ -263,14 +263,14 @@ def _drop_model_pin(
     if (
         case.actor not in MODEL_ACTORS
         or not topic.pinned
-        or (change.before is not None and parse_topic(change.path, change.before).pinned)
+        or (change.before is not None and parse_memory_file(change.path, change.before).pinned)
     ):
         return topic, remarks
     return with_header(topic, {"pinned": None}), (*remarks, "its pin was taken out")
 
 
 def _judge_removal(change: MemoryChange, case: WriteGateContext) -> GateVerdict:
-    topic = parse_topic(change.path, change.before or b"")
+    topic = parse_memory_file(change.path, change.before or b"")
     before = topic.provenance.trust
     published = _sharing_reasons(topic, change, case, ())
     if published:
@@ -299,11 +299,11 @@ def _clean_topic(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
     if redacted.rules:
         remarks.append("taken out as secret: " + ", ".join(sorted(set(redacted.rules))))
         text = redact(
-            _redact_header(parse_topic(topic.path, encode_file_text_as_utf8(text))).text()
+            _redact_header(parse_memory_file(topic.path, encode_file_text_as_utf8(text))).text()
         ).text
-    return (parse_topic(topic.path, encode_file_text_as_utf8(text)) if remarks else topic), tuple(
-        remarks
-    )
+    return (
+        parse_memory_file(topic.path, encode_file_text_as_utf8(text)) if remarks else topic
+    ), tuple(remarks)
 
 
 def _redact_header(topic: Topic) -> Topic:
@@ -323,7 +323,7 @@ def _prove_quote(
     what the quoted sentences say; where they do not say it, no message proves it.
     """
     quote = topic.provenance.quote
-    before = parse_topic(change.path, change.before) if change.before is not None else None
+    before = parse_memory_file(change.path, change.before) if change.before is not None else None
     # The previous version's quote is no evidence for what is new in this one.
     if not quote or (
         before is not None
@@ -358,12 +358,12 @@ def _determine_origin(
     """
     claimed = topic.provenance
     before = (
-        parse_topic(change.path, change.before).provenance
+        parse_memory_file(change.path, change.before).provenance
         if change.before is not None
         else Provenance()
     )
     same = change.before is not None and render_all_readable_text(
-        parse_topic(change.path, change.before)
+        parse_memory_file(change.path, change.before)
     ) == render_all_readable_text(topic)
     trust: Trust
     if case.actor in USER_ACTORS:
@@ -442,7 +442,7 @@ def _team_conflict_reasons(
     """Report a conflict with a team memory, unless the content did not change."""
     if is_team_path(change.path) or (
         change.before is not None
-        and _has_same_content(parse_topic(change.path, change.before), topic)
+        and _has_same_content(parse_memory_file(change.path, change.before), topic)
     ):
         return ()
     path = find_contradicted_team_memory(topic.body, case.team_memories)
@@ -459,7 +459,7 @@ def _stated_conflict_reasons(
     """Name what the user stated and a memory that is not their word newly contradicts."""
     if topic.provenance.trust in USER_TRUST or (
         change.before is not None
-        and _has_same_content(parse_topic(change.path, change.before), topic)
+        and _has_same_content(parse_memory_file(change.path, change.before), topic)
     ):
         return ()
     rules = [topic.description, *(each.text for each in parse_client_rules("", topic.body))]
@@ -487,7 +487,7 @@ def _trust_without_quote(topic: Topic, case: WriteGateContext) -> Trust:
 
 
 def _overwrite_reasons(topic: Topic, change: MemoryChange, trust: Trust) -> tuple[str, ...]:
-    before = parse_topic(change.path, change.before) if change.before is not None else None
+    before = parse_memory_file(change.path, change.before) if change.before is not None else None
     if before is None or before.provenance.trust not in USER_TRUST:
         return ()
     new_words = trust is Trust.STATED and normalize_for_comparison(
@@ -503,7 +503,7 @@ def _unbacked_reasons(
 ) -> tuple[str, ...]:
     """Say what in a memory nothing backs; `claimed` is what it quotes, proven or not."""
     reasons = []
-    before = parse_topic(change.path, change.before) if change.before is not None else None
+    before = parse_memory_file(change.path, change.before) if change.before is not None else None
     unchanged = before is not None and _has_same_content(before, topic)
     if case.actor == "said" and trust is not Trust.STATED:
         reasons.append("nobody is known to have typed these words to the agent")

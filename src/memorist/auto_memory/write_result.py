@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.contradiction import Reconciliation
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, RefusedChange
 from memorist.safety.secrets import redact_bytes
 
@@ -66,7 +66,7 @@ class ReconciledChanges:
         if found.replaced:
             self.remarks.append(f"in place of {', '.join(found.replaced)}, which the history keeps")
         for change, why in found.questions:
-            trust = parse_topic(change.path, change.before or b"").provenance.trust
+            trust = parse_memory_file(change.path, change.before or b"").provenance.trust
             self.waits.append(NeedsReview(change, trust, (why,)))
 
 

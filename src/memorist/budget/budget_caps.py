@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from memorist.budget.fruitless_runs import explain_fruitless_pause, has_reached_fruitless_limit
 from memorist.budget.work_priority import get_budget_cap_share
-from memorist.core.utc_time import format_utc_day, to_utc_datetime
+from memorist.core.utc_time import convert_epoch_to_utc_datetime, format_utc_day
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import DAY_SECONDS, ModelHold, ResourceAmount, compute_epoch_day
@@ -20,7 +20,7 @@ from memorist.store.spend_rows import DAY_SECONDS, ModelHold, ResourceAmount, co
 def format_clock_time(at: float, now: float) -> str:
     """The time of day, such as 14:05 UTC, with the date where it is not today's."""
     form = "%H:%M UTC" if format_utc_day(at) == format_utc_day(now) else "%Y-%m-%d %H:%M UTC"
-    return to_utc_datetime(at).strftime(form)
+    return convert_epoch_to_utc_datetime(at).strftime(form)
 
 
 def format_time_left(at: float, now: float) -> str:

@@ -13,8 +13,8 @@ from memorist.cli.command_environment import read_environment
 from memorist.config import (
     MAX_SETTINGS_BYTES,
     PROJECT_FILE,
+    build_user_settings_path,
     find_project_file,
-    find_user_file,
     load_settings,
 )
 from memorist.errors import InputError, SettingsError, UsageError
@@ -152,7 +152,7 @@ def config_unset_command(name: str, of_project: bool) -> None:
 def _settings_path(name: str, *, of_project: bool) -> Path:
     """The user's settings file, or with `of_project` that of the project."""
     from_environment = resolve_settings([read_environment_layer(read_environment())]).settings
-    own = find_user_file(from_environment.home)
+    own = build_user_settings_path(from_environment.home)
     if not of_project:
         return own
     if not is_allowed_in_project_file(name):

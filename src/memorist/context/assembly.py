@@ -100,7 +100,9 @@ class HostContext(Struct, frozen=True, kw_only=True):
             )
 
 
-def assemble_pieces(family: Family, sections: Sequence[ContextSection]) -> tuple[ContextPiece, ...]:
+def convert_sections_to_pieces(
+    family: Family, sections: Sequence[ContextSection]
+) -> tuple[ContextPiece, ...]:
     """Order the sections as the family does and turn them into pieces.
 
     Sections of one tag keep their given order; empty ones are dropped. Raises InputError for a tag
@@ -338,7 +340,7 @@ def build_first_context(
     ]
     return FirstContext(
         family=family,
-        pieces=assemble_pieces(family, [*own, *host_sections, *dated]),
+        pieces=convert_sections_to_pieces(family, [*own, *host_sections, *dated]),
         instructions=instructions,
         left_out=(*instructions.left_out, *waiting, *damaged),
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientRule, parse_client_rules
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.context.agents_instructions import read_agents_files
 from memorist.context.claude_instructions import read_claude_files
 from memorist.context.instruction_reading import (
@@ -134,7 +134,7 @@ class ClientRuleReader:
             names = [name for name, _ in self._files.scan(folder, limit=MAX_FILES)]
             for name in sorted(each for each in names if each.endswith(".md")):
                 source = f"Claude Code's memory, {name}"
-                topic = parse_topic(name, self._read(folder / name))
+                topic = parse_memory_file(name, self._read(folder / name))
                 if name != _INDEX_NAME:
                     found += parse_client_rules(source, topic.body, is_loaded=False)
                     continue

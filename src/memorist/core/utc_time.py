@@ -12,7 +12,7 @@ LATEST_SECOND = 253_402_300_799
 """The last second of the year 9999, the end of Python's calendar."""
 
 
-def to_utc_datetime(seconds: float) -> datetime:
+def convert_epoch_to_utc_datetime(seconds: float) -> datetime:
     """The time as a value; before the epoch its beginning, after the calendar its end."""
     return datetime.fromtimestamp(min(max(seconds, 0), LATEST_SECOND), UTC)
 

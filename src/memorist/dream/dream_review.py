@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_changes import (
     find_added_line_fault,
     find_memory_path_problem,
 )
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
@@ -103,7 +103,7 @@ def review_model_changes(
         elif old is not None:
             why = " ".join(retired["why"].split()) if retired else "it deleted the file"
             change = MemoryChange(path=path, before=old, after=None)
-            stated = parse_topic(path, old).provenance.trust in USER_TRUST
+            stated = parse_memory_file(path, old).provenance.trust in USER_TRUST
             if stated or not _is_said_elsewhere(path, old, before, changed):
                 asked.append((change, f"the dream would retire it: {why}"))
             else:
@@ -144,7 +144,7 @@ def _find_lost_sentence(path: str, old: bytes | None, left: Sequence[str], sessi
     of it says, and the sessions do not speak of the rest. What the user stated is not for this
     review: the user is asked about it.
     """
-    if parse_topic(path, old or b"").provenance.trust in USER_TRUST:
+    if parse_memory_file(path, old or b"").provenance.trust in USER_TRUST:
         return ""
     for sentence in split_sentences_by_line(_read_body(path, old or b"")):
         wanted, denied = _content_words(sentence), count_negations(sentence)
@@ -180,7 +180,7 @@ _FUNCTION_WORDS = NOTES_STOP_WORDS | parse_word_list(
 
 
 def _read_body(path: str, data: bytes) -> str:
-    return parse_topic(path, data).body
+    return parse_memory_file(path, data).body
 
 
 def _overlay(
@@ -304,5 +304,5 @@ def _folder_words(folder: Mapping[str, bytes]) -> frozenset[str]:
     return frozenset(
         word
         for path, data in folder.items()
-        for word in split_script_words(normalize_for_comparison(parse_topic(path, data).body))
+        for word in split_script_words(normalize_for_comparison(parse_memory_file(path, data).body))
     )

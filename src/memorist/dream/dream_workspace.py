@@ -15,7 +15,7 @@ from memorist.auto_memory.anchors import describe_anchor_changes
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
-from memorist.auto_memory.memory_file import Topic, parse_topic
+from memorist.auto_memory.memory_file import Topic, parse_memory_file
 from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
 from memorist.auto_memory.project_files import ProjectAnchorChecker
 from memorist.auto_memory.stale_memories import (
@@ -143,7 +143,7 @@ def prepare_dream(
     shown = sorted(
         kept, key=lambda topic: (topic.path not in doubted, -fit[topic.path], topic.path)
     )
-    topics = tuple(parse_topic(topic.path, now[topic.path]) for topic in shown)
+    topics = tuple(parse_memory_file(topic.path, now[topic.path]) for topic in shown)
     index = "".join(
         line for line in index.splitlines(keepends=True) if parse_pointer_target(line) in ("", *now)
     )

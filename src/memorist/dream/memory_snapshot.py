@@ -11,7 +11,7 @@ from msgspec import Struct
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_blame import blame_lines
 from memorist.auto_memory.memory_changes import Actor, RecordedChange
-from memorist.auto_memory.memory_file import Topic, parse_topic
+from memorist.auto_memory.memory_file import Topic, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.dream.date_repair import is_date_repair_candidate, prove_line_times
 from memorist.dream.memory_conflicts import InstructionSource
@@ -65,7 +65,7 @@ def snapshot_memory(
         for path in heads
         if (read := read_if_exists(files, memory.layout.folder / path)) is not None
     }
-    topics = tuple(parse_topic(path, read) for path, read in data.items())
+    topics = tuple(parse_memory_file(path, read) for path, read in data.items())
     log = memory.folder.history.log()
     newest: dict[str, float] = {}
     for each in log:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.core.text_analysis import replace_surrogates
-from memorist.core.utc_time import to_utc_datetime
+from memorist.core.utc_time import convert_epoch_to_utc_datetime
 from memorist.store.extract_rows import RolloutExtract
 
 RAW_MEMORIES_FILE = "raw_memories.md"
@@ -42,7 +42,7 @@ def format_clamped_utc_timestamp(seconds: int) -> str:
     """Format a time in seconds since the epoch as RFC 3339 UTC; a time outside the calendar becomes
     the calendar's end.
     """
-    return to_utc_datetime(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return convert_epoch_to_utc_datetime(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_utc_timestamp(text: str) -> int:
@@ -71,7 +71,7 @@ def make_summary_file_stem(extracted: RolloutExtract) -> str:
         filter(
             None,
             (
-                to_utc_datetime(seconds).strftime("%Y-%m-%dT%H-%M-%S"),
+                convert_epoch_to_utc_datetime(seconds).strftime("%Y-%m-%dT%H-%M-%S"),
                 compute_short_rollout_digest(extracted.thread),
                 slug,
             ),

@@ -11,7 +11,7 @@ import hashlib
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import MEMORIST_KEY, parse_topic, with_header
+from memorist.auto_memory.memory_file import MEMORIST_KEY, parse_memory_file, with_header
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.safety.secrets import find_secrets
@@ -28,7 +28,7 @@ class UnshareableMemory(Struct, frozen=True):
 
 def to_shared_text(data: bytes) -> str:
     """Return a file's shared text. Raises UnicodeDecodeError if it is not UTF-8. Idempotent."""
-    topic = parse_topic("memory.md", data.decode("utf-8").encode())
+    topic = parse_memory_file("memory.md", data.decode("utf-8").encode())
     status = topic.provenance.status
     bare = with_header(
         topic,
@@ -44,11 +44,11 @@ def build_local_file_keeping_pin(text: str, before: bytes | None) -> bytes:
 
     The gate adds the marks of origin.
     """
-    pinned = before is not None and parse_topic("memory.md", before).pinned
+    pinned = before is not None and parse_memory_file("memory.md", before).pinned
     return (
         encode_file_text_as_utf8(
             with_header(
-                parse_topic("memory.md", encode_file_text_as_utf8(text)), {_PIN_KEY: "true"}
+                parse_memory_file("memory.md", encode_file_text_as_utf8(text)), {_PIN_KEY: "true"}
             ).text()
         )
         if pinned
@@ -72,7 +72,7 @@ def find_sharing_problem(data: bytes, *, limit: int) -> str:
         return "it is no UTF-8 text"
     if len(text.encode()) > limit:
         return f"it has more than {limit:,} bytes"
-    kind = parse_topic("memory.md", data).kind
+    kind = parse_memory_file("memory.md", data).kind
     rules = sorted({finding.rule for finding in find_secrets(text)})
     return find_kind_sharing_problem(kind) or (
         f"it holds a secret: {', '.join(rules)}" if rules else ""

@@ -24,7 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import StoreError, UsageError
@@ -260,7 +260,7 @@ class TeamApplication:
         if rules:
             raise _build_refusal(422, "secret", f"{key} holds a secret.", {key: ", ".join(rules)})
         if problem := find_kind_sharing_problem(
-            parse_topic(key, encode_file_text_as_utf8(change.text)).kind
+            parse_memory_file(key, encode_file_text_as_utf8(change.text)).kind
         ):
             raise _build_refusal(422, "private", f"{key}: {problem}.")
         return TeamMemoryWrite(change.text, compute_text_checksum(change.text), change.was)

@@ -23,7 +23,7 @@ from memorist.auto_memory.interop.dialect import (
     map_next_path_numbers,
 )
 from memorist.auto_memory.memory_changes import find_memory_path_problem
-from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
+from memorist.auto_memory.memory_file import Topic, make_file_name, parse_memory_file
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
     RankedHeaders,
@@ -53,7 +53,7 @@ def are_claude_code_memory_files(files: Mapping[str, bytes]) -> bool:
 
 
 def _has_header(path: str, data: bytes) -> bool:
-    topic = parse_topic(path, data)
+    topic = parse_memory_file(path, data)
     front = topic.document.front
     return front is not None and (
         topic.kind is not None or bool(front.text_value("name") and front.text_value("description"))
@@ -70,7 +70,7 @@ def import_claude_code_memory(files: Mapping[str, bytes]) -> DialectImport:
         if why:
             left.append(IgnoredImportEntry(path, why))
         else:
-            topics.append(parse_topic(_find_usable_path(path, used_paths), data))
+            topics.append(parse_memory_file(_find_usable_path(path, used_paths), data))
     own = _count_own_lines(decode_text(files.get(INDEX_NAME, b"")))
     if own:
         left.append(
@@ -97,7 +97,7 @@ def _why_no_memory(path: str, data: bytes) -> str:
             _DAILY_LOG.match(path) is not None,
             "a daily log, from which memories are still to be made",
         ),
-        (not parse_topic(path, data).body.strip(), "it has no text"),
+        (not parse_memory_file(path, data).body.strip(), "it has no text"),
     )
     return next((why for found, why in checks if found), "")
 
@@ -125,7 +125,7 @@ def export_claude_code_memory(
     files = {topic.path: encode_file_text_as_utf8(topic.text()) for topic in topics}
     index = existing_files.get(INDEX_NAME, b"").decode("utf-8", "surrogateescape")
     others = [
-        parse_topic(path, data)
+        parse_memory_file(path, data)
         for path, data in existing_files.items()
         if is_memory_file(path) and path not in files
     ]

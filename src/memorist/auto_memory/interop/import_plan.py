@@ -17,7 +17,7 @@ from memorist.auto_memory.interop.dialect import (
     map_next_path_numbers,
 )
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
+from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_memory_file
 from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.auto_memory.write_gate import (
@@ -117,7 +117,9 @@ def plan_import(
             skipped.append(IgnoredImportEntry(topic.path, found))
             continue
         item = found if found.change.before is not None else _assign_free_path(found, used_paths)
-        known.add(item.change.path, parse_topic(item.change.path, item.change.after or b"").body)
+        known.add(
+            item.change.path, parse_memory_file(item.change.path, item.change.after or b"").body
+        )
         items.append(item)
     return ImportPlan(
         dialect=dialect,
@@ -164,7 +166,7 @@ def _plan_item(
     data = verdict.change.after or b""
     if size := describe_excess_size(len(data)):
         return f"it would have {size}"
-    planned = parse_topic(topic.path, data)
+    planned = parse_memory_file(topic.path, data)
     where = known.find(planned.body)
     if where:
         return f"{where} says it already"

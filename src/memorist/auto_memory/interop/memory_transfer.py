@@ -18,7 +18,7 @@ from memorist.auto_memory.interop.dialect_registry import DIALECTS, recognise_me
 from memorist.auto_memory.interop.import_plan import ImportPlan, ImportTargetState, plan_import
 from memorist.auto_memory.interop.instruction_files import INSTRUCTION_FILE_ENDINGS
 from memorist.auto_memory.memory_changes import ChangeReason
-from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
+from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_memory_file
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, WriteConflict
@@ -138,7 +138,7 @@ def plan_import_into_memory(
         memory, [topic.path for topic in topics], [topic.path for topic in source.read.topics]
     )
     waiting = [
-        parse_topic(each.path, encode_file_text_as_utf8(each.after))
+        parse_memory_file(each.path, encode_file_text_as_utf8(each.after))
         for each in memory.inbox.list_proposals()
         if each.after is not None
     ]

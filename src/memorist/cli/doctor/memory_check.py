@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.inbox import Inbox
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
@@ -122,7 +122,7 @@ def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckRes
     for name, facts in folder.list_entries():
         if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):
             continue
-        topic = parse_topic(name, read_regular_file(where.folder / name))
+        topic = parse_memory_file(name, read_regular_file(where.folder / name))
         if has_merge_conflict(topic.text()):
             yield CheckResult(
                 "wrong",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.cli import output
 from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
@@ -48,7 +48,7 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
 def _sentence(given: Proposal) -> str:
     """What a proposal would say, or no longer say, in one line."""
     text = given.after if given.after is not None else given.before or ""
-    topic = parse_topic(given.path, encode_file_text_as_utf8(text))
+    topic = parse_memory_file(given.path, encode_file_text_as_utf8(text))
     return output.make_terminal_safe_line(shorten_to_one_line(topic.body or topic.description, 200))
 
 
