@@ -190,6 +190,50 @@ async def test_nothing_is_learned_later_of_a_session_without_memory(
     assert [thread.id for thread in found.threads] == ["c2"]
 
 
+SECRET_REQUESTS = [
+    "Remember the database password is hunter2-XK9",
+    "/remember the api key is: 93kd-22ls-qq1",
+    "# the deploy token is 93kd-22ls-qq1-ss82",
+    "Please remember that the staging password: correct-horse",
+    "记住：数据库密码是 hunter2-XK9",
+]
+NO_SECRET_REQUESTS = [
+    "Is the database password in the vault?",
+    "The login fails: password is wrong, fix it.",
+    "Remember to rotate the token in the tests.",
+    "Remember: our password policy is at least 12 characters",
+]
+
+
+@pytest.mark.covers("IN-2")
+@pytest.mark.parametrize("prompt", SECRET_REQUESTS)
+async def test_a_request_to_remember_a_secret_is_answered(prompt: str, tmp_path: Path) -> None:
+    """It was dropped without a word, and the user relied on it. The line names no word of it."""
+    prompted, ended = await turns(tmp_path / "home", "claude-code", ClaudeFile(), prompt)
+
+    line = prompted + ended
+    assert "kept nothing: what you asked to remember reads as a secret" in line
+    kept = [path.read_text() for path in (tmp_path / "home").rglob("memory/*.md")]
+    assert not any(part in text for part in ("hunter2", "93kd", "horse") for text in (line, *kept))
+
+
+@pytest.mark.covers("IN-2")
+@pytest.mark.parametrize("prompt", NO_SECRET_REQUESTS)
+async def test_talk_of_passwords_is_no_request_to_keep_one(prompt: str, tmp_path: Path) -> None:
+    """Work on a login, and rules for passwords, are answered by no refusal."""
+    assert "secret" not in "".join(
+        await turns(tmp_path / "home", "claude-code", ClaudeFile(), prompt)
+    )
+
+
+async def test_a_rule_about_passwords_is_kept(tmp_path: Path) -> None:
+    """What holds for passwords, tokens or keys is none."""
+    rules = ("Remember: our password policy is at least 12 characters",)
+    rules += ("Remember that the token limit is 4096", "Always use the API key format: uuid4")
+    notices = await turns(tmp_path / "home", "claude-code", ClaudeFile(), *rules)
+    assert sum("remembered" in each for each in notices) >= 2, notices
+
+
 def test_a_memory_that_the_disk_refused_is_told() -> None:
     """What was said and could not be written is not lost in silence; what the gate refused of a
     model's finding is no news.

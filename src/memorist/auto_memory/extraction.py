@@ -41,7 +41,11 @@ from memorist.auto_memory.statement_changes import (
     plan_memory_addition,
     plan_memory_removal,
 )
-from memorist.auto_memory.statements.statement_parser import Statement, find_statements
+from memorist.auto_memory.statements.statement_parser import (
+    Statement,
+    asks_to_remember_secret,
+    find_statements,
+)
 from memorist.auto_memory.statements.uncertain_value_corrections import (
     find_uncertain_value_corrections,
 )
@@ -93,6 +97,8 @@ from memorist.transcript.user_words_in_results import UserWordsReader
 LABEL = "extraction"
 UNCERTAIN = "you may have meant this for later sessions as well"
 """Why a statement waits that does not say so by its own words."""
+REFUSED_REQUEST = "what you asked to remember reads as a secret, and none is kept in memory"
+"""Why a request for it leaves nothing."""
 NOTHING_WRITTEN = "The answer holds no memory:"
 """What the receipt says of an answer without one, before the answer itself."""
 MAX_WAITING = 100
@@ -205,6 +211,8 @@ class MemoryExtraction:
 
     def _collect_statements(self, typed: Message) -> None:
         self._typed_ids.append(typed.id)
+        if asks_to_remember_secret(typed):
+            self._runtime.emit(MemoryRefused("", (REFUSED_REQUEST,)))
         statements = find_statements(typed)
         if self._is_text_announced:
             statements = tuple(

@@ -62,7 +62,8 @@ _REPORTED_SPEECH = PrefilteredPattern(
 )
 _NAMED_SECRET = lazy_pattern(
     r"\b(?:pass ?word|passwd|pass ?phrase|pin|api[ _-]?key|access[ _-]?key|secret(?: key)?|"
-    r"token|credentials?)\b[^.]{0,30}?"
+    r"token|credentials?)\b(?!s?[ -](?:polic|rule|require|rotat|reset|length|expir|manager|hash|"
+    r"field|limit|budget|count|usage|window|cost|estimat|format|type))[^.]{0,30}?"
     r"(?:\bis\b|\bare\b|[:=])"
     r"|(?:비밀번호|비번|암호)(?:는|은|가|:)"
     r"|(?:密码|口令|密钥|令牌)[^。]{0,10}?(?:是|为|[:：=])|\b(?:sk|ghp|gho|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}",
@@ -177,6 +178,11 @@ def is_reported_speech(sentence: str) -> bool:
     return _REPORTED_SPEECH.is_in(sentence)
 
 
+def names_secret(text: str) -> bool:
+    """Whether it says what a password, a key or a token is; not what holds for them."""
+    return _NAMED_SECRET.search(text) is not None
+
+
 @lru_cache(READ_SENTENCES)
 def is_forbidden_in_memory(text: str) -> bool:
     """Whether it must never be kept, even on request.
@@ -184,9 +190,8 @@ def is_forbidden_in_memory(text: str) -> bool:
     That is: secrets, judgements of people, what code or git show, fix recipes, passing state
     (AM-7).
     """
-    if any(
-        pattern.search(text)
-        for pattern in (_NAMED_SECRET, _DERIVABLE_FACT, _FIX_RECIPE, _PASSING_STATE)
+    if names_secret(text) or any(
+        pattern.search(text) for pattern in (_DERIVABLE_FACT, _FIX_RECIPE, _PASSING_STATE)
     ):
         return True
     return _JUDGEMENT.search(text) is not None and _PERSON_SUBJECT.search(text) is not None

@@ -36,6 +36,7 @@ from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
     is_task_bound,
+    names_secret,
     remove_tag_question,
 )
 from memorist.auto_memory.statements.statement_kind import StatementKind, choose_memory_kind
@@ -342,6 +343,34 @@ def _match_lasting_statement(
     ):
         return None
     return "rule", strip_punctuation_and_tag_question(sentence.text[start:]), sentence.text
+
+
+def asks_to_remember_secret(message: Message) -> bool:
+    """Whether a message of the user asks outright to keep a secret, which no memory does."""
+    text = extract_redacted_user_text(message).strip()
+    if message.origin is not Origin.USER or not names_secret(text):
+        return False
+    command = _COMMAND.match(text) or _MEMORY_LINE.match(text)
+    if command is not None:
+        return command.groupdict().get("name") != "forget" and names_secret(command["text"])
+    return any(
+        names_secret(sentence.masked) and _matches_remember_pattern(sentence)
+        for sentence in split_typed_sentences(text)
+    )
+
+
+def _matches_remember_pattern(sentence: ProseSentence) -> bool:
+    masked = sentence.masked[find_lead_in_end(sentence.masked) :]
+    return not is_reported_speech(sentence.masked) and (
+        _REMEMBER_START.match(masked) is not None
+        or any(pattern.match(masked) for pattern in _REMEMBERS.select_patterns(masked))
+    )
+
+
+_REMEMBER_START = lazy_pattern(
+    r"(?:(?:please|also|and),? )*(?:remember|memori[sz]e|keep in mind|note down)\b(?! to\b)",
+    re.IGNORECASE,
+)
 
 
 def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
