@@ -228,8 +228,11 @@ async def test_talk_of_passwords_is_no_request_to_keep_one(prompt: str, tmp_path
 
 async def test_a_rule_about_passwords_is_kept(tmp_path: Path) -> None:
     """What holds for passwords, tokens or keys is none."""
-    rules = ("Remember: our password policy is at least 12 characters",)
-    rules += ("Remember that the token limit is 4096", "Always use the API key format: uuid4")
+    rules = (
+        "Remember: our password policy is at least 12 characters",
+        "Remember that the token limit is 4096",
+        "Always use the API key format: uuid4",
+    )
     notices = await turns(tmp_path / "home", "claude-code", ClaudeFile(), *rules)
     assert sum("remembered" in each for each in notices) >= 2, notices
 
