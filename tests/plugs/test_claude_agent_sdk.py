@@ -218,8 +218,8 @@ async def test_a_session_is_resumed_from_the_store_alone(tmp_path: Path, project
 async def test_a_locked_database_holds_up_nobody(
     tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process keeps it locked: the agent answers after one wait, and what was said is
-    kept.
+    """Another process keeps it locked: two parts of the engine wait once each, no turn waits again,
+    and what was said is kept.
     """
     home, told = tmp_path / "home", list[Event]()
     with EngineThread(home=home) as engine:
@@ -238,7 +238,7 @@ async def test_a_locked_database_holds_up_nobody(
             for text in (TASK, LATER, LATER):
                 assert (await say(client, text)).result == "I will."
 
-    assert len(waits) == 1
+    assert len(waits) <= 2
     assert not [event for event in told if isinstance(event, AdapterFailed)]
     assert TASK in "".join(path.read_text("utf-8") for path in home.rglob("transcript.jsonl"))
 
