@@ -15,6 +15,7 @@ from click.shell_completion import get_completion_class
 
 from memorist import __version__
 from memorist.cli.command_group import SYNONYMS, LazyCommandGroup
+from memorist.cli.terminal_stream import protect_terminal
 from memorist.errors import MemoristError, UsageError
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -130,12 +131,13 @@ def _choose_waiting() -> AbstractContextManager[None]:
 
 
 def _prepare_streams() -> None:
-    """Have a sign that the terminal cannot show written as its code, and an input that the caller
-    closed read as empty.
+    """Have a sign written as its code that the terminal cannot show or would obey, and an input
+    that the caller closed read as empty.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    protect_terminal()
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(), "utf-8")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from memorist.cli.terminal_stream import TerminalStream, escape_control_characters
 from memorist.core.lazy import lazy_module
 from memorist.core.text_analysis import replace_surrogates
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
@@ -24,10 +25,16 @@ JSON_OPTION = click.option(
 YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
-def make_console() -> console.Console:
-    """A console for readers. In a pipe it writes plain text without colours, at a fixed width."""
+def make_console(*, stderr: bool = False) -> console.Console:
+    """A console for readers. In a pipe it writes plain text without colours, at a fixed width. What
+    a stranger wrote is given to it with `escape_control_characters`.
+    """
+    stream, original = (sys.stderr, sys.__stderr__) if stderr else (sys.stdout, sys.__stdout__)
     return console.Console(
-        highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100
+        file=original if isinstance(stream, TerminalStream) else stream,
+        highlight=False,
+        soft_wrap=False,
+        width=None if stream.isatty() else 100,
     )
 
 
@@ -50,7 +57,9 @@ def make_terminal_safe_line(text: str) -> str:
 
 def print_session_notes(text: str) -> None:
     """Print notes: rendered on a terminal, unchanged in a pipe."""
+    text = text.replace(STRUCTURAL_MARK + "\n", "")
     if sys.stdout.isatty():
-        make_console().print(markdown.Markdown(text.replace(STRUCTURAL_MARK + "\n", "")))
+        safe = escape_control_characters(text)
+        make_console().print(markdown.Markdown(safe, hyperlinks=False))
     else:
-        click.echo(text.replace(STRUCTURAL_MARK + "\n", "").rstrip("\n"))
+        click.echo(text.rstrip("\n"))

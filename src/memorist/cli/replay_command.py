@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 from msgspec.structs import replace as changed
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from memorist import replay
@@ -181,14 +180,16 @@ def _progress(files: list[Path]) -> Iterator[Any]:
         TimeElapsedColumn(),
     )
     with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+        *columns,
+        console=output.make_console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
     ) as bar:
         task = bar.add_task("reading", total=len(files))
 
         def tell(path: Path, line: int) -> None:
-            bar.update(
-                task, description=f"{path.name[:40]} line {line:,}", completed=files.index(path)
-            )
+            name = output.make_terminal_safe_line(path.name[:40])
+            bar.update(task, description=f"{name} line {line:,}", completed=files.index(path))
 
         yield tell
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memorist.cli import output
@@ -89,7 +88,7 @@ async def sync_with_progress(past: RolloutPipeline, plan: RolloutSyncPlan) -> Ro
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=output.make_console(stderr=True), transient=True) as progress:
         bar = progress.add_task("sessions", total=len(plan.eligible))
         return await past.sync(plan, _advance_on_extract(lambda: progress.advance(bar)))
 
