@@ -19,7 +19,7 @@ pytest.importorskip("httpx2", reason="the SDKs of Anthropic and OpenAI bring htt
 import httpx2
 
 from memorist.adapters.response_tap import atap_response, tap_response
-from memorist.adapters.wire_reply import decode_complete_reply, ends_turn
+from memorist.adapters.wire_reply import assemble_reply_json, ends_turn
 from memorist.models.call_failure import is_too_long_response
 from memorist.models.reply_assembly import parse_sse_events
 
@@ -125,7 +125,7 @@ def test_a_body_that_is_left_early_is_handed_on_as_far_as_it_came() -> None:
 def test_whatever_comes_is_a_reply_or_none(format: str, kind: str, data: bytes) -> None:
     """Nothing that a server sends raises an error at the host."""
     for body in (data, b"event: x\ndata: " + data + b"\n\n"):
-        found = decode_complete_reply(format, kind, body)
+        found = assemble_reply_json(format, kind, body)
         assert found is None or isinstance(found, dict)
         assert isinstance(is_too_long_response(400, body), bool)
 
@@ -145,12 +145,12 @@ def test_a_stream_is_read_whatever_its_content_type_says(content_type: str) -> N
     stream = b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
     whole = {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}
 
-    assembled = decode_complete_reply("openai_chat", content_type, stream)
+    assembled = assemble_reply_json("openai_chat", content_type, stream)
     assert assembled is not None
     assert assembled["choices"][0]["message"]["content"] == "Hello"
     if "event-stream" not in content_type:
         sent = json.dumps(whole, indent=1).encode()
-        assert decode_complete_reply("openai_chat", content_type, sent) == whole
+        assert assemble_reply_json("openai_chat", content_type, sent) == whole
 
 
 def test_events_are_read_with_any_line_ends() -> None:

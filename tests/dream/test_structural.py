@@ -21,17 +21,17 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.date_repair import make_line_dates_absolute, prove_line_times
+from memorist.dream.dream_input import DreamInput
 from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
 from memorist.dream.link_repair import LinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
-from memorist.dream.memory_snapshot import MemorySnapshot
 from memorist.dream.structural_dream import DreamPlan, plan_dream
 
 MONDAY = 1_772_452_800.0  # 2026-03-02, noon
 
 
-def held(files: Mapping[str, bytes], **more: Any) -> MemorySnapshot:
-    return MemorySnapshot(
+def held(files: Mapping[str, bytes], **more: Any) -> DreamInput:
+    return DreamInput(
         topics=tuple(parse_memory_file(path, each) for path, each in files.items()),
         data=files,
         **more,

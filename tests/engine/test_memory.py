@@ -42,7 +42,16 @@ from memorist.store.memory_uses import list_uses_of_memory
 from memorist.team.remote_location import RemoteLocation, save_remote_location
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
-from memorist.testing.steps import CallTool, CutReply, DelayReply, Fail, Garbage, Hang, Say, Step
+from memorist.testing.steps import (
+    CallTool,
+    DelayReply,
+    Fail,
+    Garbage,
+    Hang,
+    InterruptedReply,
+    Say,
+    Step,
+)
 from support.waiting import wait_until
 
 MODEL = "claude-sonnet-5"
@@ -532,7 +541,7 @@ async def test_extraction_runs_every_so_many_turns_and_only_over_what_is_new(
     [
         Fail(error=ModelUnavailable("gone")),
         Garbage(),
-        CutReply(step=Say(text="x" * 500)),
+        InterruptedReply(step=Say(text="x" * 500)),
         Say(text="<write path="),
         Hang(),
         CallTool(name="Bash", input={"command": "rm -rf /"}, id="b1"),

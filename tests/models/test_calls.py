@@ -18,11 +18,11 @@ from memorist.models.model_settings import ModelSettings
 from memorist.ports import Model, Request
 from memorist.testing import (
     CallTool,
-    CutReply,
     FrozenClock,
     Garbage,
     Hang,
     HttpError,
+    InterruptedReply,
     RawReply,
     ReplyParts,
     Say,
@@ -278,7 +278,7 @@ async def test_a_cut_stream_is_tried_again(open_at: Open, then: Any, at: float) 
     again.
     """
     with ScriptedServer(
-        [CutReply(step=Say(text="never " * 99), at=at, then=then), Say(text="whole")]
+        [InterruptedReply(step=Say(text="never " * 99), at=at, then=then), Say(text="whole")]
     ) as server:
         reply = await ask(open_at(server))
 
@@ -329,7 +329,7 @@ async def test_a_stream_that_falls_silent_meets_the_time_limit(open_at: Open) ->
     """A reply that begins and never ends is given up; the settings' own limit counts where the
     request names none.
     """
-    with ScriptedServer([CutReply(step=Say(text="half " * 50), then="hang")]) as server:
+    with ScriptedServer([InterruptedReply(step=Say(text="half " * 50), then="hang")]) as server:
         model = open_at(server, timeout_seconds=0.3)
         with pytest.raises(ModelTimeout):
             await ask(model)
@@ -339,7 +339,9 @@ async def test_a_stream_that_falls_silent_meets_the_time_limit(open_at: Open) ->
 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize(
-    "step", [Hang(), CutReply(step=Say(text="half " * 50), then="hang")], ids=["before", "within"]
+    "step",
+    [Hang(), InterruptedReply(step=Say(text="half " * 50), then="hang")],
+    ids=["before", "within"],
 )
 async def test_cancelling_closes_the_call(open_at: Open, step: Any) -> None:
     """Cancellation passes through at once, the server sees the client go, and the model can be used

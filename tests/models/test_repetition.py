@@ -16,7 +16,7 @@ from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import REPEATED_REASON
 from memorist.models.answer_repetition import count_repeated_characters
 from memorist.ports import Model, Reply, Request
-from memorist.testing import CallTool, CutReply, ReplyParts, Say, ScriptedServer, Think
+from memorist.testing import CallTool, InterruptedReply, ReplyParts, Say, ScriptedServer, Think
 
 Open = Callable[..., Model]
 
@@ -36,7 +36,7 @@ async def test_an_answer_that_loops_is_read_no_further(open_at: Open) -> None:
     its line, once, are the answer, and its tokens are estimated.
     """
     looping = Say(text="Here it is:\n" + LINE * 1_000)
-    with ScriptedServer([CutReply(step=looping, at=0.7, then="hang")]) as server:
+    with ScriptedServer([InterruptedReply(step=looping, at=0.7, then="hang")]) as server:
         reply = await ask(open_at(server))
         assert await asyncio.to_thread(server.wait_left, 1)
 
@@ -60,7 +60,7 @@ async def test_a_call_or_thought_that_loops_is_no_part_of_the_answer(
     open_at: Open, looping: Any
 ) -> None:
     """Half a call cannot be carried out, and half a thought is nothing."""
-    with ScriptedServer([CutReply(step=looping, at=0.8, then="hang")]) as server:
+    with ScriptedServer([InterruptedReply(step=looping, at=0.8, then="hang")]) as server:
         reply = await ask(open_at(server))
 
     assert reply.stop_reason == REPEATED_REASON

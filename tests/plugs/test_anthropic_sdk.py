@@ -49,9 +49,9 @@ from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import (
     CallTool,
-    CutReply,
     Fail,
     HttpError,
+    InterruptedReply,
     RawReply,
     ReplyParts,
     Say,
@@ -322,7 +322,10 @@ def test_a_stream_that_breaks_off_is_the_hosts_affair(plug: MemoristAnthropic) -
     for one, and the next call works.
     """
     with ScriptedServer(
-        [CutReply(step=Say(text="a long reply that ends early"), then="close"), Say(text="done")]
+        [
+            InterruptedReply(step=Say(text="a long reply that ends early"), then="close"),
+            Say(text="done"),
+        ]
     ) as server:
         client = client_of(server, plug)
         with pytest.raises(Exception, match=r"peer closed|closed|incomplete") as raised:

@@ -38,7 +38,7 @@ from memorist.errors import ContextTooLong
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings
-from memorist.testing import CutReply, Fail, HttpError, Say, ScriptedServer
+from memorist.testing import Fail, HttpError, InterruptedReply, Say, ScriptedServer
 
 QUESTION = {"role": "user", "content": "Fix the importer, please."}
 SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}}
@@ -350,7 +350,10 @@ def test_a_stream_that_breaks_off_is_the_hosts_affair(plug: MemoristOpenAI, wire
     for one, and the next call works.
     """
     with ScriptedServer(
-        [CutReply(step=Say(text="a long reply that ends early"), then="close"), Say(text="done")]
+        [
+            InterruptedReply(step=Say(text="a long reply that ends early"), then="close"),
+            Say(text="done"),
+        ]
     ) as server:
         client = client_of(server, plug)
         with pytest.raises(openai.APIConnectionError):

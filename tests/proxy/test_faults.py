@@ -39,11 +39,11 @@ from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import CallTool, Say, ScriptedServer, Step
 from memorist.testing.steps import (
-    CutReply,
     DelayReply,
     Garbage,
     Hang,
     HttpError,
+    InterruptedReply,
     RawReply,
     ReplyParts,
 )
@@ -296,7 +296,10 @@ def test_a_stream_that_is_cut_is_cut_for_the_client_too_and_nothing_is_taken_of_
     """
     body = {**HELLO, "stream": True}
     with ScriptedServer(
-        [CutReply(step=Say(text="Hello. " * 50), at=0.5, then=then), Say(text="Hello at last.")]
+        [
+            InterruptedReply(step=Say(text="Hello. " * 50), at=0.5, then=then),
+            Say(text="Hello at last."),
+        ]
     ) as server:
         proxy = proxied(server)
         try:
@@ -320,7 +323,7 @@ def test_a_stream_is_passed_on_as_it_comes(proxied: Proxied) -> None:
     back.
     """
     with ScriptedServer(
-        [CutReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang")]
+        [InterruptedReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang")]
     ) as server:
         proxy = proxied(server)
         with socket.create_connection(("127.0.0.1", proxy.port)) as client:
@@ -337,7 +340,10 @@ def test_a_stream_is_passed_on_as_it_comes(proxied: Proxied) -> None:
 def test_a_client_that_hangs_up_leaves_the_conversation_whole(proxied: Proxied) -> None:
     """In mid-stream; then it asks again, with the part of the reply that it had."""
     with ScriptedServer(
-        [CutReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang"), Say(text="Gladly.")]
+        [
+            InterruptedReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang"),
+            Say(text="Gladly."),
+        ]
     ) as server:
         proxy = proxied(server)
         with socket.create_connection(("127.0.0.1", proxy.port)) as client:
@@ -426,7 +432,7 @@ def test_a_provider_that_says_nothing_is_given_up_and_one_that_is_not_there_is_t
 def test_a_provider_that_stalls_in_mid_stream_is_given_up(proxied: Proxied) -> None:
     """The client has what came, and a broken connection."""
     with ScriptedServer(
-        [CutReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang")]
+        [InterruptedReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang")]
     ) as server:
         proxy = proxied(
             server, silent_seconds=4.0

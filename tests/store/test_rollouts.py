@@ -26,7 +26,7 @@ from memorist.store.rollout_rows import (
     record_rollout_citations,
     save_rollouts,
 )
-from memorist.store.state_database import SqliteState, list_damage_remarks, open_sqlite_state
+from memorist.store.state_database import SqliteState, list_recorded_damage, open_sqlite_state
 from store.claiming import DAY, NOW, TERMS, claim, extract, opened, thread
 
 
@@ -247,11 +247,11 @@ def test_a_damaged_database_is_started_anew_and_says_so(tmp_path: Path, harm: st
     content[start : start + 20_000] = b"\xff" * 20_000
     path.write_bytes(content)
     again = open_sqlite_state(path)
-    told = list_damage_remarks(again)
+    told = list_recorded_damage(again)
     again.close()
 
     assert ["state.sqlite.damaged" in text for text in told] == [True]
-    assert list_damage_remarks(open_sqlite_state(path)) == told
+    assert list_recorded_damage(open_sqlite_state(path)) == told
     assert (tmp_path / "state.sqlite.damaged").stat().st_size == len(content)
 
 

@@ -13,13 +13,13 @@ from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (
     CallTool,
-    CutReply,
     DelayReply,
     Fail,
     FrozenClock,
     Garbage,
     Hang,
     HttpError,
+    InterruptedReply,
     RawReply,
     ReplyParts,
     Say,
@@ -74,10 +74,10 @@ async def test_steps_are_played_in_order_and_requests_kept(wire_format: str) -> 
         (HttpError(code=529), ModelUnavailable),
         (HttpError(code=401), ModelRefused),
         (HttpError(code=400, message="prompt is too long"), ContextTooLong),
-        (CutReply(step=Say(text="x")), ModelUnavailable),
+        (InterruptedReply(step=Say(text="x")), ModelUnavailable),
         (Garbage(), ModelUnavailable),
         (Hang(), ModelTimeout),
-        (CutReply(step=Say(text="x"), then="hang"), ModelTimeout),
+        (InterruptedReply(step=Say(text="x"), then="hang"), ModelTimeout),
     ],
 )
 async def test_each_fault_is_the_error_a_real_model_raises(

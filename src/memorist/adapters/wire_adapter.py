@@ -27,7 +27,7 @@ from memorist.adapters.run_identity import (
     UserAndProjectResolver,
     find_user_id,
 )
-from memorist.adapters.wire_reply import decode_complete_reply, ends_turn
+from memorist.adapters.wire_reply import assemble_reply_json, ends_turn
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.models.call_failure import is_too_long_response
@@ -159,13 +159,13 @@ class WireCall:
         """As `observe`, for a body as it came over the wire; ignored unless it holds a whole
         reply.
         """
-        reply = decode_complete_reply(self.conversation.format, content_type, data)
+        reply = assemble_reply_json(self.conversation.format, content_type, data)
         if reply is not None:
             self.observe(reply)
 
     async def aobserve_body(self, content_type: str, data: bytes) -> None:
         """As `observe_body`."""
-        reply = decode_complete_reply(self.conversation.format, content_type, data)
+        reply = assemble_reply_json(self.conversation.format, content_type, data)
         if reply is not None:
             await self.aobserve(reply)
 

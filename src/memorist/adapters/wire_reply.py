@@ -15,7 +15,7 @@ _PENDING_STATUSES = frozenset({"queued", "in_progress"})
 """Statuses of a Responses reply that runs in the background: it is not a reply yet."""
 
 
-def decode_complete_reply(format: str, content_type: str, data: bytes) -> JsonObject | None:
+def assemble_reply_json(format: str, content_type: str, data: bytes) -> JsonObject | None:
     """Return the reply in a response body of this content type; None when it is incomplete, an
     error, or still pending.
     """

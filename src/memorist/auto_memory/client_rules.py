@@ -85,7 +85,9 @@ class ClientRuleComparison(Struct, frozen=True):
     """Whether the very same rule is in the agent's context already."""
 
 
-def parse_client_rules(source: str, text: str, *, is_loaded: bool = True) -> Iterator[ClientRule]:
+def find_unconditional_rules(
+    source: str, text: str, *, is_loaded: bool = True
+) -> Iterator[ClientRule]:
     """Yield the lines of an instruction file that stand for themselves."""
     limits: dict[int, bool] = {}
     lead_in = False

@@ -57,7 +57,7 @@ def open_user_memory(
     """Open what holds in every project of the user; None where `auto_memory.everywhere` is off."""
     if not settings.everywhere:
         return None
-    memory_layout = layout.user_memory
+    memory_layout = layout.user_memory_layout
     return AutoMemory(
         memory_layout,
         files=files,

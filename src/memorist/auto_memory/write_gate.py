@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.client_rules import parse_client_rules
+from memorist.auto_memory.client_rules import find_unconditional_rules
 from memorist.auto_memory.contradiction import RelatedStatementSearch
 from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_memory_path_problem
 from memorist.auto_memory.memory_file import (
@@ -462,7 +462,7 @@ def _stated_conflict_reasons(
         and _has_same_content(parse_memory_file(change.path, change.before), topic)
     ):
         return ()
-    rules = [topic.description, *(each.text for each in parse_client_rules("", topic.body))]
+    rules = [topic.description, *(each.text for each in find_unconditional_rules("", topic.body))]
     found = (
         prefix + path
         for rule in dict.fromkeys(rules[:MAX_COMPARED_RULES])

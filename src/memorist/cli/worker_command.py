@@ -23,7 +23,7 @@ from memorist.rollouts.job_worker import (
 from memorist.settings import Settings
 from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.job_claims import list_exhausted_jobs
-from memorist.store.state_database import is_shared_state, list_damage_remarks
+from memorist.store.state_database import is_shared_state, list_recorded_damage
 
 
 @click.command()
@@ -82,7 +82,7 @@ async def _run_worker(
 ) -> None:
     async with open_rollout_pipeline(settings) as past:
         past.open_models()
-        for remark in list_damage_remarks(past.state):
+        for remark in list_recorded_damage(past.state):
             click.echo(
                 f"memorist: {remark}; `memorist rollouts sync` takes up what the files hold",
                 err=True,

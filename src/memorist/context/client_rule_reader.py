@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.client_rules import ClientRule, parse_client_rules
+from memorist.auto_memory.client_rules import ClientRule, find_unconditional_rules
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.context.agents_instructions import read_agents_files
 from memorist.context.claude_instructions import read_claude_files
@@ -136,11 +136,11 @@ class ClientRuleReader:
                 source = f"Claude Code's memory, {name}"
                 topic = parse_memory_file(name, self._read(folder / name))
                 if name != _INDEX_NAME:
-                    found += parse_client_rules(source, topic.body, is_loaded=False)
+                    found += find_unconditional_rules(source, topic.body, is_loaded=False)
                     continue
                 lines = _cut_lines(topic.body, INDEX_BYTES)[:INDEX_LINES]
                 text = "\n".join(line for each in lines for line in _split_index_line(each))
-                found += parse_client_rules(source, text, is_loaded=is_loaded)
+                found += find_unconditional_rules(source, text, is_loaded=is_loaded)
         return found
 
     def _read_codex_memory(self, config: JsonObject) -> list[ClientRule]:
@@ -151,7 +151,9 @@ class ClientRuleReader:
         text = self._read(self._codex / "memories" / "memory_summary.md").decode(errors="replace")
         lines = _cut_lines(text, SUMMARY_BYTES)
         return list(
-            parse_client_rules("Codex's memory", "\n".join(lines), is_loaded=is_on and is_used)
+            find_unconditional_rules(
+                "Codex's memory", "\n".join(lines), is_loaded=is_on and is_used
+            )
         )
 
 
@@ -210,7 +212,7 @@ def _split_report(report: InstructionReport, root: Path) -> Iterator[ClientRule]
     for file in report.loaded:
         lines = file.text.split("\n")
         text = "\n".join(lines[:-1] if file.cut else lines)  # a cut line may have said more
-        yield from parse_client_rules(_name_file(Path(file.path), root), text)
+        yield from find_unconditional_rules(_name_file(Path(file.path), root), text)
 
 
 def _name_file(path: Path, root: Path) -> str:

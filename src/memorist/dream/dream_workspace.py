@@ -31,6 +31,7 @@ from memorist.auto_memory.write_gate import (
 )
 from memorist.auto_memory.write_result import WriteResult
 from memorist.dream.daily_log import DailyLogs
+from memorist.dream.dream_input import DreamInput, gather_dream_input
 from memorist.dream.dream_journal import (
     JOURNAL_HEADING,
     DreamReport,
@@ -41,7 +42,6 @@ from memorist.dream.dream_journal import (
 from memorist.dream.dream_questions import append_asked_marks, load_asked_marks
 from memorist.dream.dream_review import ReviewedChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
-from memorist.dream.memory_snapshot import MemorySnapshot, snapshot_memory
 from memorist.dream.past_evidence import (
     PastEvidence,
     PastSessionLocation,
@@ -78,7 +78,7 @@ class DreamWorkspace(Struct, frozen=True, kw_only=True):
 class PreparedDream(Struct, frozen=True, kw_only=True):
     """A folder prepared for a dream."""
 
-    snapshot: MemorySnapshot
+    snapshot: DreamInput
     plan: DreamPlan
     """What rules prove."""
     shown: tuple[Topic, ...] = ()
@@ -127,7 +127,7 @@ def prepare_dream(
     """
     instructions = read_instruction_sources(workspace.project, workspace.files, workspace.context)
     with open_dream_memory(workspace) as memory:
-        found = snapshot_memory(
+        found = gather_dream_input(
             memory,
             workspace.files,
             instructions=instructions,
@@ -200,7 +200,7 @@ class _DreamWriter:
         self._events = events
 
     def write(self, instructions: Sequence[InstructionSource], *, dry_run: bool) -> DreamReport:
-        found = snapshot_memory(
+        found = gather_dream_input(
             self._memory,
             self._workspace.files,
             instructions=instructions,

@@ -16,6 +16,7 @@ from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_heade
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.date_repair import make_description_dates_absolute, make_line_dates_absolute
+from memorist.dream.dream_input import DreamInput
 from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_removal_questions
 from memorist.dream.duplicate_memories import (
     are_equal_memories,
@@ -29,7 +30,6 @@ from memorist.dream.memory_conflicts import (
     compare_with_instructions,
     find_conflicts_and_duplicates,
 )
-from memorist.dream.memory_snapshot import MemorySnapshot
 
 _TRUST_RANK = {trust: place for place, trust in enumerate(Trust)}
 
@@ -53,7 +53,7 @@ class DreamPlan(Struct, frozen=True, kw_only=True):
     remarks: tuple[DreamRemark, ...] = ()
 
 
-def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
+def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
     """Plan what rules prove of this folder, and at most `max_questions` questions that it
     raises.
     """
@@ -106,7 +106,7 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
 
 
 def _repair_and_merge(
-    now: dict[str, Topic], acts: list[DreamAct], snapshot: MemorySnapshot
+    now: dict[str, Topic], acts: list[DreamAct], snapshot: DreamInput
 ) -> dict[str, str]:
     """Repair links and merge duplicates until neither finds anything: memories may say the same
     once their links do. Return where each merged one went.
@@ -167,7 +167,7 @@ def _replace_topic(
         acts.append(DreamAct(path=replacement.path, did=did, why=why))
 
 
-def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], snapshot: MemorySnapshot) -> Topic:
+def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], snapshot: DreamInput) -> Topic:
     """Return the memory itself; or the one whose name it has but for a number appended by memorist,
     if both are fully equal.
     """
@@ -184,7 +184,7 @@ def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], snapshot: Memor
 
 
 def _merge_duplicates(
-    now: dict[str, Topic], acts: list[DreamAct], snapshot: MemorySnapshot
+    now: dict[str, Topic], acts: list[DreamAct], snapshot: DreamInput
 ) -> dict[str, str]:
     """Remove all but one of the memories that say the same; return where each went."""
     groups: dict[tuple[object, ...], list[Topic]] = {}

@@ -80,7 +80,7 @@ from memorist.store.memory_mode import (
     set_memory_mode,
 )
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
-from memorist.store.state_database import list_damage_remarks
+from memorist.store.state_database import list_recorded_damage
 
 ANY_AGE_DAYS = 36_500
 """A maximum age in days that excludes no session."""
@@ -201,7 +201,7 @@ class RolloutPipeline(RolloutStore):
             return
         count = insert_missing_extracts(self.state, self._read_kept_files())
         self._recovery_remarks = (
-            *list_damage_remarks(self.state),
+            *list_recorded_damage(self.state),
             *([f"what {count:,} sessions gave was taken back from the files"] if count else []),
         )
 

@@ -25,7 +25,7 @@ from memorist.store.rollout_rows import (
     list_extraction_progress,
     list_rollouts,
 )
-from memorist.store.state_database import StateDatabase, list_damage_remarks
+from memorist.store.state_database import StateDatabase, list_recorded_damage
 
 MAX_FAILURES = 20
 """Newest failures of a status. Our choice."""
@@ -114,7 +114,7 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
             for each in extracts
             if each.extracted.problem
         ),
-        remarks=list_damage_remarks(state),
+        remarks=list_recorded_damage(state),
     )
 
 

@@ -230,7 +230,7 @@ def _write_result(block: ToolResult, write: Callable[[ContentPart], object]) -> 
     return merge_extra_keys(base, block.extra)
 
 
-def write_foreign_blocks(blocks: Iterable[Block]) -> list[object]:
+def convert_blocks_to_anthropic(blocks: Iterable[Block]) -> list[object]:
     """Write blocks of another format: its extras and its reasoning stay behind, its media are put
     into Anthropic's form.
     """
@@ -382,7 +382,7 @@ def _join_entry(entry: list[Message]) -> list[object]:
             content += (
                 [write_block(block) for block in blocks]
                 if _has_native_blocks(message)
-                else write_foreign_blocks(blocks)
+                else convert_blocks_to_anthropic(blocks)
             )
     for message in entry:
         if _is_native(message) and message.wire is not None and message.wire.extra:
@@ -461,7 +461,7 @@ class AnthropicCodec(Codec):
             content += (
                 [write_block(block) for block in message.blocks]
                 if _has_native_blocks(message)
-                else write_foreign_blocks(message.blocks)
+                else convert_blocks_to_anthropic(message.blocks)
             )
         return content
 

@@ -47,7 +47,7 @@ class ForgottenClaims:
             self._known[folder] = read_forgotten_statements(
                 resolve_memory_layout(self._layout, folder, self._settings)
                 if folder
-                else self._layout.user_memory
+                else self._layout.user_memory_layout
             )
         return self._known[folder]
 

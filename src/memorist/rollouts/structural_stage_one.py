@@ -206,7 +206,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
         )
         for at, each in enumerate(kept)
     ]
-    with_entries = [at for at, task in enumerate(tasks) if task_has_entries(task)]
+    with_entries = [at for at, task in enumerate(tasks) if has_memory_bullets(task)]
     kept, tasks = [kept[at] for at in with_entries], [tasks[at] for at in with_entries]
     if not _is_worth_keeping(task_log, tasks):
         return StageOneResult(RawMemory())
@@ -395,7 +395,7 @@ def _find_keywords(note: TaskRecord, cwd: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*files, *named)))[:MAX_TASK_KEYWORDS]
 
 
-def task_has_entries(task: RawMemoryTask) -> bool:
+def has_memory_bullets(task: RawMemoryTask) -> bool:
     """Tell whether a task teaches anything."""
     return bool(task.preferences or task.knowledge or task.failures or task.references)
 

@@ -65,7 +65,7 @@ def _read_manifest(folder: str) -> tuple[str, PluginManifest] | None:
     return None
 
 
-def list_plugin_roots(
+def list_plugin_skill_roots(
     locations: SkillBaseFolders, manifests: PluginManifests
 ) -> tuple[tuple[SkillRoot, ...], tuple[SkillProblem, ...]]:
     """List the roots of installed and enabled plugins, Claude Code's, then Codex's; and unusable

@@ -29,7 +29,7 @@ from memorist.skills.folder_listings import (
     replace_undecodable_path_bytes,
 )
 from memorist.skills.plugin_files import MANIFEST_PATHS
-from memorist.skills.plugin_roots import PluginManifests, list_plugin_roots
+from memorist.skills.plugin_roots import PluginManifests, list_plugin_skill_roots
 from memorist.skills.skill import (
     SKILL_FILE,
     SKILL_SCOPES,
@@ -122,7 +122,7 @@ class SkillDiscovery:
         skills: dict[str, Skill] = {}
         self._previous_cache, self._cache = self._cache, {}
         self._manifests = PluginManifests()
-        plugins, wrong = list_plugin_roots(self._locations, self._manifests)
+        plugins, wrong = list_plugin_skill_roots(self._locations, self._manifests)
         problems = {each.path: each for each in wrong}
         for root in list_skill_roots(self._locations, extra, plugins):
             for found in self._search_root(root):

@@ -161,7 +161,7 @@ class Layout:
         )
 
     @property
-    def user_memory(self) -> MemoryLayout:
+    def user_memory_layout(self) -> MemoryLayout:
         """What the user said about themselves for all of their projects."""
         return MemoryLayout(self.home / "user" / "memory", self.home / "user" / "memory-state")
 

@@ -144,7 +144,7 @@ def open_sqlite_state(
         move_damaged_database_aside(path)
         database = open_database(path, waits_once=waits_once)
     state = SqliteState(database, now)
-    remarks = list_damage_remarks(state)
+    remarks = list_recorded_damage(state)
     for name in sorted(each.name for each in path.parent.glob(f"{path.name}.damaged*")):
         if not any(name in text for text in remarks):
             text = (
@@ -158,7 +158,7 @@ def open_sqlite_state(
     return state
 
 
-def list_damage_remarks(state: StateDatabase) -> list[str]:
+def list_recorded_damage(state: StateDatabase) -> list[str]:
     """Remarks on damage to the database, oldest first."""
     return [row["text"] for row in state.query("select text from remarks order by at")]
 

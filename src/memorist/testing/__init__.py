@@ -15,12 +15,12 @@ from memorist.testing.models import ScriptedModel
 from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
 from memorist.testing.steps import (
     CallTool,
-    CutReply,
     DelayReply,
     Fail,
     Garbage,
     Hang,
     HttpError,
+    InterruptedReply,
     RawReply,
     ReplyParts,
     Say,
@@ -30,7 +30,6 @@ from memorist.testing.steps import (
 
 __all__ = [
     "CallTool",
-    "CutReply",
     "DelayReply",
     "Fail",
     "FrozenClock",
@@ -38,6 +37,7 @@ __all__ = [
     "Hang",
     "HttpError",
     "InMemoryFiles",
+    "InterruptedReply",
     "RawReply",
     "ReceivedRequest",
     "ReplyParts",

@@ -26,12 +26,12 @@ from memorist.testing.scripted_model_state import (
     build_reply_facts,
 )
 from memorist.testing.steps import (
-    CutReply,
     DelayReply,
     Fail,
     Garbage,
     Hang,
     HttpError,
+    InterruptedReply,
     Script,
     Step,
 )
@@ -146,10 +146,10 @@ class ScriptedModel:
                 raise build_model_error(
                     CallFailure(kind="invalid", message="scripted garbage"), self._name, 1
                 )
-            case CutReply(then="hang") | Hang():
+            case InterruptedReply(then="hang") | Hang():
                 await asyncio.Event().wait()
                 raise ModelTimeout(f"{self._name} never answered.")
-            case CutReply():
+            case InterruptedReply():
                 raise build_model_error(
                     CallFailure(kind="cut", message="scripted cut"), self._name, 1
                 )

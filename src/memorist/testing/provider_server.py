@@ -43,12 +43,12 @@ from memorist.testing.scripted_model_state import (
 )
 from memorist.testing.steps import (
     AnswerStep,
-    CutReply,
     DelayReply,
     Fail,
     Garbage,
     Hang,
     HttpError,
+    InterruptedReply,
     RawReply,
     Script,
     Step,
@@ -127,7 +127,7 @@ def _drop_unrequested_usage(answer: JsonObject, request: JsonObject) -> JsonObje
 
 
 def build_broken_reply(
-    wire: ScriptedWire, cut: CutReply, answer: JsonObject, request: JsonObject
+    wire: ScriptedWire, cut: InterruptedReply, answer: JsonObject, request: JsonObject
 ) -> OutgoingReply:
     """Build the first part of a reply, followed by what `cut` says."""
     whole = build_streamed_or_plain_reply(wire, answer, request)
@@ -611,13 +611,13 @@ class ScriptedServer:
 
 def _build_reply(
     wire: ScriptedWire,
-    step: AnswerStep | DelayReply | CutReply,
+    step: AnswerStep | DelayReply | InterruptedReply,
     counted: CountedRequest,
     body: JsonObject,
 ) -> OutgoingReply:
-    answer = step.step if isinstance(step, DelayReply | CutReply) else step
+    answer = step.step if isinstance(step, DelayReply | InterruptedReply) else step
     reply = build_reply_body(wire, answer, build_reply_facts(counted, answer, body))
-    if isinstance(step, CutReply):
+    if isinstance(step, InterruptedReply):
         return build_broken_reply(wire, step, reply, body)
     plain = isinstance(answer, RawReply) and answer.plain
     return build_streamed_or_plain_reply(

@@ -102,7 +102,7 @@ class DelayReply(Struct, frozen=True, kw_only=True):
     step: AnswerStep
 
 
-class CutReply(Struct, frozen=True, kw_only=True):
+class InterruptedReply(Struct, frozen=True, kw_only=True):
     """Send the first part of the reply to `step`, then stop.
 
     `at` is the share of the events (of the bytes, when not streamed) that is sent. `then`: `close`
@@ -124,7 +124,7 @@ class Garbage(Struct, frozen=True, kw_only=True):
 AnswerStep = Say | Think | CallTool | ReplyParts | RawReply
 """The steps that give a whole reply."""
 
-Step = AnswerStep | Fail | HttpError | Hang | DelayReply | CutReply | Garbage
+Step = AnswerStep | Fail | HttpError | Hang | DelayReply | InterruptedReply | Garbage
 """Every step of a script."""
 
 Script = Sequence[Step] | Callable[[Request], Step]

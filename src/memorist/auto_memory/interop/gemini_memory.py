@@ -35,7 +35,7 @@ _GEMINI_TRAITS: frozenset[str] = frozenset({"links"})
 _BRACKETS = str.maketrans("<>", "  ")
 
 
-def are_gemini_memory_files(files: Mapping[str, bytes]) -> bool:
+def has_gemini_memory_file(files: Mapping[str, bytes]) -> bool:
     """Whether there is a `GEMINI.md`, or the heading in any file."""
     return any(
         path.rsplit("/", 1)[-1] == GEMINI_FILE
@@ -115,7 +115,7 @@ GEMINI = MemoryDialect(
     supported_traits=_GEMINI_TRAITS,
     inspected_paths=(GEMINI_FILE,),
     single_file=GEMINI_FILE,
-    recognise=are_gemini_memory_files,
+    recognise=has_gemini_memory_file,
     read=import_gemini_memory,
     write=export_gemini_memory,
 )

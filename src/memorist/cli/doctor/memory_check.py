@@ -39,7 +39,7 @@ def find_memory_folders(context: DoctorContext) -> list[MemoryLayout]:
         MemoryLayout(folder / "memory", folder / "memory-state")
         for folder in sorted(context.layout.projects.glob("*"))
     ]
-    found.append(context.layout.user_memory)
+    found.append(context.layout.user_memory_layout)
     chosen = parse_directory_setting(context.settings.auto_memory.directory)
     if chosen is not None:
         found.append(context.layout.memory_at(chosen))

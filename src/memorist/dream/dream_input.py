@@ -19,7 +19,7 @@ from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
 
 
-class MemorySnapshot(Struct, frozen=True, kw_only=True):
+class DreamInput(Struct, frozen=True, kw_only=True):
     """The folder as a dream begins with it."""
 
     topics: tuple[Topic, ...]
@@ -51,13 +51,13 @@ _NON_AUTHORS: frozenset[Actor] = frozenset({"dream", "memorist", "undo"})
 """Actors whose change does not make a memory newer."""
 
 
-def snapshot_memory(
+def gather_dream_input(
     memory: AutoMemory,
     files: FileSystem,
     *,
     instructions: Sequence[InstructionSource] = (),
     asked: Collection[str] = (),
-) -> MemorySnapshot:
+) -> DreamInput:
     """Return the folder as it is now. Raises StoreError."""
     heads = {head.path: head for head in memory.headers() if head.size <= MAX_FILE_BYTES}
     data = {
@@ -72,7 +72,7 @@ def snapshot_memory(
         for path in each.paths if each.why.actor not in _NON_AUTHORS else ():
             newest.setdefault(path, each.at)
     foreign = frozenset(path for path in data if memory.folder.has_untrusted_origin(path))
-    return MemorySnapshot(
+    return DreamInput(
         topics=topics,
         data=data,
         changed={path: newest.get(path, heads[path].modified) for path in data},
