@@ -26,6 +26,7 @@ from memorist.hooks.json_edit import (
 )
 from memorist.hooks.mcp_entries import SERVER_CONTAINERS
 from memorist.ports import FileSystem
+from memorist.store.disk_files import remove_temporary_leftovers
 
 RECORD_FILE = "installed.json"
 CLIENT_FOLDERS = (".claude", ".codex", "memorist", "commands", "prompts", "skills", "agents")
@@ -76,6 +77,10 @@ class InstalledFileRecord(Struct, frozen=True, kw_only=True):
     """
     after: str
     """Checksum of what was written."""
+    replaced: str = ""
+    """Checksum of what stood there right before, which still does where the process was killed
+    between this record and the file.
+    """
     created: bool = field(default=False, name="made")
     """Whether memorist created the file."""
     blank: str = ""
@@ -84,6 +89,10 @@ class InstalledFileRecord(Struct, frozen=True, kw_only=True):
     """Containers that existed before (`list_existing_entry_containers`); they stay when
     they become empty.
     """
+
+    def covers(self, data: bytes) -> bool:
+        """Whether nobody else changed the file, whatever step of memorist's own was the last."""
+        return _checksum(data) in (self.after, self.replaced, self.before)
 
 
 def _diff_lines(data: bytes | None) -> list[str]:
@@ -128,14 +137,14 @@ class HookInstaller:
         if before is None:
             return SettingsChange(path, None, None)
         record = self.read_records().get(str(path))
-        if target.purpose == "command" and (record is None or record.after != _checksum(before)):
+        if target.purpose == "command" and (record is None or not record.covers(before)):
             return SettingsChange(path, before, before)  # somebody else's words, as a whole
         text = _decode_text(before, path)
         kept = () if record is None else record.kept
         after = _edit_text(lambda: target.remove(text, kept), path)
         if record is not None and record.created and after.strip() in (b"", b"{}"):
             return SettingsChange(path, before, None)
-        if record is not None and record.after == _checksum(before):
+        if record is not None and record.covers(before):
             for exact in (record.blank.encode(), after, after.removesuffix(b"\n")):
                 if _checksum(exact) == record.before:
                     return SettingsChange(path, before, exact)
@@ -167,6 +176,7 @@ class HookInstaller:
 
         Raises StoreError, or WriteConflict if the file changed since the plan.
         """
+        remove_temporary_leftovers(change.path.parent)
         if change.before == change.after:
             return
         if change.after is None:
@@ -176,8 +186,10 @@ class HookInstaller:
         old = records.get(str(change.path))
         if old is None or change.before is None:
             now = _new_record(change, change.after)
-        elif old.after == _checksum(change.before):
-            now = msgspec.structs.replace(old, after=_checksum(change.after))
+        elif old.covers(change.before):
+            now = msgspec.structs.replace(
+                old, after=_checksum(change.after), replaced=_checksum(change.before)
+            )
         else:
             now = InstalledFileRecord(
                 path=str(change.path), before="", after=_checksum(change.after)
@@ -192,6 +204,7 @@ class HookInstaller:
 
     def uninstall(self, change: SettingsChange) -> None:
         """Uninstall. Raises StoreError, or WriteConflict if the file changed since the plan."""
+        remove_temporary_leftovers(change.path.parent)
         if change.before is not None and change.after is None:
             if self._files.read(change.path) != change.before:
                 raise WriteConflict(f"{change.path} was changed just now; look at it and try again")
@@ -208,6 +221,7 @@ class HookInstaller:
             self._write_records(records)
 
     def _write_records(self, records: Mapping[str, InstalledFileRecord]) -> None:
+        remove_temporary_leftovers(self._path.parent)
         self._files.write(self._path, msgspec.json.encode(list(records.values())))
 
 

@@ -153,7 +153,7 @@ class DiskFiles:
         make_folders(path.parent)
         if os.path.lexists(path):
             return False
-        with _translate_os_errors("write", path):
+        with _translate_os_errors("write", path), _lock_folder(path.parent):
             temporary = _write_temporary(path.parent, data, durable=self._durable)
             try:
                 os.link(temporary, path)
@@ -315,10 +315,14 @@ def find_temporary_leftovers(folder: Path, *, before: float | None = None) -> li
 
 
 def remove_temporary_leftovers(folder: Path, *, before: float | None = None) -> None:
-    """Delete what killed writers left in a folder. Without `before`, the caller must hold the lock
-    under which it is written. Raises StoreError.
+    """Delete what killed writers left in a folder; with `before` (seconds since the epoch) only
+    older files. Writers that are at work are waited for. Raises StoreError.
     """
-    with contextlib.suppress(FileNotFoundError), _translate_os_errors("delete in", folder):
+    with (
+        contextlib.suppress(FileNotFoundError),
+        _translate_os_errors("delete in", folder),
+        _lock_folder(folder),
+    ):
         for path in find_temporary_leftovers(folder, before=before):
             path.unlink(missing_ok=True)
 
