@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from hooks.recordings import ClaudeFile
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Message
 from memorist.core.token_count import estimate_text_tokens
@@ -342,3 +343,36 @@ def test_wrong_calls_are_told_plainly(tmp_path: Path, home: Path) -> None:
         assert said in f"{done.output}{done.exception}"
     assert taken.read_text() == "mine"
     assert not (tmp_path / "x.md").exists()
+
+
+@pytest.mark.covers("CP-16")
+@pytest.mark.parametrize("budget", [1_000, 3_000])
+def test_a_hand_over_keeps_its_budget_whatever_it_holds(
+    budget: int, tmp_path: Path, home: Path
+) -> None:
+    """A long last request, hundreds of open tasks, a long plan, and a talk of many short messages,
+    each of which takes more room as text than as a message.
+    """
+    session = ClaudeFile(cwd=str(tmp_path))
+    for number in range(400):
+        session.user(f"Look at part {number}.")
+        session.says(f"Part {number} is right.")
+    tasks = [
+        {"content": f"Part {number}", "activeForm": "x", "status": "pending"}
+        for number in range(600)
+    ]
+    call = {"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": {"todos": tasks}}
+    session.add("assistant", message={"id": "r", "role": "assistant", "content": [call]})
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    session.add("user", message={"role": "user", "content": [result]})
+    session.user("Mend these: " + ", ".join(f"line {number}" for number in range(2_000)))
+    path, target = tmp_path / "s1.jsonl", tmp_path / "hand-over.md"
+    path.write_bytes(b"".join(session.lines))
+
+    done = run(path, "--to", target, "--budget", budget)
+
+    assert done.exit_code == 0, done.output
+    text = target.read_text("utf-8")
+    assert estimate_text_tokens(text) <= budget
+    assert "Asked last: Mend these: line 0" in text
+    assert "- open: Part 0" in text

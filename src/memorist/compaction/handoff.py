@@ -47,8 +47,11 @@ PLAN_SHARE = 0.15
 REQUEST_TOKENS = 400
 """Most tokens of the last request under "Where it stands"; it is in full further down."""
 
-MIN_TALK_SHARE = 0.4
-"""Share of the budget that is always left for what was said and done."""
+NAME_TOKENS = 60
+"""Most tokens of a folder, a branch and a title. Our choice."""
+
+LIST_SHARE = 0.1
+"""Share of the budget for the open tasks, and for the work still running. Our choice."""
 
 _LEAVING = lazy_pattern(
     r"(?:<command-name>)?\W{0,2}(?:exit|quit|q|bye)\b\W*(?:<|\Z)", re.IGNORECASE
@@ -83,7 +86,10 @@ def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
             render_summary_section("Plan", truncate_end(work.plan, int(budget * PLAN_SHARE))),
             render_summary_section(
                 "Still running when the session was read",
-                "\n".join(f"- {id}: {what}" for id, what in work.background.running.items()),
+                truncate_end(
+                    "\n".join(f"- {id}: {what}" for id, what in work.background.running.items()),
+                    int(budget * LIST_SHARE),
+                ),
             ),
             render_summary_section(
                 "Notes of the session", truncate_end(source.notes, int(budget * NOTES_SHARE))
@@ -93,22 +99,28 @@ def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
     values = {
         "agent": source.agent,
         "place": _render_location(recorded),
-        "state": _render_state(recorded, work.tasks.values()),
-        "sections": "",
+        "state": _render_state(recorded, work.tasks.values(), budget),
+        "sections": front,
     }
-    used_tokens = estimate_text_tokens(render_template(template, values, strict=True) + front)
-    room = max(int(budget * MIN_TALK_SHARE), budget - used_tokens)
-    values["sections"] = front + _render_talk(source, room)
-    return redact(render_template(template, values, strict=True)).text
+    bare = redact(render_template(template, values, strict=True)).text
+    room = budget - estimate_text_tokens(bare)
+    while room > 0:  # as text, messages may be longer than they were measured
+        values["sections"] = front + _render_talk(source, room)
+        text = redact(render_template(template, values, strict=True)).text
+        excess = estimate_text_tokens(text) - budget
+        if excess <= 0:
+            return text
+        room -= max(excess, room // 10)
+    return bare
 
 
 def _render_location(recorded: RecordedWindow) -> str:
     head = recorded.head
     named = (("in", head.cwd), ("on branch", head.branch), ("titled", head.title)) if head else ()
-    return "".join(f", {word} {value}" for word, value in named if value)
+    return "".join(f", {word} {truncate_end(value, NAME_TOKENS)}" for word, value in named if value)
 
 
-def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem]) -> str:
+def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem], budget: int) -> str:
     """The last request, whether it was answered, and the tasks that are open."""
     messages = recorded.all_messages
     while messages and _LEAVING.match(get_typed_text(messages[-1]).strip()):
@@ -120,12 +132,13 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem]) -> str:
     if not asked and (before := find_handed_over_work_state(messages)) is not None:
         asked, open_lines = before.asked, open_lines or list(before.open_tasks)
     waiting = find_unanswered_start(messages) < len(messages)
+    asked = truncate_middle(asked, min(REQUEST_TOKENS, budget // 4))
     lines = [
-        f"{ASKED_LABEL}{truncate_middle(asked, REQUEST_TOKENS)}" if asked else "Nothing was asked.",
+        f"{ASKED_LABEL}{asked}" if asked else "Nothing was asked.",
         STILL_AT_WORK if waiting else REPLIED,
-        *open_lines,
+        truncate_end("\n".join(open_lines), int(budget * LIST_SHARE)),
     ]
-    return "\n".join(lines)
+    return "\n".join(filter(None, lines))
 
 
 def _render_talk(source: HandoffSource, budget: int) -> str:
