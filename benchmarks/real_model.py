@@ -242,7 +242,8 @@ def try_fork(
     """The forks of a live turn: what they send beside what the server has cached of it."""
     way = "fork with a Magic Doc" if with_document else "fork"
     home = line.home / f"{way.replace(' ', '-')}-{session.stem}"
-    settings = load_settings({**LIMITS, "MEMORIST_HOME": str(home)}, home=home).settings
+    environment = {**LIMITS, **os.environ, "MEMORIST_HOME": str(home)}
+    settings = load_settings(environment, home=home).settings
     document = line.project / "LIVE.md" if with_document else None
     if document is not None:
         document.write_text(MAGIC_DOC)
@@ -355,7 +356,9 @@ async def _shown(
 ) -> set[str]:
     """Names of the memories whose text a new session is shown after a question."""
     settings = msgspec.structs.replace(
-        load_settings({**LIMITS, "MEMORIST_HOME": str(line.home)}, home=line.home).settings,
+        load_settings(
+            {**LIMITS, **os.environ, "MEMORIST_HOME": str(line.home)}, home=line.home
+        ).settings,
         recall=RecallSettings(selector=selector, seconds=600.0),
         auto_memory=AutoMemorySettings(every_turns=99),
     )

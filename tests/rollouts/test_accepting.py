@@ -72,8 +72,8 @@ def test_a_better_wording_stands_with_the_proof_that_the_sessions_give() -> None
     inference.
     """
     worded = BOOK.replace(
-        "- Use pnpm for everything in this repository [said 2025-11-20]",
-        "- When installing in this repository, use pnpm for everything [said 2031-01-01]",
+        "- The API is at `api/` and listens on port 8080 [proved 2025-11-20]",
+        "- On port 8080 listens the API, which is at `api/` [proved 2031-01-01]",
     )
     new = worded.replace(
         "## Reusable knowledge\n\n",
@@ -82,10 +82,105 @@ def test_a_better_wording_stands_with_the_proof_that_the_sessions_give() -> None
 
     found = {entry.text: entry for entry in entries(judged(new))}
 
-    assert found["When installing in this repository, use pnpm for everything"].date == "2025-11-20"
-    assert found["When installing in this repository, use pnpm for everything"].proof == "said"
+    assert found["On port 8080 listens the API, which is at `api/`"].date == "2025-11-20"
+    assert found["On port 8080 listens the API, which is at `api/`"].proof == "proved"
     assert found["Totals are mended in one place"].proof == "inferred"
-    assert "Use pnpm for everything in this repository" not in found
+    assert "The API is at `api/` and listens on port 8080" not in found
+
+
+ASKED_ROWS = [
+    kept(
+        "a",
+        task(
+            "Sort the menu by price",
+            preferences=[bullet("Use pnpm for everything in this repository")],
+            knowledge=[
+                bullet("The user asked: “Sort every menu by price in the kitchen view.”"),
+                bullet("The agent reported: the kitchen never prints a bill.", proof="inferred"),
+                bullet("The kitchen is at `kitchen/` and listens on port 8080", proof="proved"),
+            ],
+        ),
+    )
+]
+ASKED = made(ASKED_ROWS)
+RAISED = {
+    "request": ("The user asked: “Sort every menu by price in the kitchen view.”",
+                "Sort every menu by price in the kitchen view."),
+    "request for ever": ("The user asked: “Sort every menu by price in the kitchen view.”",
+                         "Always sort every menu by price in the kitchen view."),
+    "report": ("The agent reported: the kitchen never prints a bill.",
+               "The kitchen never prints a bill."),
+    "wish grown": ("- Use pnpm for everything in this repository",
+                   "- Use pnpm for everything in this repository and remove the lock file first"),
+    "fact grown": ("listens on port 8080", "listens on port 8080 and on no other"),
+    "fact shrunk": ("The kitchen is at `kitchen/` and listens on port 8080",
+                    "The kitchen is at `kitchen/` and listens"),
+}  # fmt: skip
+"""What a model makes of a claim that says more than the session: as a fact, or as the user."""
+
+
+@pytest.mark.covers("RO-5", "SF-2")
+@pytest.mark.parametrize("case", RAISED)
+def test_no_wording_raises_a_claim_above_its_proof(case: str) -> None:
+    """A request stays one, a report stays the agent's, the user's words stay theirs, and of a fact
+    nothing is added or lost: the draft's claim stands, and the rest of the work with it.
+    """
+    book = handbook(ASKED)
+    before, after = RAISED[case]
+    assert before in book
+    found = review_model_handbook_edits(
+        ASKED.values,
+        {
+            "MEMORY.md": book.replace(before, after)
+            .replace("### keywords", "### keywords\n\nmenu, price", 1)
+            .encode()
+        },
+    )
+
+    if isinstance(found, RejectedHandbookEdits):
+        return
+    group = found.files.handbook.find_group(SHOP)
+    drafted = ASKED.values.handbook.find_group(SHOP)
+    assert group is not None
+    assert drafted is not None
+    assert {entry.text for entry in group.all_entries} == {
+        entry.text for entry in drafted.all_entries
+    }
+    assert found.dropped
+
+
+@pytest.mark.covers("RO-5", "SF-2")
+@pytest.mark.parametrize("at", ["a claim", "the profile", "what was learnt"])
+def test_a_request_without_the_word_that_it_is_one_stands_nowhere(at: str) -> None:
+    """It would be an order for every later session. What a topic is about may name it."""
+    book, text = handbook(ASKED), summary(ASKED)
+    line = "Sort the menu by price in every kitchen view."
+    files = {
+        "a claim": (book.replace("## Reusable knowledge\n\n",
+                                 f"## Reusable knowledge\n\n- {line} [Task 1]\n"), text),
+        "the profile": (book, text.replace("## User Profile\n",
+                                           f"## User Profile\n\nRuns a kitchen. {line}\n")),
+        "what was learnt": (book, text.replace("learnings: ", f"learnings: {line} ")),
+    }[at]  # fmt: skip
+    found = review_model_handbook_edits(
+        ASKED.values,
+        {
+            "MEMORY.md": files[0].encode(),
+            "memory_summary.md": files[1]
+            .replace("- desc: ", "- desc: Sort the menu by price. ")
+            .encode(),
+        },
+    )
+
+    if isinstance(found, AcceptedHandbookEdits):
+        assert line not in render_handbook(found.files.handbook)
+        assert line not in found.files.summary.profile
+        assert not any(line in each.text for each in found.files.summary.topics)
+        assert any("desc: Sort the menu" in each.text for each in found.files.summary.topics) == (
+            at != "what was learnt"
+        )
+    else:
+        assert "only repeats what was asked" in found.why
 
 
 @pytest.mark.covers("RO-5")

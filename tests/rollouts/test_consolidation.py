@@ -35,7 +35,7 @@ ROWS = [
         task(
             "Mend totals",
             preferences=[bullet("Use pnpm in this repository"), bullet("Ask before a migration")],
-            knowledge=[bullet("The API is at `api/`")],
+            knowledge=[bullet("The API is at `api/`", proof="proved")],
         ),
     ),
     kept("b", task("Round amounts", preferences=[bullet("Round to five cents")]), root=TILL),
@@ -133,8 +133,8 @@ async def test_a_model_words_the_draft_in_one_request(tmp_path: Path) -> None:
             edit(
                 tmp_path,
                 "MEMORY.md",
-                "- Use pnpm in this repository",
-                "- In this repository, use pnpm",
+                "- The API is at `api/`",
+                "- At `api/` is the API",
             )
         ],
         record_receipt=receipts.append,
@@ -143,11 +143,8 @@ async def test_a_model_words_the_draft_in_one_request(tmp_path: Path) -> None:
     done = await run(at)
 
     assert (done.outcome, done.way, done.why) == ("changed", "model", "")
-    assert (
-        b"- In this repository, use pnpm [said 2025-11-20] [Task 1]"
-        in folder(tmp_path)["MEMORY.md"]
-    )
-    assert b"In this repository, use pnpm" in folder(tmp_path)["memory_summary.md"]
+    assert b"- At `api/` is the API [proved 2025-11-20] [Task 1]" in folder(tmp_path)["MEMORY.md"]
+    assert b"At `api/` is the API" in folder(tmp_path)["memory_summary.md"]
     assert b"by scripted:model" in folder(tmp_path)["MEMORY.md"].split(b"\n", 1)[0]
     assert [(receipt.label, receipt.outcome, receipt.requests) for receipt in receipts] == [
         ("consolidation", ForkOutcome.CHANGED, 1)
@@ -171,8 +168,8 @@ async def test_what_the_model_worded_stays_when_other_sessions_come(tmp_path: Pa
                 edit(
                     tmp_path,
                     "MEMORY.md",
-                    "- Use pnpm in this repository",
-                    "- In this repository, use pnpm",
+                    "- The API is at `api/`",
+                    "- At `api/` is the API",
                 )
             ],
         )
@@ -192,7 +189,7 @@ async def test_what_the_model_worded_stays_when_other_sessions_come(tmp_path: Pa
     assert isinstance(at.model, ScriptedModel)
     drafted = str(at.model.requests[0].body).split("<draft ")[1]
     assert "Count twice" in drafted
-    assert "In this repository" not in drafted
+    assert "At `api/`" not in drafted
 
 
 def hostile(home: Path) -> dict[str, tuple[Sequence[Step] | Callable[[Request], Step], str]]:

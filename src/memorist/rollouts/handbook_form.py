@@ -7,7 +7,6 @@ answer is judged by itself: good ones stand, the others leave the draft as it is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 from memorist.auto_memory.statements.statement_similarity import (
     SIMILAR_SHARE,
     find_most_similar_text,
-    keeps_denials_and_order,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
@@ -43,13 +41,13 @@ from memorist.rollouts.handbook import (
     render_handbook,
 )
 from memorist.rollouts.handbook_line_check import (
-    MIN_SHOWN_SHARE,
     PLANTED,
+    REQUEST_REPEATED,
     HandbookLineCheck,
-    extract_content_stems,
+    RequestWords,
+    find_lost_content,
     is_order_to_agent,
 )
-from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
 from memorist.rollouts.stage_two_prompt import StageTwoInput
 from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
@@ -60,7 +58,6 @@ from memorist.rollouts.summary_composition import (
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.transcript.answer_check import CoveringText
-from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 MAX_FORM_TOKENS = 6_000
 """Tokens of the claims and topics that one form shows: a quarter of a window of 32,000, and some
@@ -83,9 +80,6 @@ _SHOWN_LISTS: dict[EntryList, str] = {
     "knowledge": "known",
     "failures": "failure",
 }
-_QUOTATION = lazy_pattern(r"“[^”\n]{3,}”|\"[^\"\n]{3,}\"|`[^`\n]+`")
-_ARROW = lazy_pattern(r"[”\"]?\s*(?:->|→)\s*")
-"""Ends a clause, as a full stop does: `never squash` -> `keep the commits apart`."""
 _LEARNINGS = lazy_pattern(r"(?m)^(\s*- learnings:).*$")
 _MARKS = lazy_pattern(r"\A(?:[-*•#>]+|\d+[.)])\s+")
 
@@ -216,13 +210,10 @@ class _FormReading:
     ) -> None:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check
-        self._requests = [
-            CoveringText(f"{ASKED_PREFIX}{text}")
-            for text in (
-                *(each.text.partition("\n")[0] for each in topics),
-                *(each.entry.text for each in claims if each.entry.text.startswith(ASKED_PREFIX)),
-            )
-        ]
+        self._requests = RequestWords(
+            (each.text.partition("\n")[0] for each in topics),
+            (each.entry.text for each in claims),
+        )
         self._lines = [CoveringText(each.entry.text) for each in claims]
         self.planted = ""
         """Why nothing of the answer may stand; empty where it may."""
@@ -270,7 +261,7 @@ class _FormReading:
             return "words anew what the user said"
         return (
             self._check.find_fault(text, MAX_CLAIM_WORDS)
-            or next(filter(None, (_find_lost(each, text) for each in texts)), "")
+            or next(filter(None, (find_lost_content(each, text) for each in texts)), "")
             or ("joins claims that do not say the same" if not _is_alike(texts) else "")
         )
 
@@ -284,8 +275,8 @@ class _FormReading:
         self._note_planted(line)
         if _is_cut_off(line):
             return "is cut off"
-        if any(each.covers(line) for each in self._requests):
-            return "only repeats what was asked"
+        if self._requests.cover(line):
+            return REQUEST_REPEATED
         return self._check.find_free_wording_fault(line, most_words)
 
     def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
@@ -331,9 +322,6 @@ class _FormReading:
         return " ".join(dict.fromkeys(sentences)) or present
 
 
-_SPEAKERS = (ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX)
-
-
 def _one_line(text: str) -> str:
     return to_printable_line(text, MAX_LINE_CHARACTERS)
 
@@ -346,26 +334,6 @@ def _is_cut_off(line: str) -> bool:
     """Whether a sentence ends in its middle: in a quotation, before a list, with an ellipsis."""
     opened = line.count("“") > line.count("”") or line.count('"') % 2 or line.count("`") % 2
     return bool(opened) or line.rstrip("*_ ").endswith((":", ",", ";", "…", "..."))
-
-
-def _find_lost(claim: str, text: str) -> str:
-    """What of a claim a new sentence leaves out or turns round; empty where it keeps all. A request
-    without the word that it is one would be a standing order, and a report a fact.
-    """
-    if any(claim.startswith(each) and not text.startswith(each) for each in _SPEAKERS):
-        return "leaves out whose words they are"
-    present = NamePresence(text)
-    lost = [name for name in sorted(find_recognizable_names(claim)) if not present[name]]
-    folded = text.casefold()
-    lost += [each for each in _QUOTATION.findall(claim) if each[1:-1].casefold() not in folded]
-    lost += [each for each in re.findall(r"\d+", claim) if each not in text]
-    if lost:
-        return f"leaves out {lost[0]}"
-    stems = extract_content_stems(claim)
-    if len(stems & extract_content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
-        return "says something else than the claim"
-    text, claim = (_ARROW.sub(". ", each) for each in (text, claim))
-    return "" if keeps_denials_and_order(text, claim) else "denies what a claim says, or turns it"
 
 
 def _is_alike(texts: Sequence[str]) -> bool:

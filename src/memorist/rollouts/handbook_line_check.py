@@ -7,18 +7,22 @@ other. So the orders void the whole answer, and every other line must say what t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
+    count_negations,
     extract_content_words,
+    is_same_rule,
     keeps_denials_and_order,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
+from memorist.core.text_analysis import analyze_text
 from memorist.core.word_stems import stem_word
 from memorist.rollouts.hand_edits import HandbookAndSummary
-from memorist.rollouts.handbook import render_handbook
+from memorist.rollouts.handbook import HandbookEntry, render_handbook
+from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
 from memorist.rollouts.summary_composition import render_memory_summary
 from memorist.safety.permission_claims import (
     claims_permission,
@@ -27,9 +31,11 @@ from memorist.safety.permission_claims import (
 )
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
-from memorist.transcript.answer_check import MIN_COVERED_SHARE, LineCheck
+from memorist.transcript.answer_check import MIN_COVERED_SHARE, CoveringText, LineCheck
+from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 PLANTED = "reads like an order planted for an agent"
+REQUEST_REPEATED = "only repeats what was asked"
 MIN_SHOWN_SHARE = 0.5
 """Share of the content words of a free sentence that the sessions must hold, and of a claim that
 its new sentence must: one about something else holds few. Our choice.
@@ -37,6 +43,10 @@ its new sentence must: one about something else holds few. Our choice.
 _ADDRESS = lazy_pattern(r"\w+://[^\s`\"'<>()]+|[\w-]{2,}(?:\.[\w-]{2,})+")
 """A URL, host or file name: what an agent would fetch or run."""
 _INSTEAD = lazy_pattern(r"\b(?:instead of|rather than|in place of)\b|代替|而不是", re.IGNORECASE)
+_QUOTATION = lazy_pattern(r"“[^”\n]{3,}”|\"[^\"\n]{3,}\"|`[^`\n]+`")
+_ARROW = lazy_pattern(r"[”\"]?\s*(?:->|→)\s*")
+"""Ends a clause, as a full stop does: `never squash` -> `keep the commits apart`."""
+_SPEAKERS = (ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX)
 _JOINTS = lazy_pattern(r"[/\\._-]+")
 """What joins words in a path or a name: `/home/dev/till` shows a till."""
 
@@ -55,6 +65,40 @@ _SPEAKING_STEMS = extract_content_stems(
 def is_order_to_agent(text: str) -> bool:
     """Whether a text orders an agent about as injections do: no honest consolidation says so."""
     return is_injected_order_or_permission(text) or is_order_reserved_for_user(text)
+
+
+def find_lost_content(claim: str, text: str) -> str:
+    """What of a claim a new sentence leaves out or turns round; empty where it keeps all. A request
+    without the word that it is one would be a standing order, and a report a fact.
+    """
+    if any(claim.startswith(each) and not text.startswith(each) for each in _SPEAKERS):
+        return "leaves out whose words they are"
+    present = NamePresence(text)
+    lost = [name for name in sorted(find_recognizable_names(claim)) if not present[name]]
+    folded = text.casefold()
+    lost += [each for each in _QUOTATION.findall(claim) if each[1:-1].casefold() not in folded]
+    lost += [each for each in re.findall(r"\d+", claim) if each not in text]
+    if lost:
+        return f"leaves out {lost[0]}"
+    stems = extract_content_stems(claim)
+    if len(stems & extract_content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
+        return "says something else than the claim"
+    text, claim = (_ARROW.sub(". ", each) for each in (text, claim))
+    return "" if keeps_denials_and_order(text, claim) else "denies what a claim says, or turns it"
+
+
+class RequestWords:
+    """What sessions were asked for: by the titles of tasks, and by claims that are requests."""
+
+    def __init__(self, titles: Iterable[str], claims: Iterable[str]) -> None:
+        requests = (each for each in claims if each.startswith((ASKED_PREFIX, PASSED_ON_PREFIX)))
+        self._texts = [CoveringText(f"{ASKED_PREFIX}{each}") for each in (*titles, *requests)]
+
+    def cover(self, line: str) -> bool:
+        """Whether a line only says one of them again. Without the word that it is one it would be
+        a standing order.
+        """
+        return any(each.covers(line) for each in self._texts)
 
 
 class HandbookLineCheck:
@@ -115,12 +159,18 @@ class ModelWrittenLineReview:
     ) -> None:
         texts = [render_handbook(draft.handbook), render_memory_summary(draft.summary)]
         texts += [f"{row.raw_memory}\n{row.rollout_summary}" for row in rows]
-        self._check = HandbookLineCheck("\n".join(texts))
+        source = "\n".join(texts)
+        self._check = HandbookLineCheck(source)
+        self._shown = analyze_text(source).stems
         self._claims = [
             (entry.text, extract_content_stems(entry.text))
             for group in draft.handbook.groups
             for entry in group.all_entries
         ]
+        self._requests = RequestWords(
+            (work.title for group in draft.handbook.groups for work in group.works),
+            (text for text, _ in self._claims),
+        )
         self.dropped = dropped
         """Is told what may not stand."""
         self.planted = ""
@@ -143,6 +193,35 @@ class ModelWrittenLineReview:
             return False
         return True
 
+    def accept_statement(self, line: str, what: str, known: str = "") -> bool:
+        """The same for a line that says what holds: it may not be a request without the word that
+        it is one.
+        """
+        if not known and self._requests.cover(line):
+            self.dropped.append(f"{what} {REQUEST_REPEATED}: “{shorten_to_one_line(line, 80)}”")
+            return False
+        return self.accept_line(line, what, known)
+
+    def choose_wording(self, line: str, claim: HandbookEntry) -> str:
+        """Return the model's wording of a claim where it says the same, else the claim's own. What
+        the user said has no other.
+        """
+        if claim.proof == "said":
+            fault = "" if is_same_rule(line, claim.text) else "words anew what the user said"
+        else:
+            fault = find_lost_content(claim.text, line) or self._find_added(line, claim)
+        if fault:
+            self.dropped.append(f"a claim {fault}: “{shorten_to_one_line(line, 80)}”")
+        return claim.text if fault or claim.proof == "said" else line
+
+    def _find_added(self, line: str, claim: HandbookEntry) -> str:
+        """What a wording adds to a proved claim that no session shows; empty for none."""
+        if claim.proof != "proved":
+            return ""
+        denies = count_negations(line) > count_negations(claim.text)
+        is_shown = analyze_text(line).stems <= self._shown
+        return "" if is_shown and not denies else "adds to what is proved"
+
     def _turns_round(self, line: str, known: str) -> bool:
         """Whether a line denies the claim that it words anew, or sets something in the place of one
         whose words it nearly all holds.
@@ -164,7 +243,7 @@ class ModelWrittenLineReview:
             good = [
                 each
                 for each in sentences
-                if each.strip() in present or self.accept_line(each.strip(), what)
+                if each.strip() in present or self.accept_statement(each.strip(), what)
             ]
             kept += [line] if len(good) == len(sentences) else [" ".join(good)] if good else []
         return "\n".join(kept)

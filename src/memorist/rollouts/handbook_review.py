@@ -67,6 +67,8 @@ _MIN_SHARED_WORDS = 0.3
 Lower than `said_same.ALIKE`, since a loss is restored.
 """
 _MAX_LINE_CHARACTERS = 2_000
+_DESCRIPTION = "desc:"
+"""What a topic is about, so that it may say the request again."""
 
 
 class RejectedHandbookEdits(Struct, frozen=True):
@@ -218,7 +220,11 @@ def _is_good_topic(
         for each in split_sentences_by_line(line)
         if each.strip() and each.strip() not in present
     ]
-    return not [each for each in fresh if not lines.accept_line(each, "a topic in the summary")]
+    is_good = True
+    for each in fresh:
+        accept = lines.accept_line if each.startswith(_DESCRIPTION) else lines.accept_statement
+        is_good &= accept(each, "a topic in the summary")
+    return is_good
 
 
 def _topic_title(topic: SummaryTopic) -> tuple[str, str]:
@@ -334,11 +340,10 @@ class _HandbookReview:
         by_key = {build_claim_comparison_key(entry.text): entry for entry in everything}
         found: dict[tuple[str, ...], HandbookEntry] = {}
         for entry in reworded.entries(name):
-            key = build_claim_comparison_key(entry.text)
-            known = by_key.get(key)
+            known = by_key.get(build_claim_comparison_key(entry.text))
             claim = self._claim(entry, known, draft, everything)
-            if claim is not None and key not in found:
-                found[key] = claim
+            if claim is not None:
+                found.setdefault(build_claim_comparison_key(claim.text), claim)
         return list(found.values())
 
     def _claim(
@@ -353,42 +358,29 @@ class _HandbookReview:
         """
         if known is not None and known.by != "sessions":
             return known
-        if known is not None:
-            support = tuple(
-                sorted(
-                    {
-                        *known.support,
-                        *(thread for thread in entry.support if thread in draft.threads),
-                    }
-                )
-            )
-            return replace(
-                known,
-                text=entry.text if len(entry.text) <= _MAX_LINE_CHARACTERS else known.text,
-                support=support,
-                works=tuple(sorted({*known.works, *entry.works})) if known.works else (),
-            )
         support = tuple(thread for thread in entry.support if thread in draft.threads)
-        if not support or len(entry.text) > _MAX_LINE_CHARACTERS:
+        if known is None and (not support or len(entry.text) > _MAX_LINE_CHARACTERS):
             self.unsupported += 1
             return None
         near = [each for each in everything if set(each.support) & set(support)]
         alike = find_most_similar_text(
             entry.text, [each.text for each in near], min_share=SIMILAR_SHARE
         )
-        known_text = near[alike.index].text if alike is not None else ""
-        if not self._lines.accept_line(entry.text, "a claim", known_text):
-            return None
-        if alike is None:
+        if known is None and alike is not None:
+            known = near[alike.index]
+            if known.by != "sessions":
+                return known
+        if not self._lines.accept_statement(entry.text, "a claim", known.text if known else ""):
+            return known
+        if known is None:
             return HandbookEntry(
                 text=entry.text, proof="inferred", support=support, works=entry.works
             )
-        return HandbookEntry(
-            text=entry.text,
-            proof=near[alike.index].proof,
-            date=near[alike.index].date,
-            support=support,
-            works=entry.works,
+        return replace(
+            known,
+            text=self._lines.choose_wording(entry.text, known),
+            support=tuple(sorted({*known.support, *support})),
+            works=tuple(sorted({*known.works, *entry.works})) if known.works else (),
         )
 
 
