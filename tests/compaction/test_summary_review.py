@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memorist.compaction.compaction_result import (
     CompactedHistory,
     CompactionResult,
@@ -151,3 +153,14 @@ def _history(*texts: str) -> CompactedHistory:
         id="s", role="user", origin=Origin.SUMMARY, blocks=(TextBlock("\n".join(texts)),)
     )
     return CompactedHistory(strategy="full", messages=(message,), tokens_before=9, tokens_after=9)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("run", ["x", "-", ".", "_"])
+def test_a_long_run_of_one_letter_or_sign_is_read_once(run: str) -> None:
+    """A ruled line or what a key that hangs has typed; from each of its signs to the end again
+    would take a minute.
+    """
+    review = SummaryReview("", said=f"It is {run * 100_000} now.", extract="It is red now.")
+
+    assert find_missing_extract_parts("It is red now.", review) == ""

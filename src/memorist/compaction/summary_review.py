@@ -259,8 +259,10 @@ def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
     return f"{NAMED_TITLE} {names}" if names else ""
 
 
-_NUMBERED = lazy_pattern(r"[A-Za-z_.-]+\d[\w.-]*|\d[\w.-]*\w")
-"""Sizes, versions and times: `10s`, `HTTP/1.1`, `int64`, `H2`."""
+_NUMBERED = lazy_pattern(r"(?<![A-Za-z_.-])[A-Za-z_.-]+\d[\w.-]*|\d[\w.-]*\w")
+"""Sizes, versions and times: `10s`, `HTTP/1.1`, `int64`, `H2`. A word without a number is tried
+once, not from each of its letters.
+"""
 
 NAMED_TITLE = "Also named in the conversation, as a program found:"
 """Begins the line of identifiers that a model's summary left out."""
