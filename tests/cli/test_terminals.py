@@ -45,12 +45,11 @@ def project(tmp_path: Path) -> Path:
 def test_what_a_terminal_cannot_show_is_written_as_its_code(project: Path, encoding: str) -> None:
     """Nothing that can be shown is lost, and no command fails."""
     for command in (["memory", "list"], ["recall", "pnpm or npm"], ["memory", "log"], []):
-        done = run(*command, cwd=project, environment={"PYTHONIOENCODING": encoding})
+        done = run_program(*command, cwd=project, encoding=encoding)
 
         assert done.returncode == 0, done.stderr
-        shown = done.stdout.decode(encoding)
-        assert "pnpm" in shown
-        assert "\\u65e5" in shown
+        assert "pnpm" in done.stdout
+        assert "\\u65e5" in done.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all names of files are Unicode")
@@ -65,12 +64,11 @@ def test_a_folder_whose_name_is_no_utf_8_is_named_with_the_way_out(tmp_path: Pat
         ["install", "claude-code", "--project"],
         [],
     ):
-        done = run(*command, cwd=folder)
-        said = done.stderr.decode()
+        done = run_program(*command, cwd=folder)
 
         assert done.returncode == 1
-        assert said.startswith("memorist: the name of")
-        assert said.endswith("rename the folder\n")
+        assert done.stderr.startswith("memorist: the name of")
+        assert done.stderr.endswith("rename the folder\n")
 
 
 def test_json_is_json_on_every_terminal(project: Path) -> None:

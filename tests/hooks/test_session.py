@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.errors import UnreadableSession
 from memorist.forks.fork_spec import ForkLimits
@@ -278,15 +279,13 @@ async def test_a_huge_memory_is_cut_to_what_the_agent_takes(
     client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
 ) -> None:
     """However many memories there are, what is shown fits."""
-    first = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
+    agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
+    memory = engine.memory(FOLDER)
     for number in range(60):
-        await first.turn(
-            f"Remember that the box {number} holds {'papers and ' * 25}letters of the year "
-            f"{1900 + number}."
-        )
-    await first.session.close()
+        text = f"The box {number} holds {'papers and ' * 25}letters of the year {1900 + number}."
+        memory.add(text, kind=MemoryKind.PROJECT, name=f"box-{number}", description=text)
 
-    shown = await Agent(engine, client, kind("s2"), tmp_path / "rollout-2.jsonl", "s2").start()
+    shown = await agent.start()
 
     assert OUTPUT_LIMITS[client] * 0.8 < measure_output_size(shown, client) <= OUTPUT_LIMITS[client]
     assert "cut" in shown

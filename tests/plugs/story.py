@@ -46,9 +46,11 @@ WINDOW = 30_000
 MAX_OUTPUT = 1_000
 """Longest reply, for hosts that have to say one."""
 TOOL = "read_page"
-PAGES = 21
-"""Pages of the report: about 1,800 tokens each, more than a window together."""
-BOTH = 7
+PAGES = 11
+"""Pages of the report: about 3,500 tokens each, more than a window together. Few and long, as an SDK
+goes through each message of the history again with every request.
+"""
+BOTH = 5
 """The model asks for this page and the next at once."""
 TASK = (
     "Read every page of the harbour report, from the first to the last, and tell me which "
@@ -86,7 +88,7 @@ def read_page(number: int) -> str:
     return (
         f"Page {number}. "
         + f"On day {number} the ship Marigold-{number} came in with timber, and the harbour "
-        f"master wrote it down. " * 72
+        f"master wrote it down. " * 138
     )
 
 

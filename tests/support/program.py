@@ -15,11 +15,16 @@ from memorist.__main__ import main
 
 
 def run_program(
-    *arguments: str, cwd: Path, environment: Mapping[str, str] | None = None
+    *arguments: str,
+    cwd: Path,
+    environment: Mapping[str, str] | None = None,
+    encoding: str = "utf-8",
 ) -> subprocess.CompletedProcess[str]:
-    """Run `memorist` with these arguments; what it prints and its exit status, as of a process."""
-    out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-    err = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    """Run `memorist` with these arguments; what it prints, in an encoding, and its exit status, as
+    of a process.
+    """
+    out = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
+    err = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
     status: object = 0
     with (
         chdir(cwd),
@@ -32,7 +37,7 @@ def run_program(
             main()
         except SystemExit as end:
             status = end.code or 0
-    texts = [each.buffer.getvalue().decode() for each in (out, err)]
+    texts = [each.buffer.getvalue().decode(encoding) for each in (out, err)]
     return subprocess.CompletedProcess(
         ["memorist", *arguments], status if isinstance(status, int) else 1, *texts
     )

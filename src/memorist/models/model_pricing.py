@@ -154,13 +154,14 @@ def find_request_model_price(
     """Return the price of a request's model; the user's `own` table (`models.prices`) takes
     precedence over the shipped one.
     """
-    return match_model_price(str(request.get("model", "")), _price_table(own))
+    return _find_price(str(request.get("model", "")), msgspec.json.encode(own))
+
+
+@lru_cache(maxsize=64)
+def _find_price(model: str, own: bytes) -> ModelPrice | None:
+    return match_model_price(model, _merge_price_tables(own))
 
 
 @lru_cache(maxsize=8)
 def _merge_price_tables(own: bytes) -> PriceTable:
     return merge_prices(load_shipped_prices(), msgspec.json.decode(own, type=dict[str, ModelPrice]))
-
-
-def _price_table(own: Mapping[str, ModelPrice]) -> PriceTable:
-    return _merge_price_tables(msgspec.json.encode(own))
