@@ -189,7 +189,12 @@ SPELLINGS = st.sampled_from(
 
 
 CLAUSES = st.lists(
-    st.one_of(SPELLINGS, st.sampled_from(["npm", "pnpm", "never", "use", "port", "40", "50", ","])),
+    st.one_of(
+        SPELLINGS,
+        st.sampled_from(["npm", "pnpm", "never", "use", "port", "40", "50", ","]),
+        st.sampled_from(["because", "and", "no longer", "is on", "en lugar de", "switched to"]),
+        st.sampled_from(["moved from npm to", "v2", "src/40", "no,", "now"]),
+    ),
     max_size=6,
 ).map(" ".join)
 

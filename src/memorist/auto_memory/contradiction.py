@@ -34,6 +34,7 @@ from memorist.auto_memory.stances import (
     GROUP_NOUNS,
     ONE_WORD_FOR,
     SWITCHES,
+    ClauseWords,
     Marks,
     OppositeClausePrefilter,
     Stance,
@@ -46,7 +47,10 @@ from memorist.auto_memory.stances import (
     separate_chosen_alternative,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB
-from memorist.auto_memory.statements.statement_similarity import is_same_rule
+from memorist.auto_memory.statements.statement_similarity import (
+    extract_telling_part,
+    is_same_rule,
+)
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.value_correction import (
     MAX_CORRECTION_CHARS,
@@ -499,24 +503,29 @@ class RelatedStatementSearch:
         return found
 
     def _iter_related(self, said: str) -> Iterator[MemoryHeader]:
-        opposed = [_describe_opposed(each) for each in read_stances(said)]
-        corrected = [_list_marks(words) for words in list_required_corrected_words(said)]
-        marks = [*(each.marks for each in opposed), *corrected]
-        near = set[_Saying]().union(*map(self._find_all, marks)) if opposed else self._all
-        nearest = sorted(near, key=lambda each: (len(each.folded), each.header.path))
+        limits = _measure_limits(said)
+        nearest = sorted(
+            self._find_near(limits), key=lambda each: (len(each.folded), each.header.path)
+        )
         same = " ".join(said.split()).casefold()
-        limits = _measure_limits(said, opposed, corrected)
         compared = {each.header for each in nearest[:MAX_COMPARED_MEMORIES]}
         compared.update(
             each.header for each in nearest[MAX_COMPARED_MEMORIES:] if same in each.folded
         )
         for each in sorted(compared, key=attrgetter("path")):
-            if any(
-                _is_related(said, text, limits)
-                for text in (each.saying, each.description, _split_former(each.description)[1])
-                if text
-            ):
+            texts = {each.saying, each.description, _split_former(each.description)[1]} - {""}
+            if any(_is_related(said, text, limits) for text in texts):
                 yield each
+
+    def _find_near(self, limits: _AgreementLimits) -> set[_Saying]:
+        """The memories that hold what `_is_related` asks for at least."""
+        marks = [*(each.marks for each in limits.opposed), *limits.corrected]
+        if limits.opposed:
+            return set[_Saying]().union(*map(self._find_all, marks))
+        if not limits.telling:
+            return self._all
+        near = set[_Saying]().union(*map(self._find_all, (*marks, *limits.given_up)))
+        return near | self._select(self._look_up((limits.telling,)))
 
     @property
     def _all(self) -> set[_Saying]:
@@ -532,9 +541,14 @@ class RelatedStatementSearch:
                 near &= self._look_up(each)
         return {
             found
-            for at in near
-            if id((found := self._indexed[at]).header) in self._sayings
-            and holds_mark_from_every_group(found.folded, marks[1:])
+            for found in self._select(near)
+            if holds_mark_from_every_group(found.folded, marks[1:])
+        }
+
+    def _select(self, positions: Iterable[int]) -> set[_Saying]:
+        """The memories at these positions that are still there."""
+        return {
+            found for at in positions if id((found := self._indexed[at]).header) in self._sayings
         }
 
     def _look_up(self, group: Collection[str], *, begins: bool = False) -> set[int]:
@@ -580,7 +594,9 @@ def _describe_opposed(stance: Stance) -> OppositeClausePrefilter:
     an alternative, and nothing for its value.
     """
     chosen, rest = separate_chosen_alternative(stance)
-    words = [word for word in rest if not (stance.value_length and re.search(r"\d", word))]
+    words = {word for word in rest if not (stance.value_length and re.search(r"\d", word))}
+    if stance.value_length and not chosen:  # what stands before the value names the thing
+        words.update(stance.order[: max(1, len(stance.order) - stance.value_length)])
     group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
     first, last = stance.order[0], stance.order[-1]
     parted = (
@@ -628,8 +644,10 @@ class _AgreementLimits(Struct, frozen=True):
 
     opposed: Sequence[OppositeClausePrefilter]
     """What a clause is like that says the opposite of one of the statement's."""
-    words: frozenset[str]
+    words: ClauseWords
     """Content words of what agrees with a clause of the statement, or says the opposite."""
+    telling: str
+    """A part of every text that says the same in the same words; empty where there is none."""
     text_words: int
     """Number of words of a text that says the same in the same words."""
     given_up: Sequence[Marks]
@@ -638,9 +656,7 @@ class _AgreementLimits(Struct, frozen=True):
     """Each what a text holds whose value the statement corrects."""
 
 
-def _measure_limits(
-    said: str, opposed: Sequence[OppositeClausePrefilter], corrected: Sequence[Marks]
-) -> _AgreementLimits:
+def _measure_limits(said: str) -> _AgreementLimits:
     stances = read_stances(said)
     words = {
         word
@@ -656,11 +672,12 @@ def _measure_limits(
         for noun in each
     }
     return _AgreementLimits(
-        opposed,
-        frozenset(words | nouns).union(*groups),
+        [_describe_opposed(each) for each in stances],
+        ClauseWords(frozenset(words | nouns).union(*groups)),
+        extract_telling_part(said),
         2 * len(said.split()) + _SPARE_WORDS,
         [_list_marks(map(_cut_ending, each)) for each in _list_given_up(said, stances)],
-        corrected,
+        [_list_marks(words) for words in list_required_corrected_words(said)],
     )
 
 
@@ -673,7 +690,11 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
         holds_mark_from_every_group(folded, marks) for marks in limits.given_up
     ) or may_agree_or_oppose(folded, limits.opposed, limits.words):
         return compare_statements(said, known) is not StatementRelation.UNRELATED
-    if len(known.split()) <= limits.text_words and is_same_rule(said, known):
+    if (
+        limits.telling in folded
+        and len(known.split()) <= limits.text_words
+        and is_same_rule(said, known)
+    ):
         return True
     # No clause says the same or the opposite: only a value can be corrected.
     return (

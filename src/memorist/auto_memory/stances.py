@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import Enum
 from functools import lru_cache
 
 from msgspec import Struct
@@ -270,8 +271,51 @@ class OppositeClausePrefilter(Struct, frozen=True):
     """
 
 
+class ClauseWords:
+    """Content words of what agrees with a clause or opposes it, and what each token is beside them.
+    A token is read once, however many texts hold it.
+    """
+
+    def __init__(self, words: frozenset[str]) -> None:
+        self._words = words
+        self._roles: dict[str, TokenRole] = {}
+
+    def get_role(self, token: str) -> TokenRole:
+        """What a token in small letters is in a clause of these words."""
+        role = self._roles.get(token)
+        if role is None:
+            role = self._roles[token] = self._read_role(token)
+        return role
+
+    def _read_role(self, token: str) -> TokenRole:
+        if _BREAK.search(token) is not None:
+            return TokenRole.BREAK
+        if token in _LINKS:
+            return TokenRole.LINK
+        return TokenRole.WITHIN if self.has_only(token) else TokenRole.OTHER
+
+    def has_only(self, token: str) -> bool:
+        """Whether a token has no content words but these and numbers."""
+        return all(
+            word in self._words or fold_european_verb(word) in self._words or word[0].isdigit()
+            for word in _read_token(token)
+        )
+
+
+class TokenRole(Enum):
+    """What a token is in a clause that has no content words but some."""
+
+    WITHIN = "within"
+    LINK = "link"
+    """A clause can end before or behind it."""
+    BREAK = "break"
+    """A clause ends in it."""
+    OTHER = "other"
+    """It has other content words."""
+
+
 def may_agree_or_oppose(
-    folded: str, opposed: Collection[OppositeClausePrefilter], words: frozenset[str]
+    folded: str, opposed: Collection[OppositeClausePrefilter], words: ClauseWords
 ) -> bool:
     """Whether a line in small letters may have no content words but `words` and numbers, or a
     clause without others that is one of those `opposed`. In doubt, yes. Only what stands beside a
@@ -280,7 +324,7 @@ def may_agree_or_oppose(
     folded = folded[:_MAX_COMPARED_CHARS]
     found = [each for each in opposed if holds_mark_from_every_group(folded, each.marks or _DIGITS)]
     return bool(found) and (
-        _may_agree(folded.split(), words)
+        _may_agree(folded, words)
         or any(mark in folded for mark in _JOINED_BREAKS)
         or _may_switch(folded)
         or any(_may_oppose(folded, each, words) for each in found)
@@ -295,16 +339,27 @@ def _may_switch(folded: str) -> bool:
     )
 
 
-def _may_agree(tokens: Sequence[str], words: frozenset[str]) -> bool:
-    for token in tokens:
-        if token in _LINKS:
-            return True
-        if not all(_has_only(part, words) for part in _BREAK.split(token) if part):
+def _may_agree(folded: str, words: ClauseWords) -> bool:
+    """Whether a text may have no content words but these. Behind `because` it may say anything, but
+    only where something stands before.
+    """
+    is_begun = False
+    for token in _iter_tokens(folded):
+        role = words.get_role(token)
+        if role is TokenRole.LINK:
+            if is_begun:
+                return True
+            continue
+        if role is TokenRole.OTHER or (
+            role is TokenRole.BREAK
+            and not all(words.has_only(part) for part in _BREAK.split(token) if part)
+        ):
             return False
+        is_begun = True
     return True
 
 
-def _may_oppose(folded: str, opposed: OppositeClausePrefilter, words: frozenset[str]) -> bool:
+def _may_oppose(folded: str, opposed: OppositeClausePrefilter, words: ClauseWords) -> bool:
     marks = opposed.marks or _DIGITS
     for mark in marks[0]:
         at = folded.find(mark)
@@ -322,38 +377,51 @@ def _may_oppose(folded: str, opposed: OppositeClausePrefilter, words: frozenset[
     return False
 
 
-def _join_clause(before: str, token: str, after: str, words: frozenset[str]) -> str:
+def _join_clause(before: str, token: str, after: str, words: ClauseWords) -> str:
     """The clause of a token between two texts, or more than it; empty where it has other content
     words.
     """
-    parts = _BREAK.split(token)
-    if not any(part and _has_only(part, words) for part in parts):
+    role = words.get_role(token)
+    if role is TokenRole.OTHER:
         return ""
-    if any(parts[1:]):  # a clause ends within the token
-        return f"{before}{token}{after}"
-    left = _take_clause(before.split()[::-1], words)
-    right = _take_clause(after.split(), words) if len(parts) == 1 else []
-    return "" if left is None or right is None else " ".join((*left, token, *right))
+    if role is TokenRole.BREAK:
+        parts = _BREAK.split(token)
+        if not any(part and words.has_only(part) for part in parts):
+            return ""
+        if any(parts[1:]):  # a clause ends within the token
+            return f"{before}{token}{after}"
+        after = ""
+    left = _take_clause(_iter_tokens_backwards(before), words)
+    right = None if left is None else _take_clause(_iter_tokens(after), words)
+    return "" if left is None or right is None else " ".join((*reversed(left), token, *right))
 
 
-def _take_clause(tokens: Sequence[str], words: frozenset[str]) -> Sequence[str] | None:
+def _take_clause(tokens: Iterable[str], words: ClauseWords) -> Sequence[str] | None:
     """The tokens up to the end of the clause; None where one before has other content words."""
+    taken: list[str] = []
     may_end = False
-    for count, token in enumerate(tokens):
-        if _BREAK.search(token) is not None:
-            return tokens[: count + 1]
-        if token in _LINKS:
-            may_end = True
-        elif not _has_only(token, words):
-            return tokens[:count] if may_end else None
-    return tokens
+    for token in tokens:
+        role = words.get_role(token)
+        if role is TokenRole.OTHER:
+            return taken if may_end else None
+        taken.append(token)
+        if role is TokenRole.BREAK:
+            return taken
+        may_end = may_end or role is TokenRole.LINK
+    return taken
 
 
-def _has_only(token: str, words: frozenset[str]) -> bool:
-    return all(
-        word in words or fold_european_verb(word) in words or word[0].isdigit()
-        for word in _read_token(token)
-    )
+def _iter_tokens(text: str) -> Iterator[str]:
+    """The tokens of a text, of which mostly the first few are looked at."""
+    while parts := text.split(None, 1):
+        yield parts[0]
+        text = parts[1] if len(parts) > 1 else ""
+
+
+def _iter_tokens_backwards(text: str) -> Iterator[str]:
+    while parts := text.rsplit(None, 1):
+        yield parts[-1]
+        text = parts[0] if len(parts) > 1 else ""
 
 
 @lru_cache(maxsize=20_000)
