@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from memorist.errors import ModelNameError
 from memorist.models.model_pricing import MILLION, load_shipped_prices, match_model_price
 from memorist.rollouts.extraction_cost import ANSWER_TOKENS
 from rollouts.conftest import claude, codex
+from support.killed_process import kill_points
 
 KNOWN = "anthropic:claude-sonnet-5"
 
@@ -157,3 +159,48 @@ def test_the_cost_of_a_model_is_shown_before_its_key_is_needed(
     assert "about $" in asked.stdout
     assert isinstance(wanted.exception, ModelNameError)
     assert json.loads(memorist("rollouts", "status", "--json").stdout)["failures"] == []
+
+
+def handbook(user: Path) -> dict[str, str]:
+    """The files that sessions are shown, with no time of their making."""
+    folder = user / ".memorist" / "memories"
+    return {
+        name: (folder / name).read_text("utf-8")
+        for name in ("MEMORY.md", "memory_summary.md")
+        if (folder / name).exists()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.covers("RO-1", "SF-4")
+def test_an_import_that_is_killed_is_finished_by_the_next(
+    user: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed (SIGKILL) before its n-th change of the disk: after the next import the memory is that
+    of one which nothing disturbed. Where it was killed after the sessions were read, the next one
+    found nothing new, and what was read never became memory.
+    """
+    monkeypatch.setenv("MEMORIST_HOME", str(user / ".memorist"))
+    begun = tmp_path_factory.mktemp("begun") / "user"
+    shutil.copytree(user, begun)
+
+    def prepare() -> None:
+        shutil.rmtree(user)
+        shutil.copytree(begun, user)
+
+    def work() -> None:
+        assert memorist("import", "--yes").exit_code == 0
+
+    work()
+    wanted = handbook(user)
+    assert "linter" in wanted["memory_summary.md"]
+    interrupted = 0
+    for at in kill_points(work, prepare, stride=6):
+        again = memorist("import")
+        if again.exit_code:  # it asks, as sessions are left
+            again = memorist("import", "--yes")
+        interrupted += "was interrupted" in again.stdout
+        assert again.exit_code == 0, (at, again.output)
+        assert handbook(user) == wanted, at
+    assert interrupted

@@ -54,11 +54,14 @@ def _changes_disk(called: object) -> bool:
     return isinstance(owner, io.IOBase) and name in _FILE
 
 
-def kill_points(work: Callable[[], object], prepare: Callable[[], object]) -> Iterator[int]:
-    """Do the work once for each of its changes of the disk, killed before it, and give the number
-    of each: `prepare` makes the state that it begins with. It ends when the work does.
+def kill_points(
+    work: Callable[[], object], prepare: Callable[[], object], stride: int = 1
+) -> Iterator[int]:
+    """Do the work once for each of its changes of the disk, or for one in `stride`, killed before
+    it, and give the number of each: `prepare` makes the state that it begins with. It ends when the
+    work does.
     """
-    for at in range(MOST_STEPS):
+    for at in range(0, MOST_STEPS, stride):
         prepare()
         status = run_killed(work, at)
         if status == 0:

@@ -92,7 +92,7 @@ def import_sessions_command(
         plan = past.plan_sync(chosen, ANY_AGE_DAYS if max_age_days is None else max_age_days)
         if not as_json:
             click.echo("\n".join(describe_session_import_plan(plan, past)))
-        if not plan.eligible and not as_json:
+        if not plan.has_work and not as_json:
             left_out = [
                 f"{each.path}: {each.why}"
                 for each in plan.found.skipped
@@ -101,7 +101,7 @@ def import_sessions_command(
             for line in format_capped_list("left out", left_out):
                 click.echo(line)
             return None
-        if not yes:
+        if plan.eligible and not yes:
             click.confirm("Remember them?", abort=True)
         return await sync_with_progress(past, plan)
 
@@ -121,9 +121,10 @@ def describe_session_import_plan(plan: RolloutSyncPlan, past: RolloutPipeline) -
         f"{pluralize(plan.sessions, 'session')} known, "
         f"{pluralize(len(plan.found.skipped), 'file')} left out"
     ]
-    found.append(
-        f"to remember: {listed} ({sizes / 1e6:,.1f} MB)"
-        if plan.eligible
-        else "nothing in them is finished and new to memory"
-    )
+    if plan.eligible:
+        found.append(f"to remember: {listed} ({sizes / 1e6:,.1f} MB)")
+    elif plan.has_unconsolidated:
+        found.append("an earlier import was interrupted; what it had read becomes memory now")
+    else:
+        found.append("nothing in them is finished and new to memory")
     return [*found, *describe_extraction_cost(plan.eligible, past.settings)]

@@ -74,6 +74,7 @@ from memorist.store.extract_rows import (
     list_enabled_extracts,
 )
 from memorist.store.job_claim_rules import JobClaimPolicy
+from memorist.store.job_claims import is_consolidation_requested
 from memorist.store.memory_mode import (
     read_memory_off_sessions,
     save_rollouts_except_memory_off,
@@ -94,7 +95,14 @@ class RolloutSyncPlan(Struct, frozen=True):
     """Number of known sessions, new and old."""
     eligible: tuple[Rollout, ...]
     too_old: int
+    has_unconsolidated: bool
+    """Whether an earlier sync extracted what was not consolidated."""
     worker_dependencies: WorkerDependencies
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a sync would change anything."""
+        return bool(self.eligible) or self.has_unconsolidated
 
 
 class RolloutPipeline(RolloutStore):
@@ -341,6 +349,7 @@ class RolloutPipeline(RolloutStore):
             sessions=len(mine),
             eligible=tuple(each.thread for each in verdicts if each.eligible),
             too_old=sum(each.reason == "too old" for each in verdicts),
+            has_unconsolidated=is_consolidation_requested(self.state),
             worker_dependencies=dependencies,
         )
 

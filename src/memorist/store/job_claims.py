@@ -278,6 +278,14 @@ def retry_jobs(
         return len(failed)
 
 
+def is_consolidation_requested(state: StateDatabase) -> bool:
+    """Whether something was extracted or is to be forgotten that no consolidation has taken in, as
+    after a kill between the two stages. Raises StoreError.
+    """
+    job = _find_job(state, "consolidate", GLOBAL_KEY)
+    return job is not None and (job.last_success is None or job.last_success < job.watermark)
+
+
 def list_jobs(state: StateDatabase) -> list[Job]:
     """Every job, by kind and key. Raises StoreError."""
     return [_job_from_row(row) for row in state.query("select * from jobs order by kind, key")]
