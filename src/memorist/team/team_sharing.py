@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
-from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind, parse_memory_file
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     find_kind_sharing_problem,
@@ -38,12 +38,20 @@ def move_memories_to_team(
         ) or find_sharing_problem(data, limit=limit)
         if problem:
             raise InputError(f"{path} is not shared: {problem}")
-        changes += [
-            MemoryChange(path=TEAM_PREFIX + path, before=None, after=data),
-            MemoryChange(path=path, before=data, after=None),
-        ]
+        if not _is_there(memory, TEAM_PREFIX + path, data):
+            changes.append(MemoryChange(path=TEAM_PREFIX + path, before=None, after=data))
+        changes.append(MemoryChange(path=path, before=data, after=None))
     headline = render_change_headline("share", ", ".join(paths))
     return memory.write(changes, ChangeReason(actor="user", what=headline))
+
+
+def _is_there(memory: AutoMemory, path: str, data: bytes) -> bool:
+    """Whether the team's memory of this name says the same, as after a kill in between."""
+    present = memory.read_present_bytes(path)
+    return (
+        present is not None
+        and parse_memory_file(path, present).body == parse_memory_file(path, data).body
+    )
 
 
 def _find_own_problem(path: str, kind: MemoryKind | None, *, convention: bool) -> str:
