@@ -46,6 +46,10 @@ MEDIA = {"image", "input_image", "document", "input_file", "reasoning", "web_sea
 """Parts whose bytes are no text that a provider counts as such."""
 
 HISTORY = {"anthropic": "messages", "openai_responses": "input"}
+SDK_TYPES = {
+    "anthropic": ("anthropic.types", "MessageParam"),
+    "openai_responses": ("openai.types.responses", "ResponseInputItemParam"),
+}
 Turn = tuple[str, int, list[int], set[str]]
 """Script; characters of the user's text and of the reply; those of each result; odd parts."""
 
@@ -205,11 +209,9 @@ def test_what_goes_out_is_what_the_provider_takes(turns: list[Turn], wire: str) 
     """Pairs are whole, marks few, every part of a type that the SDK knows; the texts fit into the
     window, and the newest question is in view.
     """
-    types = pytest.importorskip(
-        "anthropic.types" if wire == "anthropic" else "openai.types.responses"
-    )
-    name = "MessageParam" if wire == "anthropic" else "ResponseInputItemParam"
-    items = pytest.importorskip("pydantic").TypeAdapter(list[getattr(types, name)])
+    module, name = SDK_TYPES[wire]
+    item: Any = getattr(pytest.importorskip(module), name)
+    items = pytest.importorskip("pydantic").TypeAdapter(list[item])
 
     def check(sent: JsonObject, newest: str) -> None:
         assert find_request_problem(wire, sent, window=10**9, tokens=1) is None

@@ -34,15 +34,10 @@ class WholeFile(Agent):
     """A client whose own file is whole when memorist's process dies."""
 
     def write(self) -> None:
-        path = Path(self.file_path)
+        path = Path(self._event.transcript_path or "")
         new = path.with_suffix(".new")
         new.write_bytes(b"".join(self.file.lines))
         new.replace(path)
-
-    @property
-    def file_path(self) -> str:
-        """Where the client writes."""
-        return self._event.transcript_path
 
 
 async def play(
