@@ -42,7 +42,11 @@ _LISTED_TURN_LINE = lazy_pattern(
     r"(?:\*\*)?\s*:\s*(?:\*\*)?\s*(?P<words>[\"“„«].*)",
     re.IGNORECASE,
 )
-_TAGGED_TURN = lazy_pattern(r"<(user|human)>(?P<words>.*?)</\1>", re.IGNORECASE | re.DOTALL)
+_TAGGED_TURN = lazy_pattern(
+    r"<(?:user|human)>(?P<words>.*?)</(?:user|human)>", re.IGNORECASE | re.DOTALL
+)
+_TO_LAST_END_TAG = lazy_pattern(r"(?s:.*)</(?:user|human)>", re.IGNORECASE)
+"""What follows the last end tag is left out: each start tag there would be read to the end."""
 _SAYING_VERB = lazy_pattern(
     r"\b(?:user|human)(?:['’]s)?\b[^\n]{0,80}?\b(?:said|says|saying|asked|asks|wrote|writes|"
     r"told|request(?:ed|s|)|message|words|approv\w+|confirm\w+|"
@@ -146,7 +150,9 @@ def _invents_user_words(line: str, words: str) -> bool:
         line[start : start + LINE_CHUNK_CHARACTERS]
         for start in range(0, len(line), LINE_CHUNK_CHARACTERS)
     ]
-    claims += [tag["words"] for piece in pieces for tag in _TAGGED_TURN.finditer(piece)]
+    for piece in pieces:
+        if tagged := _TO_LAST_END_TAG.match(piece):
+            claims += [tag["words"] for tag in _TAGGED_TURN.finditer(tagged[0])]
     for piece in pieces:
         quotes = [
             quote[1]
