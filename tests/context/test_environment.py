@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -153,6 +155,56 @@ def test_a_repository_is_looked_up(tmp_path: Path) -> None:
     assert found is not None
     assert (found.branch, found.status) == ("trunk", "?? new.txt")
     assert found.commits[0].endswith("begun")
+
+
+@pytest.mark.covers("CX-2")
+@pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["filter.x.clean"],
+        ["filter.x.process"],
+        ["filter.a=b.c.clean", "filter.x.smudge"],
+        ["core.fsmonitor"],
+        ["core.pager", "pager.status", "pager.log", "diff.external", "diff.x.textconv"],
+        ["gpg.program", "gpg.ssh.program", "gpg.x509.program"],
+    ],
+    ids=lambda names: names[0],
+)
+def test_a_cloned_repository_starts_no_program(tmp_path: Path, settings: list[str]) -> None:
+    """Its own settings name programs for what git does when it is asked for the state; a snapshot
+    is taken all the same.
+    """
+    started = tmp_path / "started"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{started}'\nexit 1\n")
+    program.chmod(0o755)
+    folder = tmp_path / "cloned"
+    git = ["git", "-C", str(folder), "-c", "user.name=Ann", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "init", "-q", "-b", "trunk", str(folder)], check=True)
+    (folder / "file.txt").write_text("one\n", "utf-8")
+    subprocess.run([*git, "add", "file.txt"], check=True)
+    tree = subprocess.run([*git, "write-tree"], check=True, capture_output=True, text=True).stdout
+    commit = (
+        f"tree {tree.strip()}\nauthor A <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 +0000\n"
+        "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQEz\n -----END PGP SIGNATURE-----\n\nbegun\n"
+    )
+    words = [*git, "hash-object", "-t", "commit", "-w", "--stdin"]
+    made = subprocess.run(words, input=commit, check=True, capture_output=True, text=True).stdout
+    subprocess.run([*git, "update-ref", "refs/heads/trunk", made.strip()], check=True)
+    for name in settings:
+        subprocess.run([*git, "config", name, str(program)], check=True)
+    subprocess.run([*git, "config", "log.showSignature", "true"], check=True)
+    (folder / ".git/info/attributes").write_text("* filter=x diff=x\n*.txt filter=x\n", "utf-8")
+    (folder / "file.txt").write_text("two\n", "utf-8")  # of the same size: git has to read it
+    os.utime(folder / "file.txt", (2, 2))
+
+    found = read_git_state(folder)
+
+    assert found is not None
+    assert found.status == " M file.txt"
+    assert found.commits[0].endswith("begun")
+    assert not started.exists()
 
 
 @pytest.mark.covers("CX-2")

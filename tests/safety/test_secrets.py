@@ -101,6 +101,19 @@ def test_each_shape_is_found_in_every_surrounding(part: int) -> None:
     assert missed * 30 <= tried
 
 
+def test_no_shape_ends_in_a_bracket_that_no_token_has() -> None:
+    """A bracket says only where the secret begins; drawn tokens would hold a second one as well."""
+    assert [shape for _, shape in SHAPES if ")" in shape] == []
+
+
+def test_the_signature_of_an_address_is_a_secret() -> None:
+    """Who has a signed address may read the object until it expires."""
+    signature = f"{Random(7).getrandbits(256):064x}"
+    address = f"https://shop.s3.amazonaws.com/list?X-Amz-Expires=900&X-Amz-Signature={signature}"
+
+    assert signature not in redact(f"{address}&x=1").text
+
+
 @pytest.mark.parametrize("part", range(10))
 def test_each_hard_situation_is_read(part: int) -> None:
     """Colour codes, tables, languages, commands, addresses, key blocks, split lines: of four drawn

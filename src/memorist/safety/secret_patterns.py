@@ -60,7 +60,7 @@ _HOLE = re.compile(r"\{(?:([AHFLUWBPTQCEDX])(\d+)(?:-(\d+)|(\+))?|(G))\}")
 _TABLE = """
 aws-access-key: AKIA{U16}! ASIA{U16}! ABIA{U16}! ACCA{U16}! A3T{U17}!
 aws-bedrock-key: ABSK{B100+} bedrock-api-key-{P40+}
-aws-signature: X-Amz-Signature=({H64}) X-Amz-Security-Token=({E60+}
+aws-signature: X-Amz-Signature=({H64} X-Amz-Security-Token=({E60+}
 google-api-key: AIza{W35}
 google-oauth-token: ya29.{W20+}
 google-oauth-secret: GOCSPX-{W24+}

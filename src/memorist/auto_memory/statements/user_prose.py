@@ -103,6 +103,8 @@ _TEXT_JOB = PrefilteredPattern(
     r"|\b(?:improve|polish|shorten|rate|rewrite|spell-?check|triage|rephrase) (?:it|this|that)[.!?]*\s*\Z|\bis (?:that|this) (?:line|sentence|text|paragraph|wording|entry)\b"
     r"|\bshould (?:we|i) (?:accept|adopt|follow|sign)\b|\bwhat(?:['’]s| is) wrong (?:with|in)\b|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)\b"
     r"|^you are (?:now )?(?:an?|the) (?:[\w-]+ ){0,4}(?:sub-?agent|agent|assistant|bot)\b"
+    r"|\b(?:make|improve|polish|shorten|tighten|rework|rewrite|optimi[sz]e|tune) (?:this|that|these|the|my|our|his|her|their) (?:[\w-]+ ){0,2}(?:prompts?|personas?)\b"
+    r"|\b(?:verbesser|überarbeit|kürz|optimier|amélior|optimis|mejor|melhor)\w* .{0,20}\bprompt|улучши.{0,20}промпт|(?:优化|改进|完善).{0,12}提示词|プロンプトを(?:改善|直し|良く|短く)"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
     r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を|번역해|요약해|교정해|다듬어",
 )
