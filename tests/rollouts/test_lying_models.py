@@ -199,6 +199,33 @@ def test_what_the_client_printed_is_no_task_and_an_entrys_head_is_none(
     assert "harness" not in str(judged.stage.memory) + judged.stage.summary
 
 
+@pytest.mark.covers("RO-4", "SF-2")
+@pytest.mark.parametrize(
+    ("entry", "added"),
+    [
+        ("The person said `ls -la` to list the files of the till.", 0),
+        ("The user ran `git log` to see who changed the till.", 0),
+        ("The user wants the till mended before the fair.", 0),
+        ("`ls -la` lists the files of the till.", 1),
+    ],
+)
+def test_what_the_agent_ran_is_not_put_into_the_users_mouth(entry: str, added: int) -> None:
+    """A small model told each call of the agent as what the user had said."""
+    thread = Rollout(id="s", path="/s", format="codex", size=1, modified_ns=1, updated=1, cwd="/x")
+    session = AnswerReviewBasis(
+        thread,
+        StageOneResult(RawMemory()),
+        WriteEvidence(user_messages=(("line 12", "How does the parser work?"),), outside_texts=()),
+        "[12] user\n How does the parser work?\n[13] tool\n ls -la\n git log\n the till, the fair",
+        load_prompt("rollouts/stage_one"),
+    )
+    raw = f"### Task 1\n\ntask: The parser\n\nReusable knowledge:\n- [inferred] {entry}\n"
+
+    judged = merge_answer_with_proven(StageOneAnswer(raw, "# Parser\n", None), session)
+
+    assert judged.added == added
+
+
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=80)
 
 

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import JsonObject
+from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
+from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
 from memorist.testing import Say, ScriptedServer
+from memorist.transcript.answer_check import LineCheck
 from memorist.transcript.outcome_claims import ProvenOutcomes
 
 pytestmark = pytest.mark.covers("SM-13")
@@ -188,3 +191,49 @@ async def test_a_false_claim_of_a_model_is_not_kept_in_the_notes(tmp_path: Path)
     assert "- `pytest -q` fails in test_total.py." in notes
     assert "All tests pass." not in notes
     assert "says that it passes, where pytest -q failed" in receipt.said
+
+
+READ = """Read docs/ferry.md
+# Ferry
+The boat leaves at nine in summer and at ten in winter, from the north pier. Tickets are sold on
+board for coins. Dogs travel without a ticket. The captain rings a bell before the boat leaves.
+I will look at the winter times next, in the file that the boat uses.
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "stands"),
+    [
+        ("`docs/ferry.md` has the times of the boat, by summer and winter.", True),
+        (
+            "docs/ferry.md explains that tickets are sold on board and dogs travel without one.",
+            True,
+        ),
+        ("docs/ferry.md contains instructions to install the package and its dependencies.", False),
+        ("`ferry.md` documents the public interface and configuration of the server.", False),
+        ("docs/ferry.md is read by the server before its dependencies are configured.", True),
+        ("`docs/ferry.md`", False),
+        ("docs/ferry.md", False),
+        ("Let me look at the winter times of the boat in docs/ferry.md.", False),
+        ("The boat leaves at ten. Now, I'll look at the winter times of the boat.", False),
+    ],
+)
+def test_a_file_holds_what_was_shown_of_it_and_a_line_says_something(
+    line: str, *, stands: bool
+) -> None:
+    """Small models tell of a file that was read what such files mostly hold, list bare names, and
+    copy what the agent said that it would do.
+    """
+    template = load_prompt("session_memory/template")
+    heading = "# Codebase and System Documentation\n"
+    before, after = template.split(heading)
+    frame, rest = after.split("\n", 1)
+    reviewed = review_notes_and_add_derived(
+        template,
+        f"{before}{heading}{frame}\n- {line}\n{rest}",
+        template,
+        {},
+        LineCheck(READ, "", READ),
+    )
+
+    assert (reviewed.added == 1) == stands

@@ -284,7 +284,12 @@ class _EntryJudge:
         self._said = session.evidence
         self._thread = session.thread
         self._user = dict(session.evidence.user_messages)
-        self._check = LineCheck(session.source, session.prompt, disprove=session.disprove)
+        self._check = LineCheck(
+            session.source,
+            session.prompt,
+            asked="\n".join(self._user.values()),
+            disprove=session.disprove,
+        )
         self.dropped = 0
         self.example = ""
 
@@ -401,6 +406,7 @@ class _EntryJudge:
             or _COPIED.search(bullet.text) is not None
             or self._repeats_request(bullet.text)
             or self._puts_words_in_mouth(bullet.text)
+            or self._check.find_unsupported_user_claim(bullet.text)
             or not self.accept(bullet.text)
         ):
             return None

@@ -338,6 +338,7 @@ class _ConsolidationRun:
             return draft, "structural", _LOST, None
         unused = _find_unused_reason(receipt, refused)
         if unused:
+            receipt = replace(receipt, said=receipt.said or unused)
             return draft, "structural", unused, receipt
         reworded = {
             path.relative_to(self._folder).as_posix(): pair
@@ -359,11 +360,9 @@ class _ConsolidationRun:
             return draft, "structural", f"the model's work was refused: {verdict.why}", receipt
         unusable = (*huge.values(), *verdict.dropped)
         self._remarks += [f"of the model's work a part was refused: {why}" for why in unusable]
-        self._remarks += (
-            []
-            if reworded
-            else ["the model changed nothing of the draft that was made by structure"]
-        )
+        if not reworded:
+            self._remarks.append(_NOTHING_CHANGED)
+            receipt = replace(receipt, said=receipt.said or _NOTHING_CHANGED)
         self._remarks += (
             [f"the model also wrote {', '.join(verdict.ignored)}, which is ignored"]
             if verdict.ignored
@@ -567,5 +566,6 @@ class _LeaseLostError(Exception):
     pass
 
 
+_NOTHING_CHANGED = "the model changed nothing of the draft that was made by structure"
 _LOST = "another process holds the consolidation now"
 _EMPTY = "no session is left, although the folder remembers some: nothing was deleted"

@@ -28,6 +28,13 @@ _EMPTY_ENTRY = lazy_pattern(
     re.IGNORECASE,
 )
 """An entry that is only a heading, or says that there is none."""
+_BARE_NAME = lazy_pattern(r"- [`*\"']*[\w@~/-]*[\w./@-]+[`*\"']*[.,;:]?\Z", re.ASCII)
+"""An entry of one name, of which it says nothing."""
+_ANNOUNCEMENT = lazy_pattern(
+    r"(?:\A- \W*|[.!?:] )(?:now,? |next,? )?(?:let me|let's|i['’]ll|i will|i['’]m going to)\b",
+    re.IGNORECASE,
+)
+"""What the agent said that it would do, copied. No line of 555 of a large model has one."""
 _NOTHING_NEW = lazy_pattern(
     r"\bnothing (?:\w+ ){0,2}(?:new|changed|to|else|more|worth|needs?)\b|\bchanged nothing\b"
     r"|\bno (?:\w+ ){0,3}(?:changes?|updates?|edits?|additions?|entries)\b|^\W*nothing\W*$"
@@ -115,6 +122,7 @@ def review_notes_and_add_derived(
                 made_up
                 or (_REPEATED if words in proved else check.find_fault(line.strip(), title))
                 or ("says nothing" if _is_empty_entry(line, title, check) else "")
+                or ("is what the agent was going to do" if _ANNOUNCEMENT.search(line) else "")
                 or check.find_unsupported_user_claim(line)
                 or (_SAID_TWICE if line.startswith("- ") and words in said else "")
                 or ("is more than a section holds" if size > MAX_SECTION_CHARACTERS else "")
@@ -138,7 +146,7 @@ def review_notes_and_add_derived(
 
 def _is_empty_entry(line: str, title: str, check: LineCheck) -> bool:
     """Whether an entry says that there is none, also in the words of its section's title."""
-    if _EMPTY_ENTRY.match(line):
+    if _EMPTY_ENTRY.match(line) or _BARE_NAME.match(line):
         return True
     speaks_of_title = bool(analyze_text(line).stems & analyze_text(title).stems)
     return line.startswith("- No ") and speaks_of_title and not check.names_anything(line)

@@ -7,6 +7,7 @@ Small models do all three often, large ones seldom. They can be seen without und
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Collection
 
@@ -38,6 +39,16 @@ MIN_CONTENT_WORDS = 4
 """Content words from which on a line without a title is judged by them. Our choice: fewer tell no
 subject.
 """
+MIN_HELD_SHARE = 0.5
+MIN_HELD_WORDS = 3
+"""Of so many content words that a line says a file holds, this share must stand where the file is
+read or spoken of. Of 26 such lines of a large model about recorded sessions the least has 0.56.
+"""
+HELD_CHARACTERS = 8_000
+MAX_MENTIONS = 60
+"""What was shown from each mention of a file on, for so many of them. Our choice: the result of a
+call follows it, and what is too much only lets a line stand.
+"""
 
 _USER_CLAIM = lazy_pattern(
     r"\W*(?:(?:the|der|die|el|la|le|lo|il|o|a) |l['’])?(?:user|person|benutzer(?:in)?|"
@@ -52,6 +63,12 @@ _USER_DID = lazy_pattern(
 )
 """Work said to be the user's own; what they asked for is mostly the agent's."""
 _WORD = lazy_pattern(r"\w+")
+_HOLDS = lazy_pattern(
+    r"\b(?:contains?|has|holds?|includes?|defines?|documents?|describes?|lists?|provides?|explains?"
+    r"|covers?|specif(?:y|ies)|exports?)\b",
+    re.IGNORECASE,
+)
+_FILE_NAME = lazy_pattern(r"(?:[\w.@~-]*/)*[\w@-]+(?:\.[\w@-]+)*\.[A-Za-z]\w{0,5}\b")
 _CODE = lazy_pattern(r"`([^`\n]+)`")
 _FILE = lazy_pattern(r"(?:[\w.@~-]*/)+[\w.@-]+\.[A-Za-z]\w{0,5}\b")
 """A path to a file, which has a folder and an ending."""
@@ -83,6 +100,7 @@ class LineCheck:
         self._language = detect_language(said)
         self._names = NamePresence(source)
         self._folded = NamePresence(source.casefold())
+        self._shown = source
         self._source = f" {' '.join(_words(source))} "
         self._prompt = f" {' '.join(_words(prompt))} "
 
@@ -93,6 +111,7 @@ class LineCheck:
         return (
             self.find_prompt_echo(line)
             or self.find_falsehood(line)
+            or self._find_missing_content(line)
             or self._find_other_subject(line, title)
         )
 
@@ -103,6 +122,27 @@ class LineCheck:
         if invented := self.find_invented_name(line):
             return f"names {invented}, which stands nowhere in what the model was shown"
         return self._disprove(line) if self._disprove else ""
+
+    def _find_missing_content(self, line: str) -> str:
+        """Return that a line says of a file what is not near any mention of it; empty where it says
+        of none, or where that is shown. Only English is judged.
+        """
+        named = _FILE_NAME.search(line)
+        holds = _HOLDS.search(line)
+        if named is None or holds is None:
+            return ""
+        words = analyze_text(_FILE_NAME.sub(" ", _HOLDS.sub(" ", line))).stems
+        base = named[0].rsplit("/", 1)[-1]
+        found = itertools.islice(re.finditer(re.escape(base), self._shown), MAX_MENTIONS)
+        near = "\n".join(self._shown[at.start() : at.start() + HELD_CHARACTERS] for at in found)
+        if (
+            len(words) < MIN_HELD_WORDS
+            or not near
+            or {detect_language(line), detect_language(near)} != {"english"}
+            or len(words & analyze_text(near).stems) >= MIN_HELD_SHARE * len(words)
+        ):
+            return ""
+        return f"says of {base} what was not shown of it"
 
     def _find_other_subject(self, line: str, title: str) -> str:
         """Return that a line is about something else than what was said; empty where it names
