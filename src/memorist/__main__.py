@@ -4,10 +4,24 @@ else is loaded: an agent waits for it.
 
 from __future__ import annotations
 
+import os
 import sys
 
-from memorist.hooks.hook_client import run_hook
-from memorist.platforms.spawning import restart_in_utf8
+
+def _import_own_modules_first() -> None:
+    """Look for modules in this Python's own folders first, in those of `PYTHONPATH` afterwards: the
+    shell of a project names that project's modules there, or other versions of the packages that
+    memorist is installed with.
+    """
+    own = (sys.prefix, sys.base_prefix)
+    sys.path.sort(key=lambda folder: not folder.startswith(own))
+
+
+if "PYTHONPATH" in os.environ:
+    _import_own_modules_first()
+
+from memorist.hooks.hook_client import run_hook  # noqa: E402 - from where it was just decided
+from memorist.platforms.spawning import restart_in_utf8  # noqa: E402
 
 
 def main() -> None:

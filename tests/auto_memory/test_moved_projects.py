@@ -378,7 +378,7 @@ def test_a_container_is_told_how_it_shares_the_memory_of_the_host(
     would take it from the host: one setting has both use it, with one history.
     """
     layout, files = Layout(tmp_path / "home"), DiskFiles()
-    host, mount = tmp_path / "shop", tmp_path / "workspaces" / "shop"
+    host, mount = tmp_path / "shop", tmp_path / "workspaces" / "app"
     where = write_memory(layout, host, "a.md")
     host.rename(tmp_path / "not in the container")
     mount.mkdir(parents=True)
@@ -417,3 +417,20 @@ def test_a_home_copied_from_another_machine_counts_in_any_case(
     assert [each.root for each in find_possible_former_projects(files, layout, str(folder))] == [
         former
     ]
+
+
+@pytest.mark.parametrize("former", ["/srv/ann-elsewhere/shop", "/srv/ann-elsewhere/Work/Shop"])
+def test_a_clone_elsewhere_on_another_machine_names_what_has_its_name(
+    repository: Path, tmp_path: Path, former: str
+) -> None:
+    """Without a remote nothing but the name tells, and what is found by more comes before it: a
+    copied home held the memory, and nothing but `doctor` said so.
+    """
+    files, layout = DiskFiles(), Layout(tmp_path / "home")
+    for root in (former, "/srv/ann-elsewhere/shop-2"):
+        before = layout.memory(root)
+        record_project(files, before, root)
+        files.write(before.folder / "a.md", memory("a"))
+
+    (said,) = describe_elsewhere_memory(files, layout, str(repository))
+    assert f"the memory of {former} may belong here" in said

@@ -101,7 +101,8 @@ def test_any_bytes_come_back(data: bytes) -> None:
         ("हमेशा टेस्ट चलाएँ", "हमेशा-टेस्ट-चलाएँ.md"),
         ("ใช้ pnpm เท่านั้น", "ใช้-pnpm-เท่านั้น.md"),
         ("I ❤️ tabs", "i-tabs.md"),
-        ("...", "memory.md"),
+        ("...", "untitled.md"),
+        ("🎉🚀", "untitled.md"),
         ("Ünïcode\u0301", "ünïcodé.md"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -56,6 +57,31 @@ def test_installed_hooks_are_good(client: str) -> None:
     states = [(each.state, each.what) for each in found()]
     assert {state for state, _ in states} == {"good"}
     assert any(client in what for _, what in states)
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_hooks_that_a_setting_turns_off_are_told(
+    whose: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claude Code runs none then: all else looked right, and nothing was remembered."""
+    install("claude-code")
+    monkeypatch.chdir(tmp_path)
+    path = Path(os.environ["HOME"] if whose == "user" else tmp_path) / ".claude" / name
+    path.parent.mkdir(exist_ok=True)
+    settings = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    path.write_text(json.dumps({**settings, "disableAllHooks": True}), encoding="utf-8")
+
+    said = [each.what for each in found() if each.state == "wrong"]
+    joined = CliRunner().invoke(memorist_group, ["setup", "--only", "claude-code", "--no-past"])
+
+    if (whose, name) == ("user", "settings.local.json"):
+        assert said == []
+        return
+    assert said == [
+        f"{path} sets disableAllHooks: claude-code runs no hook here, and nothing is remembered"
+    ]
+    assert f"but it runs no hook: {path} sets disableAllHooks" in joined.output
 
 
 @pytest.mark.covers("IN-2", "OP-1")

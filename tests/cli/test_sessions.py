@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from memorist import Memorist
 from memorist.cli.main import memorist_group
+from memorist.store.rollout_rows import Rollout
 from rollouts.conftest import claude
 
 
@@ -179,3 +182,33 @@ def test_a_folder_of_another_system_is_in_no_project(shop: Path, tmp_path: Path)
     assert "far-away" in run("sessions", "--all").output
     assert "far-away" not in run("sessions").output
     assert len(run("sessions").output.splitlines()) == 2
+
+
+def test_a_session_of_a_removed_worktree_stays_its_repositorys(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The overview counted it, and the list did not have it: once the folder is gone, only what was
+    noted of the recording says where it belonged.
+    """
+    worktree = tmp_path / "shop-fix"
+    named = shop / ".git" / "worktrees" / "shop-fix"
+    named.mkdir(parents=True)
+    (named / "commondir").write_text("../..", encoding="utf-8")
+    worktree.mkdir()
+    (worktree / ".git").write_text(f"gitdir: {named}\n", encoding="utf-8")
+    asyncio.run(hold("in-worktree", worktree, "Why is the parser slow?"))
+    session_list = sys.modules["memorist.engine.session_list"]
+    known = Rollout(
+        id="in-worktree",
+        path="/there.jsonl",
+        format="claude_code",
+        size=1,
+        modified_ns=1,
+        updated=1,
+        cwd=str(worktree),
+        repository=str(shop),
+    )
+    monkeypatch.setattr(session_list, "list_rollouts", lambda _: [known])
+    shutil.rmtree(worktree)
+
+    assert "in-worktree" in run("sessions").output

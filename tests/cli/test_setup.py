@@ -127,6 +127,22 @@ def test_a_hook_that_does_not_answer_is_no_joined_agent(
     run("uninstall", "claude-code")
 
 
+def test_without_a_joined_agent_nothing_is_promised(project: Path) -> None:
+    """A settings file with a comma too many is left as it is; it was said that all is kept from now
+    on.
+    """
+    settings = Path(os.environ["HOME"]) / ".claude" / "settings.json"
+    settings.write_text('{\n  "model": "opus",\n}\n', encoding="utf-8")
+
+    done = run("setup", "--only", "claude-code", "--no-past")
+
+    assert done.exit_code == 1
+    assert "settings.json is left as it is: it is not valid JSON: nothing follows a comma" in (
+        done.output
+    )
+    assert "is kept once an agent is joined" in done.output
+
+
 @pytest.mark.parametrize("name", ["cursor", "gemini-cli", "opencode", "qwen-code"])
 @pytest.mark.parametrize("scope", ["--user", "--project"])
 def test_agents_without_hooks_are_joined_by_the_server(

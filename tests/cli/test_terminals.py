@@ -12,9 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from memorist.cli.main import WORKING_FOLDER_GONE
 from support.program import run_program
 
 RULE = "Use „pnpm“ → never npm, as in 日本語 🙂"
+_IN_REMOVED_FOLDER = (
+    "import os, sys; os.chdir(sys.argv[1]); os.rmdir(sys.argv.pop(1)); "
+    "from memorist.__main__ import main; main()"
+)
 NO_UTF8 = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 """Names of files are in ASCII, where the system leaves that to the locale."""
 
@@ -128,3 +133,35 @@ def test_without_an_input_it_says_what_is_missing(
 
     assert done.returncode == 2
     assert "say --yes where there is no terminal" in done.stderr
+
+
+def test_modules_of_the_project_are_not_taken_for_those_of_memorist(tmp_path: Path) -> None:
+    """The shell of a project may name its folder, or one with other versions of packages: commands
+    and hooks ended in a traceback of theirs.
+    """
+    for name in ("json", "typing", "click", "msgspec", "asyncio", "sqlite3"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(7)", encoding="utf-8")
+    environment = {"PYTHONPATH": str(tmp_path)}
+
+    listed = run("memory", "list", cwd=tmp_path, environment=environment)
+    hook = run("hook", "Stop", "--client", "codex", cwd=tmp_path, environment=environment)
+
+    assert (listed.returncode, hook.returncode) == (0, 0), listed.stderr
+    assert b"Traceback" not in listed.stderr + hook.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows removes no folder that a process works in")
+@pytest.mark.parametrize("command", [(), ("memory", "list"), ("sessions",), ("mcp",)])
+def test_a_removed_working_folder_is_named_in_one_line(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """A terminal stays in the worktree that was removed."""
+    folder = tmp_path / "removed"
+    folder.mkdir()
+    words = [sys.executable, "-c", _IN_REMOVED_FOLDER, str(folder), *command]
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == f"memorist: {WORKING_FOLDER_GONE}\n"

@@ -180,6 +180,8 @@ def test_what_cannot_be_understood_is_refused(text: str) -> None:
         ('{"a": ', "ends in the middle"),
         ('{\n  // mine\n  "a": 1\n}', r"line 2 column 3 .*no comments"),
         ('{"a": 1\n "b": 2}', "a comma is missing: line 2"),
+        ('{\n  "a": 1,\n}', "nothing follows a comma: line 2 column 9"),
+        ('{"a": [1,]}', "nothing follows a comma: line 1 column 9"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_named(text: str, why: str) -> None:

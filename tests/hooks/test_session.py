@@ -16,12 +16,13 @@ from msgspec.structs import replace
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
-from memorist.errors import UnreadableSession
+from memorist.errors import StoreError, UnreadableSession
 from memorist.forks.fork_spec import ForkLimits
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, measure_output_size
 from memorist.hooks.hook_session import HookSession, HookSessionPool
 from memorist.recall.lexical_score import EntryColumns, build_columns
+from memorist.recall.recall import MemoryRecall
 from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import Settings
 from memorist.store.rollout_rows import list_rollouts
@@ -630,4 +631,23 @@ async def test_a_prompt_that_the_client_recorded_is_kept_once(
     ids = [id for id in agent.session._session.message_ids if id.startswith("prompt-")]
     assert ids == []
     assert len(memories(engine)) == 1
+    await agent.session.close()
+
+
+async def test_memories_that_may_not_be_read_are_told_at_the_start(
+    engine: Memorist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After one run with sudo files are root's: the user was shown no memory, and heard nothing."""
+    agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
+    start = HookEvent(session_id="s1", cwd=FOLDER, hook_event_name="SessionStart", source="startup")
+
+    def refuse(_: MemoryRecall) -> None:
+        raise StoreError("Cannot read a.md: permission is denied; give yourself access to it.")
+
+    monkeypatch.setattr(MemoryRecall, "take_index_message", refuse)
+    assert await agent.start() == ""
+    assert await agent.session.take_notice(start) == (
+        "memorist: no memories are shown: Cannot read a.md: permission is denied; give yourself "
+        "access to it."
+    )
     await agent.session.close()

@@ -38,6 +38,14 @@ KILLED = textwrap.dedent("""
 temporary.
 """
 
+_CLIENT = "import subprocess, sys; subprocess.run([sys.argv[1], '-c', sys.argv[2]])"
+_QUICKLY = textwrap.dedent("""
+    from memorist.platforms import processes
+    processes.PARENT_CHECK_SECONDS = 0.05
+    from memorist.cli.main import memorist_group
+    memorist_group(["mcp"])
+""")
+
 
 def program(
     shop: Path, *, command: Sequence[str] = ("-m", "memorist", "mcp")
@@ -219,3 +227,23 @@ def test_little_is_loaded_before_the_first_call() -> None:
     )
 
     assert said.stdout.split("\n")[:2] == ["[]", "[]"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process of Windows keeps its parent's number")
+def test_a_server_ends_after_the_client_that_started_it(tmp_path: Path) -> None:
+    """Another process may hold its pipe open when the client is killed: servers stayed for days."""
+    held, kept = os.pipe()
+    client = subprocess.Popen(
+        [sys.executable, "-c", _CLIENT, sys.executable, _QUICKLY], stdin=held,
+        stdout=subprocess.PIPE, cwd=tmp_path,
+    )  # fmt: skip
+    os.close(held)
+    os.write(kept, spoken("status").splitlines(keepends=True)[0].encode())
+    assert client.stdout is not None
+    assert b'"serverInfo"' in client.stdout.readline()
+    client.kill()
+    client.wait()
+
+    with client.stdout as output:
+        assert output.read() == b""  # read to its end: nobody has it open
+    os.close(kept)

@@ -302,7 +302,7 @@ _MARKS = frozenset({"Mn", "Mc"})
 
 def make_file_name(name: str) -> str:
     """Make a file name: letters with their marks, digits and dashes of any script, lower case,
-    ending in `.md`.
+    ending in `.md`; `untitled.md` where there are none, as of an emoji alone.
     """
     plain = ""
     for letter in unicodedata.normalize("NFKC", name).casefold():
@@ -310,4 +310,4 @@ def make_file_name(name: str) -> str:
         plain += letter if letter.isalnum() or is_mark else "-"
     words = "-".join(filter(None, plain.split("-")))
     cut = words.encode()[: MAX_FILE_NAME_BYTES - 3].decode("utf-8", "ignore").strip("-")
-    return f"{cut or 'memory'}.md"
+    return f"{cut or 'untitled'}.md"

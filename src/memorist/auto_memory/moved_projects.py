@@ -35,7 +35,7 @@ _HOMES = ("home", "Users")
 _MOUNTS = ("/workspace", "/workspaces", "/app", "/code", "/project", "/src", "/work")
 """Where containers see a project of the host."""
 _MAX_GUESSES = 3
-"""Memories that are named where a container's project is recognised as none of them."""
+"""Memories that are named where the project is recognised by its name alone, or in a container."""
 
 
 def find_possible_former_projects(
@@ -43,7 +43,8 @@ def find_possible_former_projects(
 ) -> list[ProjectRecord]:
     """Find memories whose project may be this one: it is gone from its place, and was this clone,
     had its remotes, or its place below another home folder; or its folder is part of this
-    repository now. In a container also those of which nothing is known but that they are gone.
+    repository now. Where that holds of none, those that had its name; in a container those of which
+    nothing is known but that they are gone.
     """
     root = locate_project_root(Path(project))
     remotes, lines = read_remote_identity(root), set(hash_reflog_lines(root))
@@ -59,7 +60,15 @@ def find_possible_former_projects(
         or _is_below_former_home(known.root, root)
     ]
     found += [known for known in others if _is_part_of(known.root, root)]
-    return found or (missing[:_MAX_GUESSES] if _is_mount(root) else [])
+    named = [known for known in missing if _has_same_name(known.root, root)]
+    return found or (missing if _is_mount(root) else named)[:_MAX_GUESSES]
+
+
+def _has_same_name(recorded: str, root: Path) -> bool:
+    """Whether a folder, perhaps of another system, has the root's own name: a clone on another
+    machine, to which memorist's home was copied.
+    """
+    return recorded.replace("\\", "/").rpartition("/")[2].casefold() == root.name.casefold()
 
 
 def _is_part_of(folder: str, root: Path) -> bool:

@@ -109,7 +109,7 @@ def import_sessions_command(
     if done is not None:
         print_sync_report(done, as_json=as_json)
     if not as_json:
-        print_project_facts()
+        print_project_facts(is_kept=True)
 
 
 def describe_session_import_plan(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:

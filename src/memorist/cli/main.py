@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
+from pathlib import Path
 from typing import ClassVar
 
 import click
@@ -87,6 +88,7 @@ class MemoristCommands(LazyCommandGroup):
         return super().suggest(ctx, word)
 
 
+WORKING_FOLDER_GONE = "the working folder was removed; go to one that is there (cd)"
 _STAYING_COMMANDS = ("daemon", "hook", "mcp", "proxy", "ui", "worker")
 """Those that wait for a locked database in ways of their own."""
 
@@ -153,8 +155,17 @@ def main() -> None:
     try:
         with _choose_waiting():
             memorist_group(standalone_mode=True)
-    except MemoristError as error:
-        if debug:
+    except (MemoristError, FileNotFoundError) as error:
+        if debug or (isinstance(error, FileNotFoundError) and _has_working_folder()):
             raise
-        click.echo(f"memorist: {error}", err=True)
+        said = error if isinstance(error, MemoristError) else WORKING_FOLDER_GONE
+        click.echo(f"memorist: {said}", err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
+
+
+def _has_working_folder() -> bool:
+    """Whether the working folder is there: a removed worktree may be a terminal's own."""
+    try:
+        return bool(Path.cwd())
+    except FileNotFoundError:
+        return False

@@ -17,6 +17,7 @@ from memorist.cli.server_options import (
     load_extra_module,
 )
 from memorist.errors import UsageError
+from memorist.platforms.processes import end_this_process_with_starter
 from memorist.system import format_server_address, open_listening_socket
 
 WAITING_HINT = (
@@ -88,6 +89,7 @@ def _serve_stdio(project: Path | None, working: Path) -> None:
         raise UsageError(describe_missing_extra("mcp"))
     # The reader waits where no KeyboardInterrupt reaches; being killed loses nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_this_process_with_starter()  # a killed client's pipe may be held open by another process
     handshake = importlib.import_module("memorist.mcp_server.handshake")
     backlog = handshake.answer_first_requests()
     if backlog is not None:

@@ -52,7 +52,7 @@ PACKAGE_FILES = (
 """Files that prove what a project is built with, the more telling first."""
 NOTHING_KNOWN = (
     "Nothing is known about {project} yet ({source}). What you correct or ask your agent to "
-    'remember\nis kept from now on; to begin by hand: memorist memory add "…"'
+    'remember\nis kept {since}; to begin by hand: memorist memory add "…"'
 )
 INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 
@@ -153,14 +153,19 @@ def _find_file_facts(root: Path) -> Iterator[ProjectFact]:
             break
 
 
-def print_project_facts() -> None:
-    """Print what is known about the project in the working folder, or that nothing is yet."""
+def print_project_facts(*, is_kept: bool) -> None:
+    """Print what is known about the project in the working folder, or that nothing is yet.
+
+    `is_kept`: an agent is joined, so that what its user says is kept from now on.
+    """
     root = find_repository_root_or_folder(str(Path.cwd()))
     sessions = count_project_sessions(root)
     facts = collect_top_project_facts(root)
     source = f"{sessions:,} past session{'' if sessions == 1 else 's'}"
     if not facts:
-        click.echo(f"\n{NOTHING_KNOWN.format(project=Path(root).name, source=source)}")
+        since = "from now on" if is_kept else "once an agent is joined"
+        said = NOTHING_KNOWN.format(project=Path(root).name, source=source, since=since)
+        click.echo(f"\n{said}")
         if others := describe_other_projects_with_sessions(root):
             click.echo(output.make_terminal_safe_line(others))
         return

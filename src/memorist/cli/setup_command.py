@@ -40,6 +40,7 @@ from memorist.hooks.agent_programs import (
     find_agents_on_machine,
     has_memorist_plugin,
 )
+from memorist.hooks.claude_code_settings import find_setting_without_hooks
 from memorist.hooks.hook_entries import find_own_hook_commands
 from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
 from memorist.hooks.hook_probe import probe_hook, probe_mcp_server
@@ -117,7 +118,7 @@ def setup_command(
     failed = [plan for plan in chosen if not _join(plan, where)]
     if past:
         _take_in_past()
-    print_project_facts()
+    print_project_facts(is_kept=len(failed) < len(chosen))
     for plan in chosen:
         if plan.agent.name in TRUST_HINTS and plan not in failed:
             click.echo(f"\n{TRUST_HINTS[plan.agent.name]}")
@@ -211,6 +212,9 @@ def _join(plan: AgentPlan, home: Path) -> bool:
         return False
     answered = _name_purposes(provable)
     click.echo(f"✓ {title}: joined ({answered} answered)")
+    off = find_setting_without_hooks(build_settings_scope(user=True), Path.cwd())
+    if plan.agent.name == "claude-code" and off is not None:
+        click.echo(f"  but it runs no hook: {off[0]} sets {off[1]}", err=True)
     return True
 
 

@@ -59,8 +59,8 @@ class MemoryExtension(SessionExtension):
         self._team_watcher = team_watcher
         self._pending_query: Message | None = None
         """The user's last message, until recall was started for it."""
-        self._index_failed = False
-        """Whether the index could not be read the last time it was due."""
+        self.read_failure = ""
+        """Why the index could not be read the last time it was due; empty if it could."""
         self._turn_messages: list[Message] = []
         """Messages since the user's last one."""
         self._recent_tools: tuple[str, ...] = ()
@@ -177,16 +177,17 @@ class MemoryExtension(SessionExtension):
             return self._load_index_message(self.recall)
 
     def _load_index_message(self, recall: MemoryRecall) -> Message | None:
-        self._index_failed = True
-        with contextlib.suppress(StoreError):
+        try:
             opening = recall.take_index_message()
-            self._index_failed = False
-            return opening
-        return None
+        except StoreError as error:
+            self.read_failure = str(error)
+            return None
+        self.read_failure = ""
+        return opening
 
     def _show_index(self, view: SessionView, recall: MemoryRecall, *, retry: bool) -> None:
         """Show the index where it is due. `retry` allows another attempt after a disk error."""
-        if not recall.is_index_due or (self._index_failed and not retry):
+        if not recall.is_index_due or (self.read_failure and not retry):
             return
         # Insert at the front only while nothing there is in the provider's cache: before the first
         # reply and after a compaction. At any other time that would break the cached prefix.

@@ -214,6 +214,11 @@ class ObservedSession:
         """Number of memories that wait for the user's yes or no."""
         return self._memory.count_waiting()
 
+    @property
+    def memory_read_failure(self) -> str:
+        """Why the memories could not be read for the opening texts; empty if they could."""
+        return self._memory.read_failure
+
     def describe_former_memory(self) -> str:
         """Say which memory may be this project's, where it has none yet; empty otherwise."""
         extraction, context = self._memory.extraction, self._log.context

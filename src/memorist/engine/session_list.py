@@ -125,7 +125,7 @@ def _from_row(
     return SessionEntry(
         id=id,
         updated=max(updated, 0.0 if file is None else file.updated),
-        project=project,
+        project=project if file is None else file.repository or project,
         agent="memorist" if file is None else FORMAT_TITLES[file.format],
         title=title,
         notes=bool(notes.strip()),

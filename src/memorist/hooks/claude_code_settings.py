@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from pathlib import Path
 
 from memorist.hooks.install_scope import SettingsScope
 from memorist.hooks.mcp_entries import is_own_plugin
 from memorist.platforms.regular_files import read_regular_text_file
+
+MANAGED_SETTINGS = Path(
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+    if sys.platform == "darwin"
+    else "C:/Program Files/ClaudeCode/managed-settings.json"
+    if sys.platform == "win32"
+    else "/etc/claude-code/managed-settings.json"
+)
+"""What the administrator of a machine sets (Claude Code's settings page)."""
 
 
 def find_claude_folder(scope: SettingsScope) -> Path:
@@ -32,6 +42,26 @@ def find_claude_server_file(scope: SettingsScope) -> Path:
         return scope.project / ".mcp.json"
     named = scope.environment.get("CLAUDE_CONFIG_DIR", "")
     return (Path(named) if named else scope.home) / ".claude.json"
+
+
+def find_setting_without_hooks(scope: SettingsScope, project: Path) -> tuple[Path, str] | None:
+    """The first settings file that turns the user's hooks off, and by which key; None for none.
+    Looked at: the machine's managed file, the user's, and the two of the project in which Claude
+    Code is started.
+    """
+    files = {
+        MANAGED_SETTINGS: ("disableAllHooks", "allowManagedHooksOnly"),
+        find_claude_folder(scope) / "settings.json": ("disableAllHooks",),
+        project / ".claude" / "settings.json": ("disableAllHooks",),
+        project / ".claude" / "settings.local.json": ("disableAllHooks",),
+    }
+    for path, keys in files.items():
+        with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
+            settings = json.loads(read_regular_text_file(path).removeprefix("\ufeff"))
+            for key in keys:
+                if settings.get(key) is True:
+                    return path, key
+    return None
 
 
 def has_claude_plugin(scope: SettingsScope) -> bool:

@@ -58,6 +58,11 @@ def render_moved_notice(former: str) -> str:
     return f"memorist: {former}" if former else ""
 
 
+def render_unread_notice(why: str) -> str:
+    """Say at the start of a session why it is shown no memories; empty for nothing."""
+    return f"memorist: no memories are shown: {why}" if why else ""
+
+
 def _describe_change(change: MemoryChanged) -> str:
     verb, _, what = change.what.partition(": ")
     said, _, replaced = what.partition("; in place of ")

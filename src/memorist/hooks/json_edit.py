@@ -107,7 +107,9 @@ def _parse_members(text: str, at: int, depth: int) -> Iterator[JsonMember]:
             return
         if text[here] != ",":
             raise json.JSONDecodeError("a comma is missing", text, here)
-        here = _skip_blanks(text, here + 1)
+        comma, here = here, _skip_blanks(text, here + 1)
+        if text[here] == closing:
+            raise json.JSONDecodeError("nothing follows a comma", text, comma)
 
 
 def add_json_member(text: str, container: JsonNode, key: str, value: object) -> str:

@@ -9,6 +9,7 @@ import secrets
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import asyncio
+
+PARENT_CHECK_SECONDS = 5.0
+"""How often a process looks whether its starter is still there. Our choice."""
 
 
 def is_running(process: int) -> bool:
@@ -129,6 +133,20 @@ def end_this_process_with_parent() -> None:
         os._exit(0)
 
     threading.Thread(target=wait, name="memorist-parent", daemon=True).start()
+
+
+def end_this_process_with_starter() -> None:
+    """Let this process end within PARENT_CHECK_SECONDS once the one that started it is gone; not on
+    Windows, which gives it no other parent then.
+    """
+    parent = os.getppid()
+
+    def wait() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK_SECONDS)
+        os._exit(0)
+
+    threading.Thread(target=wait, name="memorist-starter", daemon=True).start()
 
 
 def call_on_end_signals(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> None:

@@ -69,6 +69,10 @@ _TYPED_ROW = lazy_pattern(
 """Looks like a row by a tab or a missing space, and begins or goes on as a sentence does."""
 _BOX = lazy_pattern(r"\s*(?:[☑☐✅❎□■▢]\ufe0f?\s*)")
 """A box or a tick in front of a line: of an entry where several lines have one."""
+_PASTE_MARKS = lazy_pattern(
+    r"^[ \t]*(?:\[(?:image|pasted text) #\d[^\]\n]{0,30}\]\s*)+", re.IGNORECASE | re.MULTILINE
+)
+"""What Claude Code puts in front of a line in the place of a pasted picture or text."""
 _ORNAMENT = lazy_pattern(
     r"\s*(?:[☑✅❎👉📌❗‼🚨💡📝⭐🔥➡▶🙏]\ufe0f?\s*|[❌🚫⛔🛑]\ufe0f?\s*(?=(?:please )?(?:never|no|not|avoid|don['’]?t|do not|"
     r"nie|niemals|kein\w*|nicht|jamais|ne|pas|nunca|no|não|никогда|не)\b|不|别|禁))+(?=\S)(?!.*[❌🚫👎✗✘⛔✅👍✔✓💯])",
@@ -237,7 +241,7 @@ def extract_redacted_user_text(message: Message) -> str:
     if message.origin is not Origin.USER:
         return ""
     parts = [
-        strip_host_markup(block.text)
+        _PASTE_MARKS.sub("", strip_host_markup(block.text))
         for block in message.blocks
         if isinstance(block, TextBlock) and block.origin in (None, Origin.USER)
     ]

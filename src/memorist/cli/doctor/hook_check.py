@@ -21,6 +21,7 @@ from memorist.hooks.agent_programs import (
     find_user_folder,
     has_memorist_plugin,
 )
+from memorist.hooks.claude_code_settings import find_setting_without_hooks
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_own_hook_commands
 from memorist.hooks.hook_event import CLIENTS, Client
@@ -69,8 +70,12 @@ def check_hooks(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult("good", "no hook failed in the last day")
 
 
+def _user_scope() -> SettingsScope:
+    return SettingsScope(home=Path(expand_user()), environment=read_environment())
+
+
 def _check_agent_folders() -> Iterator[CheckResult]:
-    scope = SettingsScope(home=Path(expand_user()), environment=read_environment())
+    scope = _user_scope()
     for agent in AGENTS.values():
         try:
             check_folder(find_user_folder(agent, scope))
@@ -92,7 +97,7 @@ def _settings_files(context: DoctorContext) -> list[tuple[Client, Path]]:
     """Files that may hold hooks: the user's own settings, and every file memorist installed hooks
     in.
     """
-    where = SettingsScope(home=Path(expand_user()), environment=read_environment())
+    where = _user_scope()
     found: dict[Path, Client] = {}
     for client in CLIENTS:
         for target in find_settings_targets(
@@ -138,15 +143,20 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
             f"{path} has no hook for {', '.join(missing)}",
             f"Run {again}, if that is not on purpose.",
         )
-    if has_memorist_plugin(
-        AGENTS[client], SettingsScope(home=Path(expand_user()), environment=read_environment())
-    ):
+    if has_memorist_plugin(AGENTS[client], _user_scope()):
         yield CheckResult(
             "note",
             f"{client} has memorist as a plugin and by hooks in {path}: all is done twice",
             f"Run memorist uninstall {client}, or remove the plugin.",
         )
-    if not outdated and not missing:
+    off = find_setting_without_hooks(_user_scope(), Path.cwd()) if client == "claude-code" else None
+    if off is not None:
+        yield CheckResult(
+            "wrong",
+            f"{off[0]} sets {off[1]}: {client} runs no hook here, and nothing is remembered",
+            f"Take {off[1]} out there, or leave it, if that is on purpose.",
+        )
+    if not outdated and not missing and off is None:
         yield CheckResult("good", f"hooks of {client} are installed in {path}")
 
 
