@@ -4,11 +4,13 @@ else is loaded: an agent waits for it.
 
 from __future__ import annotations
 
-import os
 import sys
 
+from memorist.hooks.hook_client import run_hook
+from memorist.platforms.spawning import restart_in_utf8
 
-def _import_own_modules_first() -> None:
+
+def _import_own_packages_first() -> None:
     """Look for modules in this Python's own folders first, in those of `PYTHONPATH` afterwards: the
     shell of a project names that project's modules there, or other versions of the packages that
     memorist is installed with.
@@ -17,15 +19,9 @@ def _import_own_modules_first() -> None:
     sys.path.sort(key=lambda folder: not folder.startswith(own))
 
 
-if "PYTHONPATH" in os.environ:
-    _import_own_modules_first()
-
-from memorist.hooks.hook_client import run_hook  # noqa: E402 - from where it was just decided
-from memorist.platforms.spawning import restart_in_utf8  # noqa: E402
-
-
 def main() -> None:
     """Run what the arguments say."""
+    _import_own_packages_first()
     if sys.getfilesystemencoding() != "utf-8":
         restart_in_utf8()
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):

@@ -74,6 +74,23 @@ def test_a_worktree_of_a_bare_repository_belongs_to_it(repository: Path, tmp_pat
 
 
 @pytest.mark.covers("AM-4")
+def test_a_folder_around_a_bare_repository_is_the_project_of_its_worktrees(
+    repository: Path, tmp_path: Path
+) -> None:
+    """`.git` is a file there that names the bare repository: the folder was a project of its own,
+    which was to take over the memory of the worktrees.
+    """
+    around = tmp_path / "around"
+    git("clone", "--bare", str(repository), str(around / ".bare"), cwd=tmp_path)
+    (around / ".git").write_text("gitdir: ./.bare\n", encoding="utf-8")
+    git("worktree", "add", "one", "main", cwd=around)
+
+    found = {locate_project_root(each) for each in (around, around / ".bare", around / "one")}
+
+    assert found == {(around / ".bare").resolve()}
+
+
+@pytest.mark.covers("AM-4")
 def test_other_projects_have_other_folders(repository: Path, tmp_path: Path) -> None:
     """A neighbour, a repository inside a repository, and a folder in no repository each have their
     own.

@@ -15,6 +15,7 @@ from memorist.auto_memory import memory_folder_merge, moved_projects
 from memorist.auto_memory.inbox import AcceptedMemoryDigests
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_location import (
+    locate_project_root,
     read_project_record,
     record_project,
     resolve_memory_layout,
@@ -434,3 +435,16 @@ def test_a_clone_elsewhere_on_another_machine_names_what_has_its_name(
 
     (said,) = describe_elsewhere_memory(files, layout, str(repository))
     assert f"the memory of {former} may belong here" in said
+
+
+@pytest.mark.parametrize("mark", [".jj", ".hg", ".sl", ".svn", "_FOSSIL_"])
+@pytest.mark.covers("AM-4")
+def test_a_repository_of_another_system_than_git_is_one_project(tmp_path: Path, mark: str) -> None:
+    """Each folder below was a project of its own, and `git init` was advised."""
+    shop, below = tmp_path / "shop", tmp_path / "shop" / "src" / "cart"
+    write_memory(Layout(tmp_path / "home"), below, "a.md")
+    (shop / mark).mkdir()
+
+    assert locate_project_root(below) == shop.resolve()
+    (said,) = describe_elsewhere_memory(DiskFiles(), Layout(tmp_path / "home"), str(shop))
+    assert said.endswith(f"memorist memory rebind {below}")

@@ -107,6 +107,10 @@ configuration a page.
 """
 
 
+_OTHER_REPOSITORIES = (".jj", ".hg", ".sl", ".svn", ".pijul", "_FOSSIL_", ".fslckout")
+"""What Jujutsu, Mercurial, Sapling, Subversion, Pijul and Fossil have at the root of a project."""
+
+
 _MAX_REFLOG_BYTES = 1_000_000
 """Bytes read of the end of a reflog: some five thousand commits."""
 
@@ -133,8 +137,8 @@ class ProjectRecord(Struct, frozen=True, kw_only=True):
 
 
 def locate_project_root(folder: Path) -> Path:
-    """Return the root of the folder's repository, shared by its worktrees; the folder itself where
-    there is none.
+    """Return the root of the folder's repository, shared by its worktrees, also of one of another
+    system than Git; the folder itself where there is none.
 
     Raises InputError; see `check_utf8_folder_name`.
     """
@@ -147,9 +151,28 @@ def locate_project_root(folder: Path) -> Path:
         if git.is_file():
             text = _read_small_file(git)
             named = parse_git_file(GitEntry(candidate, text))
-            common = _read_small_file(named / "commondir") if named is not None else None
+            if named is None:
+                return candidate
+            common = _read_small_file(named / "commondir")
+            if common is None and _is_bare(named):
+                return named
             return resolve_repository_root(GitEntry(candidate, text, common))
+        if any((candidate / name).exists() for name in _OTHER_REPOSITORIES):
+            return candidate
     return start
+
+
+def is_repository_root(folder: Path) -> bool:
+    """Whether a repository begins in this very folder."""
+    return any((folder / name).exists() for name in (".git", *_OTHER_REPOSITORIES))
+
+
+def _is_bare(repository: Path) -> bool:
+    """Whether a repository has no files of its own: its worktrees are beside it, and it is their
+    root.
+    """
+    lines = (_read_small_file(repository / "config") or "").splitlines()
+    return any("".join(line.split()).lower() == "bare=true" for line in lines)
 
 
 def check_utf8_folder_name(folder: Path) -> None:

@@ -18,6 +18,7 @@ from memorist.auto_memory.memory_location import (
     ProjectRecord,
     build_project_record,
     hash_reflog_lines,
+    is_repository_root,
     list_projects_with_memory,
     locate_project_root,
     read_project_record,
@@ -95,7 +96,7 @@ def describe_neighbouring_memory(files: FileSystem, layout: Layout, project: str
             and not home.is_relative_to(upper)
             and other.exists()
             and locate_project_root(other) == other
-            and not any((each / ".git").exists() for each in (upper, lower))
+            and not any(is_repository_root(each) for each in (upper, lower))
         ):
             return (
                 f"{known.root} has a memory of its own, which is not shown here; for one memory "

@@ -122,7 +122,7 @@ def report_wrong_argument(call: HookCommandArguments, why: str) -> None:
 
 
 def _render_notice(why: str) -> bytes:
-    """What the user is told at the start of a session whose failures cannot be kept."""
+    """What the user is told at the start of a session where the disk refuses what memory needs."""
     text = " ".join(why.replace("\\", "/").replace('"', "'").split())[:500]
     notice = f'{{"systemMessage":"memorist: no memory in this session: {text}"}}'
     return notice.encode("utf-8", "replace")
@@ -140,7 +140,8 @@ def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> No
         if asked is not None and error is not None:
             why = _describe_error(asked, error)
             is_recorded = record_hook_failure(asked.folder, asked.event, asked.client, why)
-            if not is_recorded and asked.event == "SessionStart":
+            is_told = not is_recorded or isinstance(error, OSError)
+            if is_told and asked.event == "SessionStart":
                 _write_output(_render_notice(why))
         if asked is not None and asked.wrong_argument:
             report_wrong_argument(asked, asked.wrong_argument)

@@ -20,6 +20,8 @@ _CAUSES = {
     errno.EEXIST: "something else has that name; move it away",
     errno.ENAMETOOLONG: "the name is too long for the file system; choose a shorter one",
     errno.EMFILE: "too many files are open; close some or raise the limit",
+    errno.ENOLCK: "the file system has no locks, as some network folders; name a folder on this "
+    "machine's disk (MEMORIST_HOME)",
     errno.EIO: "the disk reports an error; check it",
 }
 

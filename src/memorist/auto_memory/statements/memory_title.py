@@ -34,6 +34,7 @@ _SLUG_STOP_WORDS = parse_word_list(
     shall she should so some something such sure t than         thanks that the their them then
     there these they thing things this those to too up us use ve very want was way we well
     were what when whenever where which while who why will with would yes you your
+    uh um er erm hmm ah oh eh euh
     """
 )
 _SLUG_WORD = lazy_pattern(r"[^\W_]+")
