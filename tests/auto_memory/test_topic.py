@@ -82,6 +82,29 @@ def test_the_type_is_read_where_it_stands(header: str, kind: MemoryKind | None) 
     assert parse_memory_file("a.md", f"---\n{header}\n---\nx\n".encode()).kind is kind
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_header_that_another_tool_put_in_front_hides_nothing(newline: str) -> None:
+    """What syncs notes may write a header of its own: name, kind and description were those of none,
+    and the memory could not be found. The first header stays, also after a change.
+    """
+    text = (
+        "---\npermalink: shop/a\n---\n\n---\nname: a\ndescription: We deploy on Tuesdays\n---\nB\n"
+    )
+    data = text.replace("\n", newline).encode()
+
+    topic = parse_memory_file("a.md", data)
+
+    assert (topic.name, topic.description, topic.body.strip()) == (
+        "a",
+        "We deploy on Tuesdays",
+        "B",
+    )
+    assert encode_file_text_as_utf8(topic.text()) == data
+    changed = with_provenance(topic, Provenance(session="s")).text()
+    assert changed.startswith("---\npermalink: shop/a\n---\n\n---\n".replace("\n", newline))
+    assert parse_memory_file("a.md", changed.encode()).provenance.session == "s"
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_come_back(data: bytes) -> None:
     """A file in whatever encoding is read, and written back byte for byte, but for a byte order

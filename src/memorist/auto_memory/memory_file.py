@@ -238,7 +238,22 @@ def parse_memory_file(path: str, data: bytes) -> Topic:
 
     Never fails: invalid UTF-8 is kept, a broken header is in `Topic.header_problem`.
     """
-    return Topic(path=path, document=split_front_matter(decode_file_text(data)))
+    text = decode_file_text(data)
+    return Topic(path=path, document=_read_behind_stub(split_front_matter(text), text))
+
+
+def _read_behind_stub(first: MarkdownDocument, text: str) -> MarkdownDocument:
+    """The document with its second header where the first neither names nor describes it, as tools
+    that sync notes put one in front; the first stays as it is, before the second.
+    """
+    front = first.front
+    if front is None or {"name", "description", MEMORIST_KEY} & front.values.keys():
+        return first
+    second = split_front_matter(first.body.lstrip("\r\n"))
+    if second.front is None or not second.front.text_value("description"):
+        return first
+    before = text[: len(text) - len(first.body.lstrip("\r\n"))]
+    return replace(second, opening=before + second.opening)
 
 
 def create_topic(
