@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_file import (
@@ -108,8 +110,9 @@ def test_a_header_that_another_tool_put_in_front_hides_nothing(newline: str) -> 
 @given(st.binary(max_size=300))
 def test_any_bytes_come_back(data: bytes) -> None:
     """A file in whatever encoding is read, and written back byte for byte, but for a byte order
-    mark.
+    mark, and for UTF-16, which becomes UTF-8.
     """
+    assume(not data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)))
     topic = parse_memory_file("a.md", data)
 
     assert encode_file_text_as_utf8(topic.text()) in (data, data.removeprefix(b"\xef\xbb\xbf"))
