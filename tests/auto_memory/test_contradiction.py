@@ -386,23 +386,58 @@ async def test_what_several_new_memories_say_again_gets_one_newer_date(talk: Tal
 
 
 @pytest.mark.covers("AM-12")
-async def test_a_part_said_otherwise_and_a_tool_given_up_are_asked_about(talk: Talk) -> None:
-    """What is not clear waits: the proposal keeps the rule that nobody took back, and nothing is
-    deleted unasked.
-    """
+async def test_a_part_said_otherwise_goes_and_the_rest_stays(talk: Talk) -> None:
+    """In one change, which one step takes back."""
     await talk.says("Always use tabs and run make lint before committing.")
-    await talk.says("Always run prek before pushing.")
-    await talk.says("Always use spaces.", "We no longer use prek.")
+    (former,) = talk.bodies()
+    await talk.says("Always use spaces.")
 
-    waiting = talk.memory.inbox.list_proposals()
-    kept = [(each.after or "").rpartition("---")[2].strip("\n.") for each in waiting]
-    assert kept == ["run make lint before committing", ""]
-    assert len(talk.bodies()) == 4
-
-    talk.memory.accept("1")
-
-    assert "run make lint before committing" in talk.bodies()
+    assert talk.bodies() == ["Always use spaces", "run make lint before committing"]
+    assert not talk.memory.inbox.list_proposals()
+    talk.memory.undo()
+    assert talk.bodies() == [former]
     await talk.engine.close()
+
+
+@pytest.mark.covers("AM-12")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Always run prek before pushing.", "We no longer use prek."),
+        (
+            "Always run the linter before a commit, and mend what it reports.",
+            "Never run the linter before a commit.",
+        ),
+    ],
+)
+async def test_a_rest_that_leans_on_what_is_gone_and_a_tool_given_up_are_asked_about(
+    talk: Talk, known: str, said: str
+) -> None:
+    """What is not clear waits, and nothing is deleted unasked."""
+    await talk.says(known, said)
+
+    (waiting,) = talk.memory.inbox.list_proposals()
+    assert waiting.after is None
+    assert len(talk.bodies()) == 2
+    await talk.engine.close()
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Use pnpm, never npm", "always use yarn"),
+        ("Use pnpm, not npm or yarn", "always use yarn"),
+        ("Benutze Tabs, keine Leerzeichen", "Benutze immer Leerzeichen"),
+        ("usa pnpm, nunca npm", "usa siempre yarn"),
+        ("用pnpm，不要用npm", "以后用yarn"),
+    ],
+)
+def test_a_choice_with_what_it_rules_out_is_one(known: str, said: str) -> None:
+    """Another choice takes the place of both; that the first is banned leaves the ban of others."""
+    assert compare_statements(said, known) is StatementRelation.OPPOSITE
+    assert compare_statements("never use pnpm", "Use pnpm, never npm") is (
+        StatementRelation.PARTLY_OPPOSITE
+    )
 
 
 @pytest.mark.covers("AM-12", "SF-2")

@@ -230,7 +230,8 @@ class AutoMemory:
         if self.everywhere is not None and spreading:
             there = self.everywhere.apply_gate_verdicts(spreading, (), reason)
             written = merge_everywhere_result(written, there, EVERYWHERE_PREFIX)
-        self._report_result(written, add_replaced_to_reason(reason, written.replaced), tell)
+        told = add_replaced_to_reason(reason, written.replaced, written.shortened)
+        self._report_result(written, told, tell)
         return written
 
     def apply_gate_verdicts(
@@ -245,12 +246,14 @@ class AutoMemory:
         if reason.actor in ("user", "inbox"):
             self._accept_suspicious(each.change for each in accepted)
         result = self._reconcile(accepted, reason)
-        reason = add_replaced_to_reason(reason, result.replaced)
+        reason = add_replaced_to_reason(reason, result.replaced, result.shortened)
         id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
         return WriteResult(
             change_id=id,
             paths=tuple(
-                each.path for each in result.changes if id and each.path not in result.replaced
+                each.path
+                for each in result.changes
+                if id and each.path not in (*result.replaced, *result.shortened)
             ),
             proposals=self._add_proposals([*waits, *result.waits], reason),
             refused=refused,
@@ -260,6 +263,7 @@ class AutoMemory:
                 )
             ),
             replaced=result.replaced,
+            shortened=result.shortened,
         )
 
     def _split_by_reach(

@@ -138,6 +138,7 @@ def compare_statements(new: str, known: str) -> StatementRelation:
         each in opposed
         or (gives_up and not each.positive)
         or any(_is_alike(one, each) for one in mine)
+        or any(_is_part_of_choice(each, choice, mine) for choice in opposed)
         for each in theirs
     )
     return StatementRelation.OPPOSITE if covered else StatementRelation.PARTLY_OPPOSITE
@@ -160,6 +161,20 @@ def remove_contradicted_clauses(new: str, known: str) -> str:
 
 def _find_opposed(mine: Sequence[Stance], theirs: Sequence[Stance]) -> list[Stance]:
     return [each for each in theirs if any(_is_opposite(one, each, mine, theirs) for one in mine)]
+
+
+def _is_part_of_choice(ban: Stance, choice: Stance, mine: Sequence[Stance]) -> bool:
+    """Whether a ban and a choice are one choice among alternatives, and another is chosen now."""
+    word, rest = separate_chosen_alternative(choice)
+    group = find_word_alternatives(word) if word else None
+    return (
+        group is not None
+        and choice.positive
+        and not ban.positive
+        and (found := separate_chosen_alternative(ban))[0] in group
+        and found[1] == rest
+        and _count_choices(mine, group) == 1
+    )
 
 
 def _is_alike(one: Stance, other: Stance) -> bool:
@@ -268,6 +283,8 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
     """
     replaced: tuple[str, ...] = ()
     """Paths of the memories that the new one replaces."""
+    shortened: tuple[str, ...] = ()
+    """Paths of the memories a part of which the new one replaces; the rest stays."""
     known: str = ""
     """Path of the memory that says the same; empty where none does."""
     contradicts: str = ""
@@ -279,8 +296,9 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
 def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconciliation:
     """Reconcile a memory that is about to be made with the `topics` that are there.
 
-    The user's word replaces what it contradicts, and asks where it contradicts only a part. Any
-    other word changes nothing: it is dropped where it is known, and named where it contradicts.
+    The user's word replaces what it contradicts, or the part that it contradicts where the rest
+    can stand alone, and asks otherwise. Any other word changes nothing: it is dropped where it is
+    known, and named where it contradicts.
     """
     added = parse_memory_file(change.path, change.after or b"")
     said = render_statement_with_refusal(added)
@@ -303,17 +321,27 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
         for agreement, topic in found
         if agreement in (StatementRelation.RESTATED, StatementRelation.OPPOSITE)
     ] or (corrected if len(corrected) == 1 else [])
-    paths = tuple(topic.path for topic in replaced)
+    shortened = [
+        shorter
+        for agreement, topic in found
+        if agreement is StatementRelation.PARTLY_OPPOSITE
+        and (shorter := _remove_contradicted_part(topic, said)) is not None
+    ]
+    paths = tuple(each.path for each in shortened)
     return Reconciliation(
         changes=(
             _with_replaced(added, replaced) if replaced else change,
             *(_removal(topic) for topic in replaced),
+            *shortened,
         ),
-        replaced=paths,
+        replaced=tuple(topic.path for topic in replaced),
+        shortened=paths,
         questions=tuple(
-            question
+            (_removal(topic), reason)
             for agreement, topic in found
-            if topic not in replaced and (question := _ask(agreement, topic, said)) is not None
+            if topic not in replaced
+            and topic.path not in paths
+            and (reason := _explain_question(agreement, said))
         ),
     )
 
@@ -824,21 +852,37 @@ def _removal(topic: Topic) -> MemoryChange:
     return MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
 
 
-def _ask(agreement: StatementRelation, topic: Topic, said: str) -> tuple[MemoryChange, str] | None:
-    """What to ask the user about a memory that the new one touches without replacing it."""
+def _explain_question(agreement: StatementRelation, said: str) -> str:
+    """Why the user is asked about a memory that the new one touches without replacing it; empty for
+    one that it does not touch.
+    """
     if agreement is StatementRelation.CORRECTED:
-        return _removal(topic), f"the user said “{said}”, and this may be what it corrects"
+        return f"the user said “{said}”, and this may be what it corrects"
     if agreement is StatementRelation.ABANDONED:
-        return _removal(topic), f"the user said “{said}”, and this works with it"
-    if agreement is not StatementRelation.PARTLY_OPPOSITE:
-        return None
-    reason = f"the user said “{said}”, and a part of this says otherwise"
+        return f"the user said “{said}”, and this works with it"
+    if agreement is StatementRelation.PARTLY_OPPOSITE:
+        return f"the user said “{said}”, and a part of this says otherwise"
+    return ""
+
+
+_LEANS = lazy_pattern(
+    r"(?:except|unless|but|only|also|otherwise|außer|sondern|sauf|mais|excepto|salvo|pero|exceto|mas|кроме|но)\b"
+    r"|.*\b(?:it|its|they|them|their|that|those|these|this|es|dies\w*|ça|cela|eso|ello|isso|это)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What is left of a memory depends on what was taken out of it."""
+
+
+def _remove_contradicted_part(topic: Topic, said: str) -> MemoryChange | None:
+    """A memory of one line without what the user says otherwise; None where no rest can stand
+    alone.
+    """
     rest = "" if "\n" in topic.body.strip() else remove_contradicted_clauses(said, topic.body)
-    if not rest:
-        return _removal(topic), reason
+    if not rest or _LEANS.match(rest):
+        return None
     changed = with_header(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})
     return MemoryChange(
         path=topic.path,
         before=encode_file_text_as_utf8(topic.text()),
         after=encode_file_text_as_utf8(changed.text()),
-    ), reason
+    )

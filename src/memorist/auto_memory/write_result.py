@@ -27,6 +27,8 @@ class WriteResult(Struct, frozen=True, kw_only=True):
     """What was removed from the written files, and what was known already."""
     replaced: tuple[str, ...] = ()
     """Paths of the memories in whose place a new one came."""
+    shortened: tuple[str, ...] = ()
+    """Paths of the memories a part of which a new one took the place of."""
 
 
 class ReconciledChanges:
@@ -37,6 +39,7 @@ class ReconciledChanges:
         self.waits: list[NeedsReview] = []
         self.remarks: list[str] = []
         self.replaced: tuple[str, ...] = ()
+        self.shortened: tuple[str, ...] = ()
 
     @property
     def changes(self) -> list[MemoryChange]:
@@ -60,22 +63,27 @@ class ReconciledChanges:
             if change.after is None or change.path not in self._changes:
                 self._changes[change.path] = change
         self.replaced += found.replaced
+        self.shortened += found.shortened
         if found.known:
             outcome = "its date is new" if found.changes else "nothing was written"
             self.remarks.append(f"{outcome}: {found.known} says so already")
         if found.replaced:
             self.remarks.append(f"in place of {', '.join(found.replaced)}, which the history keeps")
+        if found.shortened:
+            self.remarks.append(f"a part of {', '.join(found.shortened)} said otherwise and is out")
         for change, why in found.questions:
             trust = parse_memory_file(change.path, change.before or b"").provenance.trust
             self.waits.append(NeedsReview(change, trust, (why,)))
 
 
-def add_replaced_to_reason(reason: ChangeReason, replaced: Sequence[str]) -> ChangeReason:
-    """The reason of a change, which names the memories that it replaces."""
-    if not replaced:
-        return reason
-    what = f"{reason.what}; in place of {', '.join(replaced)}"
-    return replace(reason, what=what)
+def add_replaced_to_reason(
+    reason: ChangeReason, replaced: Sequence[str], shortened: Sequence[str] = ()
+) -> ChangeReason:
+    """The reason of a change, which names the memories that it replaces, and those of which it
+    replaces a part.
+    """
+    named = [*replaced, *(f"a part of {path}" for path in shortened)]
+    return replace(reason, what=f"{reason.what}; in place of {', '.join(named)}") if named else reason
 
 
 def merge_everywhere_result(here: WriteResult, there: WriteResult, prefix: str) -> WriteResult:
@@ -90,6 +98,7 @@ def merge_everywhere_result(here: WriteResult, there: WriteResult, prefix: str) 
         refused=(*here.refused, *there.refused),
         remarks=(*here.remarks, *there.remarks),
         replaced=(*here.replaced, *(prefix + path for path in there.replaced)),
+        shortened=(*here.shortened, *(prefix + path for path in there.shortened)),
     )
 
 
