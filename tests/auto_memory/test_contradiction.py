@@ -142,6 +142,55 @@ def test_a_part_that_is_said_otherwise_is_taken_out_and_the_rest_stays() -> None
     assert remove_contradicted_clauses("use spaces", known) == "run make lint before committing"
 
 
+BANS = (
+    "never commit or push|don't commit and push|no commits, no pushes|neither commit nor push|"
+    "no hagas commit ni push|no hagas ni commit ni push|ne fais ni commit ni push|"
+    "pas de commit ni de push|não faça commit nem push|sem commits nem pushes|"
+    "не коммить и не пушь|никаких коммитов и пушей|Committe und pushe nicht|"
+    "keine Commits, keine Pushes|不要commit也不要push|不要提交和推送代码|"
+    "コミットもプッシュもしないで|커밋이나 푸시 하지 마|커밋도 푸시도 하지 마"
+)
+
+
+@pytest.mark.parametrize("known", [*BANS.split("|")])
+@pytest.mark.parametrize("said", ["always push", "siempre haz push", "推送", "항상 푸시해"])
+def test_a_ban_on_two_things_bans_each(known: str, said: str) -> None:
+    """An order of one speaks against a part of it, an order of both against all; what is left is
+    still a ban.
+    """
+    assert compare_statements(said, known) is StatementRelation.PARTLY_OPPOSITE
+    assert find_near(said, known)
+    assert compare_statements("always commit and push", known) is StatementRelation.OPPOSITE
+    assert compare_statements("never commit or push", known) in (
+        StatementRelation.SAME,
+        StatementRelation.RESTATED,
+    )
+    rest = remove_contradicted_clauses(said, known)
+    assert not rest or compare_statements("always commit", rest) is StatementRelation.OPPOSITE
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("never commit or push to main", "always commit"),
+        ("use search and replace", "never replace"),
+        ("no toques vendor ni el lockfile", "usa el lockfile"),
+        ("use pnpm or yarn", "never lint"),
+    ],
+)
+def test_what_may_limit_both_parts_is_not_taken_apart(known: str, said: str) -> None:
+    """Nor is what names one thing, or allows either."""
+    assert compare_statements(said, known) in (
+        StatementRelation.UNRELATED,
+        StatementRelation.PARTLY_OPPOSITE,
+    )
+    assert (
+        not remove_contradicted_clauses(said, known)
+        or said == "never replace"
+        or (remove_contradicted_clauses(said, known) == known)
+    )
+
+
 WORDS = st.sampled_from(
     ["deploy", "lint", "commit", "branch", "release", "importer", "parser", "schema", "ticket"]
 )

@@ -9,6 +9,14 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from memorist.auto_memory.joined_clauses import (
+    may_be_joined,
+    may_be_joined_in_script,
+    name_action,
+    rules_out_by_joining,
+    share_leading_verb,
+    split_joined_clause,
+)
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.verb_forms import (
     SEPARABLE,
@@ -67,7 +75,12 @@ ONE_WORD_FOR: dict[str, str] = {
         "korean": "koreanisch|coréen|coreano|корейски|корейском|韩语|韩文|韓国語|한국어|한글",
         "comment": "kommentar|kommentare|commentaire|commentaires|comentario|comentarios"
         "|comentário|comentários|комментарий|комментарии|注释|コメント|주석",
-        "make": "haz|hagas|haga|hagan|hacer|faz|faça|façam|fazer",
+        "make": "haz|hagas|haga|hagan|hacer|faz|faça|façam|fazer|fais|faites|faire|mach|mache"
+        "|machen|делай|делайте|делать|dê|dar|dé",
+        "commit": "committe|committen|committet|commitea|commitear|commitees|commite|comite|comita"
+        "|comitar|commita|commitar|коммить|коммитить|коммит|коммиты|коммитов|提交|コミット|커밋",
+        "push": "pushe|pushen|pusht|pushea|pushear|pushees|pusha|pushar|pushes|пушь|пушить|пуш|пуши"
+        "|пушей|推送|プッシュ|푸시",
         "indent": "einrückung|отступ|отступы|缩进|インデント|들여쓰기",
         "space": "leerzeichen|espace|espaces|espacios|espaços|пробел|пробелы|пробелами|空格"
         "|スペース|스페이스|공백",
@@ -75,12 +88,14 @@ ONE_WORD_FOR: dict[str, str] = {
     }.items()
     for foreign in line.split("|")
 }
-"""The languages, `answer`, `make`, and what else is chosen, in the nine languages that are read:
+"""The languages, `answer`, `make`, what is banned most, and what else is chosen, in the nine
+languages that are read:
 `antworte auf Deutsch` and `answer in Chinese` choose for the same thing.
 """
 _CJK = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 _CJK_WORD = lazy_pattern(
-    rf"(?:{'|'.join(word for word in ONE_WORD_FOR if re.match(f'[{_CJK}]', word))})我?"
+    rf"(?:{'|'.join(word for word in ONE_WORD_FOR if re.match(f'[{_CJK}]', word))})"
+    r"(?![前后後时時信])我?"
 )
 _POLITE_PART = lazy_pattern(r"\Aпо-|-(?:moi|me|nous)\Z")
 
@@ -111,7 +126,8 @@ _NEGATIVE = (
     r"(?:don['’]?t|do not|never|no longer|not|no|stop|avoid|without|instead of|rather than|cannot|"
     r"can['’]?t|mustn['’]t|shouldn['’]t|nie|niemals|nicht|kein|keine|keinen|statt|anstatt|jamais|"
     r"ne(?!\s+\S+\s+(?:pas|jamais)\b)|n['’](?=\S+\s+plus\b)|pas|au lieu de|nunca|en vez de"
-    r"|en lugar de|em vez de|não|никогда(?!\s+не\b)|не|вместо)"
+    r"|en lugar de|em vez de|não|sem|sin|ohne|sans|ning[uú]na?|nenhuma?|aucune?|"
+    r"никогда(?!\s+не\b)|не|никаких|без|вместо)"
 )
 _OPENING = rf"(?:always|please|{_NEGATIVE}|{VERB}|immer|bitte|toujours|siempre|sempre|всегда)"
 _CLAUSE_BREAK = lazy_pattern(
@@ -119,7 +135,7 @@ _CLAUSE_BREAK = lazy_pattern(
     rf"|\s+(?:but|and|then|und|sondern|aber|et|mais|y|pero|e|mas|и|но)\s+(?={_OPENING}\b)"
     r"|\s+(?=(?:instead of|rather than|not|never|statt|anstatt|au lieu de|en vez de|en lugar de|"
     r"em vez de|вместо)\b)"
-    r"|(?=而不是)|(?<=말고)\s+|(?<=대신)에?\s+",
+    r"|也(?=不|别)|(?=而不是)|(?<=말고)\s+|(?<=대신)에?\s+",
     re.IGNORECASE,
 )
 _NEGATION = lazy_pattern(
@@ -143,7 +159,8 @@ _VALUE = lazy_pattern(
 _DROPPED_CJK = lazy_pattern(
     r"请|总是|始终|一律|统一|永远|必须|使用|改用|换成|切换到|迁移到|以后|今后|从现在(?:开始"
     r"|起)|我们|了|的|都要|需要|可以|每次|务必|一定|都|使(?:わ|っ|い|う|用(?:し|する)?)|しないで|してください|ください|いつも|常に|必ず"
-    r"|これから|今後|に?切り替え|に?乗り換え|に?移行|しました|ました|ます|して|て|を|は|で|用"
+    r"|(?<=[a-z] )も|これから|今後|に?切り替え"
+    r"|に?乗り換え|に?移行|しました|ました|ます|して|て|を|は|で|用"
 )
 _KOREAN_FRAME = lazy_pattern(
     r"(?<=[A-Za-z0-9가-힣 ])(?:을|를|은|는|이|가|(?:으로|로)만?|에서는?|에|의|도"
@@ -171,6 +188,7 @@ _FRAME_WORDS = parse_word_list(
     cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
     usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
     projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
+    neither nor weder noch ni nem ни oder ou или jamais
     на с и em языке nehmen gehen läuft laufen über alles umgestiegen gewechselt umgestellt künftig
     zukunft seulement uniquement passe passons passés passé à solo sólo usaremos pasamos cambiamos
     migramos partir apenas mudamos passamos para только отныне впредь будем перешли переехали
@@ -208,9 +226,29 @@ def read_stances(text: str) -> tuple[Stance, ...]:
     plain = _REASON.sub("", text[:_MAX_COMPARED_CHARS])
     rewritten = _rewrite_switches(plain)
     found: list[Stance] = []
+    ended = 0
     for start, end in _find_clauses(rewritten):
-        found += _read_clause(rewritten[start:end], start if rewritten == plain else -1)
+        clause = rewritten[start:end]
+        goes_on = bool(found) and _is_next_of_several(rewritten[ended:start], clause, found[-1])
+        found += _read_clause(clause, start if rewritten == plain else -1, goes_on=goes_on)
+        ended = end
     return tuple(found)
+
+
+_AND = lazy_pattern(r"\s+(?:and|und|et|y|e|и)\s+")
+_OR = frozenset(("or", "oder", "ou", "o", "или"))
+
+
+def _is_next_of_several(joint: str, clause: str, before: Stance) -> bool:
+    """Whether a clause is the next of several single words that are ruled out: `don't commit and
+    push`, `never commit, push or tag`.
+    """
+    words = clause.split()
+    if before.positive or len(before.words) > 1:
+        return False
+    if _AND.fullmatch(joint):
+        return len(words) == 1
+    return joint.strip() == "," and len(words) == 3 and words[1] in _OR
 
 
 def _find_clauses(text: str) -> Iterator[tuple[int, int]]:
@@ -227,6 +265,7 @@ _LINKS = parse_word_list(
     """
          말고 대신 대신에
          but and then not never instead rather und sondern aber et mais y pero e mas и но statt
+         or nor oder noch ou o u ni nem или ни
          anstatt au en em вместо because since as so weil damit denn parce porque потому
          switched moved migrated changed
     """
@@ -247,7 +286,7 @@ _SWITCH_PARTS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("prefer ", "prefers "), (" to ", " over ")),
 )
 """A text that says one of `SWITCHES`, or a preference, has one of each of these, line by line."""
-_JOINED_BREAKS = ("而不是", "因为", "なぜなら")
+_JOINED_BREAKS = ("而不是", "因为", "なぜなら", "也不", "也别")
 """Clauses end here within a word."""
 
 Marks = Sequence[Collection[str]]
@@ -370,17 +409,28 @@ def _may_oppose(folded: str, opposed: OppositeClausePrefilter, words: ClauseWord
             if (
                 clause
                 and holds_mark_from_every_group(clause, marks)
-                and not (opposed.denies and _NEGATION.search(clause) is None)
+                and not (
+                    opposed.denies
+                    and _NEGATION.search(clause) is None
+                    and not may_be_joined(clause)
+                )
             ):
                 return True
             at = folded.find(mark, end)
     return False
 
 
+_NEAR_CHARS = 12
+"""Characters beside a token of Chinese, Japanese or Korean in which another may be joined to it."""
+
+
 def _join_clause(before: str, token: str, after: str, words: ClauseWords) -> str:
     """The clause of a token between two texts, or more than it; empty where it has other content
     words.
     """
+    near = f"{before[-_NEAR_CHARS:]}{token}{after[:_NEAR_CHARS]}"
+    if not near.isascii() and may_be_joined_in_script(near):
+        return f"{before}{token}{after}"
     role = words.get_role(token)
     if role is TokenRole.OTHER:
         return ""
@@ -439,8 +489,13 @@ def _rewrite_switches(text: str) -> str:
     return _PREFERENCE.sub(lambda match: f"{match['new']} instead of ", text)
 
 
-def _read_clause(clause: str, start: int) -> list[Stance]:
-    negative = len(_NEGATION.findall(_NO_NEGATION.sub(" ", clause))) % 2 == 1
+def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[Stance]:
+    """The stances of a clause; one that `goes_on` rules out what it names, as the one before."""
+    negative = (
+        goes_on
+        or rules_out_by_joining(clause)
+        or len(_NEGATION.findall(_NO_NEGATION.sub(" ", clause))) % 2 == 1
+    )
     order = list_content_stems(clause)
     if not order:
         return []
@@ -458,14 +513,42 @@ def _read_clause(clause: str, start: int) -> list[Stance]:
             Stance(frozenset([*rest, each]), (*rest, each), not negative, 0, *span)
             for each in listed
         ]
+    if joined := _read_joined_clause(clause, start, negative=negative):
+        return joined
     value = _VALUE.search(clause)
     value_length = 0 if value is None else len(list_content_stems(value[0]))
+    order = name_action(order)
     return [Stance(frozenset(order), order, not negative, value_length, *span)]
+
+
+def _read_joined_clause(clause: str, start: int, *, negative: bool) -> list[Stance]:
+    """One stance for each part of a clause that can be told apart from the others."""
+    plain = _say_cjk_in_english(clause)
+    joined = split_joined_clause(plain)
+    if joined is None:
+        return []
+    orders = share_leading_verb(
+        joined, [list_content_stems(part) for part in joined.parts], negative=negative
+    )
+    if not orders:
+        return []
+    if start < 0 or plain != clause or not len(orders) == len(joined.parts) == 2:
+        spans = [(0, 0) for _ in orders]
+    else:  # Without the first of two, the verb and the negation before it have to stay.
+        spans = [(0, 0), *((start + at, start + end) for at, end in joined.spans[1:])]
+    return [
+        Stance(frozenset(order), order, not negative, 0, *span)
+        for order, span in zip(orders, spans, strict=True)
+    ]
+
+
+def _say_cjk_in_english(text: str) -> str:
+    return _CJK_WORD.sub(lambda found: f" {ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
 
 
 def list_content_stems(text: str) -> tuple[str, ...]:
     """The words of a text that say what is asked for, each without its ending, in their order."""
-    plain = _CJK_WORD.sub(lambda found: f" {ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
+    plain = _say_cjk_in_english(text)
     plain = _NEGATION.sub(" ", _NO_NEGATION.sub(" ", plain))
     return tuple(
         stem

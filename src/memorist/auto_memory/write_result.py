@@ -83,7 +83,9 @@ def add_replaced_to_reason(
     replaces a part.
     """
     named = [*replaced, *(f"a part of {path}" for path in shortened)]
-    return replace(reason, what=f"{reason.what}; in place of {', '.join(named)}") if named else reason
+    return (
+        replace(reason, what=f"{reason.what}; in place of {', '.join(named)}") if named else reason
+    )
 
 
 def merge_everywhere_result(here: WriteResult, there: WriteResult, prefix: str) -> WriteResult:

@@ -559,8 +559,8 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:bitte )?(?:füge|schreib|mach|nutz|verwend|benutz|lösch|änder|erstell|commit|push)\w* (?:\w+ ){0,4}(?:keine?n?|nie|niemals|nicht)\b.+)",
-        unless=r".*\b(?:hier|jetzt|noch|diese\w*)\b",
+        r"(?P<text>(?:bitte )?(?:(?:füge|schreib|mach|nutz|verwend|benutz|lösch|änder|erstell|commit|push)\w* (?:\w+ ){0,4}(?:keine?n?|nie|niemals|nicht)\b.+|(?:commit|push|deploy)\w* (?:und \w+ )?nicht[.!]*$|(?:nicht|weder) \w+en (?:oder|noch|und nicht) \w+en\b.*))",
+        unless=r".*\b(?:hier|jetzt|noch(?! \w+en\b)|diese\w*)\b",
     ),
     # French
     define_statement_pattern(
@@ -632,6 +632,8 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:代码|注释|回复|回答|文档|提交信息|日志)(?:里面?|中|内)?(?:都|请)?(?:不要|别|不用|尽量|要|用).{2,})",
         unless=r".*(?:这|那|现在)",
     ),
+    define_statement_pattern("rule", r"(?P<text>别(?:提交|推送|部署|合并).*)"),
+    define_statement_pattern("rule", r"(?P<text>neither \w+ nor \w+\b.{0,40})"),
     define_statement_pattern("rule", r"(?P<text>(?:别|不要)再.{2,}(?:了)?[。！!]*$)"),
     define_statement_pattern(
         "rule", r"(?P<text>(?:回答|回复|说话|解释)(?:尽量|请|要)?(?:简短|简洁|短一?点|简单).{0,20})"
