@@ -66,8 +66,8 @@ def _list_contradictions() -> Iterator[tuple[str, str, str]]:
 def test_a_contradiction_of_the_page_ends_as_it_says(
     tmp_path: Path, there: str, said: str, outcome: str
 ) -> None:
-    """`the` new one replaces the old, `one` memory is left of two alike, or `both` stay, as they do
-    where `nothing` happens.
+    """`the` new one replaces the old, `only` a part of it goes, `one` memory is left of two alike,
+    or `both` stay, as they do where `nothing` happens.
     """
     with Memorist(model="structural", home=tmp_path) as engine:
         memory = engine.memory("/home/dev/shop")
@@ -79,6 +79,8 @@ def test_a_contradiction_of_the_page_ends_as_it_says(
             session.end_turn()
         left = [each.description for each in memory.headers()]
 
-    assert (len(left), there in left) == {"the": (1, False), "one": (1, True)}.get(
-        outcome, (2, True)
-    )
+    assert (len(left), there in left) == {
+        "the": (1, False),
+        "one": (1, True),
+        "only": (2, False),
+    }.get(outcome, (2, True))

@@ -66,6 +66,23 @@ LASTING = {
         Sem emojis, por favor|Sou alérgico a amendoim|Pare de adicionar comentários|Никаких эмодзи
         У меня аллергия на орехи|Спрашивай перед крупными изменениями|Хватит добавлять комментарии
     """,
+    "at each of its kind": """
+        write a changelog entry at the end of every task|You will always answer in English
+        à la fin de chaque session, écris un résumé|Bei mehreren Treffern nenne alle Dateien
+        в конце каждой сессии пиши краткий итог|每次会话结束时写一个总结
+        セッションの最後に毎回まとめを書いて|先に確認してから変更して|依頼していない変更はしないで
+        no quiero tablas, quiero listas|não quero tabelas, quero listas|не хочу таблиц, хочу списки
+    """,
+    "two things at once": """
+        Committe nicht|weder committen noch pushen|nicht committen oder pushen|neither commit nor push
+        no hagas commit ni push|pas de commit ni de push|sem commits, sem pushes|别提交
+        不要提交和推送代码|コミットもプッシュもしないで|커밋이나 푸시 하지 마
+    """,
+    "behind a log": """
+        2026-11-02 10:22:11 ERROR build failed. Remember: always round half to even
+        $ make test -> 3 failed. Recuerda: usa pnpm, nunca npm
+        [ERROR] 12:01:22 worker crashed; 记住：用pnpm，不要用npm
+    """,
     "Chinese, Japanese": """
         没有我的同意不要新建文件|提交之前先跑测试|我对花生过敏|代码里不要写注释|我们已经不用npm了
         コミットメッセージは英語で書いてください|絵文字は使わないでください|テストを先に書いて
@@ -84,6 +101,10 @@ ORDINARY = """
     is it obvious what is wrong?|the linter complains|the list should be sorted by date|В этом файле ошибка
     the button must be disabled while loading|that's the old screenshot|Wir müssen das noch testen
     tests ✅ lint ❌|build ❌ deploy ✅|backend ✔ frontend ✘|typecheck ✅, unit ❌
+    you will need to rebuild|the loop runs after each step|list every file at the end of each row
+    2026-11-02 10:22:11 ERROR the build said: remember to run the audit
+    2026-11-02 10:22:12 INFO tip says "Remember: drink water each day"
+    先にテストを実行してからこのバグを直して|no quiero que borres eso|Mach das nicht
     ボタンを追加して|if I want to add a page, how do I do that?|why is it red?|no idea|keine Ahnung
 """
 

@@ -369,3 +369,33 @@ def test_an_index_that_is_damaged_where_only_a_search_looks_is_made_again(auto: 
     again = FolderSearch(auto.folder, RecallSettings(embeddings=False))
     assert again.search("which packages with pnpm", 5)[0].path == found.path
     again.close()
+
+
+def test_two_memories_with_one_name_are_reported(folder: MemoryFolder) -> None:
+    """What is asked for by it may be either of them."""
+    for path in ("a.md", "b.md"):
+        put(folder, path, memory("deploys", f"Text of {path}."))
+    topics = [folder.read_topic(path) for path in ("a.md", "b.md")]
+
+    (problem,) = lint_folder(
+        topics,
+        folder.list_entries(),
+        index_text=folder.read_index_text(),
+        expected_index=folder.build_index(),
+    )
+    assert problem.path == "b.md"
+    assert problem.what == "its header gives the name of a.md, deploys"
+
+
+def test_a_memory_with_as_long_a_name_as_files_may_have_is_forgotten_and_brought_back(
+    folder: MemoryFolder,
+) -> None:
+    """Someone put the file there: it is a memory as any other."""
+    name = "a" * 252 + ".md"
+    folder.layout.folder.mkdir(parents=True)
+    (folder.layout.folder / name).write_bytes(memory("long"))
+    put(folder, name, None, before=memory("long"))
+    assert not (folder.layout.folder / name).exists()
+
+    put(folder, name, memory("long"))
+    assert folder.read_topic(name).name == "long"

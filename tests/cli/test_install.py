@@ -472,3 +472,18 @@ def test_leaving_without_a_name_takes_memorist_out_of_every_agent(user: Path) ->
 
     assert settings(user) == before
     assert "no coding agent is joined here" in str(run("uninstall").exception)
+
+
+@pytest.mark.parametrize("had", [(), (".claude",), (".claude", ".claude/commands")])
+def test_an_empty_folder_of_the_user_stays(user: Path, had: tuple[str, ...]) -> None:
+    """Only what memorist made goes with its last file."""
+    (user / ".claude" / "settings.json").unlink()
+    (user / ".claude").rmdir()
+    for name in had:
+        (user / name).mkdir()
+    said("install", "claude-code")
+    assert (user / ".claude" / "settings.json").exists()
+    said("uninstall", "claude-code")
+
+    found = [str(path.relative_to(user)) for path in sorted(user.rglob("*")) if path.is_dir()]
+    assert [name for name in found if name.startswith(".claude")] == [*had]

@@ -449,6 +449,26 @@ def test_the_inbox_names_what_was_said_otherwise_since_and_leaves_it_out_of_all(
     assert "you said otherwise since" in browser.get("/inbox").text
 
 
+def test_what_was_said_otherwise_since_is_accepted_only_by_a_button_that_says_so(
+    browser: TestClient, access: PageAccess
+) -> None:
+    """Also where the words came after the page was shown."""
+    shown = browser.get("/inbox").text
+    ids = re.findall(r'name="id" value="([^"]+)"', shown)
+    words = "The service 1 listens on 900"
+    assert CliRunner().invoke(memorist_group, ["memory", "add", words]).exit_code == 0
+
+    for id in dict.fromkeys(ids):
+        post(browser, "accept", csrf=access.csrf, id=id)
+
+    assert "codex-1.md" not in json.dumps(browser.get("/memories.json").json())
+    left = browser.get("/inbox").text
+    assert "Accept all the same" in left
+    (id,) = set(re.findall(r'name="id" value="([^"]+)"', left))
+    post(browser, "accept", csrf=access.csrf, id=id, despite=words)
+    assert "codex-1.md" in json.dumps(browser.get("/memories.json").json())
+
+
 def test_a_memory_tells_its_source_and_is_edited_and_forgotten(
     browser: TestClient, access: PageAccess
 ) -> None:

@@ -118,3 +118,35 @@ async def test_a_later_consolidation_does_not_write_a_forgotten_rule_anew(tmp_pa
     assert OTHER in _files(tmp_path)
     await _sync(tmp_path)
     assert RULE not in _files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "said"),
+    [
+        (RULE, "Never use npm, always use pnpm"),
+        (RULE, "please always use pnpm instead of npm"),
+        (RULE, "you must never use npm"),
+        ("always run the tests before pushing", "Before pushing, always run the tests"),
+        ("never commit or push", "no commits and no pushes"),
+        ("Antworte immer auf Deutsch", "always answer in German"),
+    ],
+)
+async def test_a_forgotten_rule_in_other_words_is_not_shown(
+    tmp_path: Path, forgotten: str, said: str
+) -> None:
+    """Nor is a part of it; what only speaks of the same thing is."""
+    other = "npm publish runs in CI on Thursdays"
+    _record(tmp_path, "a", "shop", "Mend totals.", f"Remember: {said}.", f"Remember: {other}.")
+    await _sync(tmp_path)
+    with Memorist(home=tmp_path / "home") as engine:
+        memory = engine.memory(str(tmp_path / "shop"))
+        memory.add(forgotten)
+        assert said in _shown(tmp_path, "shop")
+
+        there = memory.everywhere
+        for each in (memory, there):
+            if each is not None and each.folder.known_paths():
+                each.forget(list(each.folder.known_paths() - {"MEMORY.md"}))
+
+        assert said not in _shown(tmp_path, "shop")
+        assert other in _shown(tmp_path, "shop")

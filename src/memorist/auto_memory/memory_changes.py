@@ -149,6 +149,10 @@ def parse_changed_paths(text: str) -> tuple[str, ...]:
     )
 
 
+MAX_NAME_BYTES = 255
+"""Bytes of the longest name that common file systems take."""
+
+
 def find_memory_path_problem(
     path: str, existing_paths: tuple[str, ...] | frozenset[str] = frozenset()
 ) -> str | None:
@@ -170,7 +174,7 @@ def find_memory_path_problem(
         ),
         (
             "The name is too long.",
-            any(len(part.encode("utf-8", "replace")) > 200 for part in parts),
+            any(len(part.encode("utf-8", "replace")) > MAX_NAME_BYTES for part in parts),
         ),
     )
     found = next((why for why, wrong in checks if wrong), None)

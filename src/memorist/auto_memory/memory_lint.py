@@ -59,6 +59,7 @@ def lint_folder(
         *_name_problems(topics),
         *_index_problems(index_text, expected_index, paths),
         *_dropped_line_problems(expected_index, paths),
+        *_shared_name_problems(topics),
     ]
     for topic in topics:
         found += _topic_problems(topic, reviewed_digests)
@@ -145,6 +146,23 @@ def _name_problems(topics: Sequence[Topic]) -> list[LintProblem]:
                     topic.path,
                     f"its name differs from {twin} only in case or Unicode form",
                     "rename one of them",
+                )
+            )
+    return found
+
+
+def _shared_name_problems(topics: Sequence[Topic]) -> list[LintProblem]:
+    """Memories whose headers give one name: what is called by it is not clear."""
+    first: dict[str, str] = {}
+    found = []
+    for topic in topics:
+        other = first.setdefault(topic.name.casefold(), topic.path)
+        if topic.name and other != topic.path:
+            found.append(
+                LintProblem(
+                    topic.path,
+                    f"its header gives the name of {other}, {topic.name}",
+                    "give one of them another `name:`, or forget it",
                 )
             )
     return found

@@ -17,6 +17,7 @@ from memorist.auto_memory.memory_file import Topic, make_file_name, parse_memory
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_memory_file
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
+from memorist.auto_memory.stances import read_stances
 from memorist.auto_memory.statements.statement_parser import list_certain_statements
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.store.home_layout import MemoryLayout
@@ -123,16 +124,42 @@ class ForgottenStatements(Struct, frozen=True):
     """What the user took out of memory, by statement and by the words that it rested on."""
 
     keys: frozenset[tuple[str, ...]] = frozenset()
+    meanings: frozenset[_Meaning] = frozenset()
+    """What each asks for and rules out, in whatever words."""
 
     def is_stated_in(self, text: str) -> bool:
-        """Whether a text states one of them, by itself or as a quotation."""
-        return bool(self.keys) and any(
-            compute_rule_key(each) in self.keys for each in _list_stated_texts(text)
+        """Whether a text states one of them or a part of it, by itself or as a quotation."""
+        return bool(self.keys) and any(map(self._is_forgotten, _list_stated_texts(text)))
+
+    def _is_forgotten(self, text: str) -> bool:
+        if compute_rule_key(text) in self.keys:
+            return True
+        meaning = _read_meaning(text)
+        return bool(meaning) and any(
+            meaning <= each or _join_clauses(meaning) == _join_clauses(each)
+            for each in self.meanings
         )
 
     def join(self, other: ForgottenStatements) -> ForgottenStatements:
         """These and those."""
-        return ForgottenStatements(self.keys | other.keys)
+        return ForgottenStatements(self.keys | other.keys, self.meanings | other.meanings)
+
+
+_Meaning = frozenset[tuple[frozenset[str], bool]]
+"""By clause, content words and whether the clause asks for them or rules them out."""
+
+
+def _read_meaning(text: str) -> _Meaning:
+    return frozenset((each.words, each.positive) for each in read_stances(text))
+
+
+def _join_clauses(meaning: _Meaning) -> _Meaning:
+    """The words of all clauses that ask for something as one, and so of those that rule it out."""
+    joined = {
+        positive: frozenset[str]().union(*(words for words, each in meaning if each is positive))
+        for positive in (True, False)
+    }
+    return frozenset((words, positive) for positive, words in joined.items() if words)
 
 
 def _list_stated_texts(text: str) -> Iterator[str]:
@@ -168,7 +195,10 @@ def _read_forgotten_statements(path: Path, newest: str) -> ForgottenStatements:
             if data is not None:
                 topic = parse_memory_file(removed, data)
                 said |= {topic.saying, topic.description}
-        return ForgottenStatements(frozenset(filter(None, map(compute_rule_key, said))))
+        return ForgottenStatements(
+            frozenset(filter(None, map(compute_rule_key, said))),
+            frozenset(filter(None, map(_read_meaning, said))),
+        )
     finally:
         history.close()
 

@@ -85,6 +85,8 @@ class InstalledFileRecord(Struct, frozen=True, kw_only=True):
     """Whether memorist created the file."""
     blank: str = ""
     """The original content, if it was only blanks and a pair of braces."""
+    folders: tuple[str, ...] = ()
+    """The folders that memorist made for it, or for another file in them."""
     kept: tuple[str, ...] = ()
     """Containers that existed before (`list_existing_entry_containers`); they stay when
     they become empty.
@@ -185,14 +187,17 @@ class HookInstaller:
         records = self.read_records()
         old = records.get(str(change.path))
         if old is None or change.before is None:
-            now = _new_record(change, change.after)
+            now = _new_record(change, change.after, self._list_made_folders(change.path, records))
         elif old.covers(change.before):
             now = msgspec.structs.replace(
                 old, after=_checksum(change.after), replaced=_checksum(change.before)
             )
         else:
             now = InstalledFileRecord(
-                path=str(change.path), before="", after=_checksum(change.after)
+                path=str(change.path),
+                before="",
+                after=_checksum(change.after),
+                folders=old.folders,
             )
         records[str(change.path)] = now
         self._write_records(records)
@@ -205,20 +210,34 @@ class HookInstaller:
     def uninstall(self, change: SettingsChange) -> None:
         """Uninstall. Raises StoreError, or WriteConflict if the file changed since the plan."""
         remove_temporary_leftovers(change.path.parent)
+        records = self.read_records()
+        record = records.pop(str(change.path), None)
         if change.before is not None and change.after is None:
             if self._files.read(change.path) != change.before:
                 raise WriteConflict(f"{change.path} was changed just now; look at it and try again")
             self._files.remove(change.path)
             with contextlib.suppress(OSError):  # only an empty folder goes
-                for folder in takewhile(_is_client_folder, change.path.parents):
-                    folder.rmdir()
+                for folder in record.folders if record is not None else ():
+                    Path(folder).rmdir()
         elif (
             change.before is not None and change.after is not None and change.before != change.after
         ):
             self._files.write(change.path, change.after, expect=change.before)
-        records = self.read_records()
-        if records.pop(str(change.path), None) is not None:
+        if record is not None:
             self._write_records(records)
+
+    def _list_made_folders(
+        self, path: Path, records: Mapping[str, InstalledFileRecord]
+    ) -> tuple[str, ...]:
+        """The client's folders around a file that are not there yet, or that memorist made for
+        another one; the innermost first.
+        """
+        made = {folder for each in records.values() for folder in each.folders}
+        return tuple(
+            str(folder)
+            for folder in takewhile(_is_client_folder, path.parents)
+            if str(folder) in made or self._files.facts(folder) is None
+        )
 
     def _write_records(self, records: Mapping[str, InstalledFileRecord]) -> None:
         remove_temporary_leftovers(self._path.parent)
@@ -247,7 +266,9 @@ def _is_client_folder(folder: Path) -> bool:
     return folder.name in CLIENT_FOLDERS or folder.name.startswith("memorist-")
 
 
-def _new_record(change: SettingsChange, after: bytes) -> InstalledFileRecord:
+def _new_record(
+    change: SettingsChange, after: bytes, folders: tuple[str, ...]
+) -> InstalledFileRecord:
     text = (change.before or b"").decode("utf-8", "replace")
     blank = text if "".join(text.split()) in ("", "{}") else ""
     kept = (
@@ -262,6 +283,7 @@ def _new_record(change: SettingsChange, after: bytes) -> InstalledFileRecord:
         created=change.before is None,
         blank=blank,
         kept=kept,
+        folders=folders,
     )
 
 

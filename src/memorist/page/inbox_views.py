@@ -111,7 +111,11 @@ def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> 
         right_title=say("Proposed"),
         right=given.after or "",
         actions=[
-            context.action(say("Accept"), "accept", key="a", id=given.id),
+            context.action(
+                say("Accept all the same"), "accept", danger=True, id=given.id, despite=newer_words
+            )
+            if newer_words
+            else context.action(say("Accept"), "accept", key="a", id=given.id),
             context.action(say("Reject"), "reject", key="r", id=given.id),
         ],
     )

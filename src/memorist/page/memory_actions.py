@@ -21,7 +21,7 @@ def perform_memory_action(context: PageContext, action: str, fields: dict[str, s
     """
     memory = context.memory
     changes: dict[str, Callable[[], str]] = {
-        "accept": lambda: _describe(memory.accept(fields["id"]), say("Accepted")),
+        "accept": lambda: _accept(memory, fields["id"], fields.get("despite", "")),
         "accept-origin": lambda: _accept_origin(memory, fields["origin"]),
         "confirm": lambda: _confirm(*context.locate(fields["path"])),
         "reject": lambda: say("Rejected: {path}", path=memory.reject(fields["id"]).path),
@@ -56,6 +56,18 @@ def _forget_hard(context: PageContext, path: str) -> str:
         return done
     rest = say("its words still stand in {count} files", count=len(left.remaining))
     return f"{done}; {rest}"
+
+
+def _accept(memory: AutoMemory, id: str, despite: str) -> str:
+    """Accept a proposal, unless the user said otherwise in words that the button did not show."""
+    newer = memory.find_later_words_against_proposals().get(memory.find_proposal(id)[1].id, "")
+    if newer and newer != despite:
+        return say(
+            "Not accepted: you said otherwise since, “{words}”. Accept it once more to take it all "
+            "the same",
+            words=newer,
+        )
+    return _describe(memory.accept(id), say("Accepted"))
 
 
 def _accept_origin(memory: AutoMemory, origin: str) -> str:

@@ -48,6 +48,14 @@ _TALK = (
 _STATE = r"(?:is|are|['’]s|['’]re|lives?|runs?|uses?|goes|go|belongs?|should be|must be|gets?|called|named)"
 
 _ENGLISH: tuple[StatementPattern, ...] = (
+    define_statement_pattern(
+        "rule", r"(?P<text>you (?:will|shall|are to|need to|have to) (?:always|never|only) .{3,})"
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>{VERB} (?!.*\b(?:file|function|line|loop|row|list|array)\b).{{3,60}} at the (?:end|start|beginning) of (?:each|every) "
+        r"(?:session|task|turn|day|week|sprint|conversation|chat|reply|answer|response|message|phase|feature|commit|pr|release)\b.*)",
+    ),
     # A bare order for always: it may describe the wanted code, so it is not kept by itself.
     define_statement_pattern(
         "rule", r"(?P<text>(?:always|never) [a-z]{3,} (?!(?:it|that|this)\b).{3,})"
@@ -544,6 +552,10 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     # German
     define_statement_pattern(
         "rule",
+        r"(?P<text>bei (?:jede[rm]|mehreren|allen|unklar\w+|zweifel\w*|unsicherheit\w*) (?:\w+ ){0,2}(?:nenn|nummerier|frag|zeig|list|sortier|nimm|gib|schreib|wähl|prüf|verwend|nutz|benutz|antwort)\w* .{3,})",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>(?:bitte )?frage?(?:n sie)? mich(?: immer| vorher| zuerst)*,? (?:bevor|vor) .+)",
     ),
     define_statement_pattern(
@@ -563,6 +575,10 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         unless=r".*\b(?:hier|jetzt|noch(?! \w+en\b)|diese\w*)\b",
     ),
     # French
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:à la fin|au début) de (?:chaque|toute) (?:session|tâche|réponse|conversation|journée),? .{3,})",
+    ),
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:s['’]il te pla[iî]t,? )?(?:pas|plus|moins|sans) (?:d['’]|de |des )?\w+(?: \w+){0,3}(?:,? (?:s['’]il (?:te|vous) pla[iî]t|svp|stp|dans .+))\s*[.!]*$)",
@@ -598,7 +614,15 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         "rule",
         r"(?P<text>(?:sé|sea|seja) (?:más |mais )?(?:breve|conciso|directo|direto|objetivo)\w*.*)",
     ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:não quero|no quiero) \w+(?: \w+)?,? (?:quero|quiero|prefiro|prefiero) \w+(?: \w+)?[.!]*$)",
+    ),
     # Russian
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:в конце|в начале|после|перед) (?:кажд(?:ой|ого|ым)) (?:сесси\w+|задач\w+|ответ\w+|коммит\w+|изменени\w+) .{3,}|не хочу \w+, (?:хочу|лучше) \w+[.!]*$)",
+    ),
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:пожалуйста,? )?(?:никаких|без|поменьше|меньше) (?!проблем|разницы)[\w-]+(?: [\w-]+){0,3}(?:,? пожалуйста)?\s*[.!]*$)",
@@ -621,6 +645,10 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     # Chinese
     define_statement_pattern(
         "rule",
+        r"(?P<text>每次(?:会话|对话|任务|回答|提交|修改)(?:结束|开始|完成|之?前|之?后)(?:时|之?后|之?前)?.{3,})",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>(?:没有|未经)我的?(?:许可|允许|同意|确认).{0,4}(?:不许|不要|不能|不准|别|禁止).{2,})",
     ),
     define_statement_pattern(
@@ -639,6 +667,10 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         "rule", r"(?P<text>(?:回答|回复|说话|解释)(?:尽量|请|要)?(?:简短|简洁|短一?点|简单).{0,20})"
     ),
     # Japanese
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:(?:事前|先|最初)に.{0,8}(?:確認|相談|許可).{0,8}てから.{0,8}(?:して|する)|.{2,20}(?:の最後|の最初|の終わり|のたび)に(?:毎回|必ず|いつも).{2,}(?:して|て)|(?:お願い|依頼|指示)していない.{2,}ないで).{0,6}$)",
+    ),
     define_statement_pattern(
         "rule",
         r"(?P<text>.{2,40}(?:で|に|を)(?:書いて|答えて|回答して|統一して|説明して)(?:ください|下さい|ね)[。！!]*$)",

@@ -45,6 +45,7 @@ from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
     contains_unattributable_text,
     extract_redacted_user_text,
+    find_last_printed_line,
     is_document_or_form,
 )
 from memorist.core.lazy import lazy_pattern
@@ -157,6 +158,7 @@ def list_probable_statements(
         if confirmed := find_confirmed_text(text, reply_before):
             yield "rule", confirmed, text
         return
+    yield from _find_request_behind_log(text)
     sentences = split_typed_sentences(text)
     scores = [
         NEVER_WAITS
@@ -171,6 +173,22 @@ def list_probable_statements(
             quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
             start = find_lead_in_end(sentences[first].masked)
             yield "rule", strip_punctuation_and_tag_question(quote[start:]), quote
+
+
+_REQUEST_BEHIND_LOG = lazy_pattern(
+    r".*(?<![\w\"'“«「])(?P<quote>(?:(?:please )?remember|merke?(?: dir)?|retiens|retenez|recuerda|lembre(?:-se)?|"
+    r"запомни(?:те)?|记住|覚えて(?:おいて)?|기억해(?: ?줘)?)\s*[:：]\s*(?P<text>\S.{5,}))",
+    re.IGNORECASE,
+)
+
+
+def _find_request_behind_log(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
+    """What a text asks to remember behind a log on one line: the log may say so itself."""
+    line = find_last_printed_line(typed)[-MAX_SENTENCE_CHARS:]
+    found = _REQUEST_BEHIND_LOG.match(line)
+    if found is None or is_question(found["text"]) or is_forbidden_in_memory(found["text"]):
+        return
+    yield "remember", strip_punctuation_and_tag_question(found["text"]), found["quote"].strip()
 
 
 def is_long_enough(masked: str) -> bool:

@@ -305,6 +305,15 @@ def _outer_paragraphs(text: str) -> str:
     return "\n\n".join(part for part in parts if len(part) <= MAX_SENTENCE_CHARS)
 
 
+def find_last_printed_line(text: str) -> str:
+    """The last line of a text where a machine wrote its beginning: somebody may have typed on behind
+    what they pasted. Empty for a quotation, a part of a table or a difference, and for prose.
+    """
+    line = text.rstrip().rpartition("\n")[2]
+    is_printed = _is_machine_text(line) and not line.lstrip().startswith((*_FENCES, *">|+-"))
+    return line if is_printed else ""
+
+
 def _split_at_machine_text(text: str) -> list[str]:
     """Split before the first line, but the very first, that nobody types; whole where there is none."""
     start = 0
