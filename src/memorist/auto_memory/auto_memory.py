@@ -230,8 +230,8 @@ class AutoMemory:
         if self.everywhere is not None and spreading:
             there = self.everywhere.apply_gate_verdicts(spreading, (), reason)
             written = merge_everywhere_result(written, there, EVERYWHERE_PREFIX)
-        told = add_replaced_to_reason(reason, written.replaced, written.shortened)
-        self._report_result(written, told, tell)
+        reported_reason = add_replaced_to_reason(reason, written.replaced, written.shortened)
+        self._report_result(written, reported_reason, tell)
         return written
 
     def apply_gate_verdicts(

@@ -232,11 +232,11 @@ class HookInstaller:
         """The client's folders around a file that are not there yet, or that memorist made for
         another one; the innermost first.
         """
-        made = {folder for each in records.values() for folder in each.folders}
+        earlier = {folder for each in records.values() for folder in each.folders}
         return tuple(
             str(folder)
             for folder in takewhile(_is_client_folder, path.parents)
-            if str(folder) in made or self._files.facts(folder) is None
+            if str(folder) in earlier or self._files.facts(folder) is None
         )
 
     def _write_records(self, records: Mapping[str, InstalledFileRecord]) -> None:
