@@ -382,11 +382,11 @@ def _may_agree(folded: str, words: ClauseWords) -> bool:
     """Whether a text may have no content words but these. Behind `because` it may say anything, but
     only where something stands before.
     """
-    is_begun = False
+    has_content = False
     for token in _iter_tokens(folded):
         role = words.get_role(token)
         if role is TokenRole.LINK:
-            if is_begun:
+            if has_content:
                 return True
             continue
         if role is TokenRole.OTHER or (
@@ -394,7 +394,7 @@ def _may_agree(folded: str, words: ClauseWords) -> bool:
             and not all(words.has_only(part) for part in _BREAK.split(token) if part)
         ):
             return False
-        is_begun = True
+        has_content = True
     return True
 
 
@@ -448,17 +448,17 @@ def _join_clause(before: str, token: str, after: str, words: ClauseWords) -> str
 
 def _take_clause(tokens: Iterable[str], words: ClauseWords) -> Sequence[str] | None:
     """The tokens up to the end of the clause; None where one before has other content words."""
-    taken: list[str] = []
+    clause: list[str] = []
     may_end = False
     for token in tokens:
         role = words.get_role(token)
         if role is TokenRole.OTHER:
-            return taken if may_end else None
-        taken.append(token)
+            return clause if may_end else None
+        clause.append(token)
         if role is TokenRole.BREAK:
-            return taken
+            return clause
         may_end = may_end or role is TokenRole.LINK
-    return taken
+    return clause
 
 
 def _iter_tokens(text: str) -> Iterator[str]:

@@ -140,8 +140,8 @@ def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> No
         if asked is not None and error is not None:
             why = _describe_error(asked, error)
             is_recorded = record_hook_failure(asked.folder, asked.event, asked.client, why)
-            is_told = not is_recorded or isinstance(error, OSError)
-            if is_told and asked.event == "SessionStart":
+            is_reported = not is_recorded or isinstance(error, OSError)
+            if is_reported and asked.event == "SessionStart":
                 _write_output(_render_notice(why))
         if asked is not None and asked.wrong_argument:
             report_wrong_argument(asked, asked.wrong_argument)
