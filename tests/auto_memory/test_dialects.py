@@ -449,6 +449,18 @@ program that uses it.
 """
 
 
+@pytest.mark.timeout(20)
+def test_an_instruction_file_of_comment_marks_and_empty_entries_is_read() -> None:
+    """Marks that open a comment which never ends cost no more than the text's length, and an entry
+    without a word is no memory.
+    """
+    text = "# Rules\n\n- Use tabs.\n- - -\n- …\n<!-- a -->\n" + "<!-- " * 100_000
+
+    read = instruction_files.import_instruction_memory({"AGENTS.md": text.encode()})
+
+    assert [topic.body for topic in read.topics] == ["Use tabs."]
+
+
 def test_an_instruction_file_is_read_however_it_is_laid_out() -> None:
     """Numbers, boxes, signs, rows of a table, and prose that reads as a rule, also where it wraps."""
     read = instruction_files.import_instruction_memory({".cursorrules": LAID_OUT.encode()})

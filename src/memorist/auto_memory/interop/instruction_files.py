@@ -110,6 +110,7 @@ _QUOTED = re.compile(r">\s?")
 _ENDS_SENTENCE = re.compile(r"[.!?:;。！？：；]\W*$")
 _INTRODUCES = re.compile(r"[:：]\W*$")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_WORD = re.compile(r"\w")
 _NO_RULE = re.compile(
     r"^you are an? "
     r"|\b(?:this (?:file|document) (?:provides|contains|guides|describes|defines|explains)"
@@ -125,7 +126,9 @@ def strip_front_matter_and_comments(text: str) -> str:
     """A text without comments and the YAML header that rule files of editors begin with."""
     if text.startswith("---\n") and (end := text.find("\n---", 3)) >= 0:
         text = text[end + 1 :].partition("\n")[2]
-    return _COMMENT.sub("", text)
+    # Not searched beyond the last end: each mark that opens a comment would be read to the end.
+    commented, mark, rest = text.rpartition("-->")
+    return _COMMENT.sub("", commented + mark) + rest
 
 
 def separate_rules_from_other_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -133,8 +136,9 @@ def separate_rules_from_other_lines(lines: Sequence[str]) -> tuple[list[str], li
     then sentences of prose that read as rules; and the lines that are neither.
     """
     entries, rest = parse_bullets(list(_as_bullets(lines)))
+    others = [each for each in entries if not _WORD.search(each)]
+    entries = [each for each in entries if _WORD.search(each)]
     rules: list[str] = []
-    others: list[str] = []
     for line, fenced in mark_fenced_lines(_join_wrapped(rest)):
         found = [] if fenced else _find_rules_in_prose(line)
         rules += found
