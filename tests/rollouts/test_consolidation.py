@@ -266,6 +266,24 @@ async def test_whatever_the_model_does_structure_serves_and_says_why(
     assert [(receipt.files, receipt.outcome is ForkOutcome.CHANGED) for receipt in receipts] == [
         ((), False)
     ]
+    assert receipts[0].said
+
+
+@pytest.mark.covers("RO-5", "FK-8")
+@pytest.mark.parametrize("answer", ["It reads well.", " "])
+async def test_a_model_that_changes_nothing_leaves_a_receipt_that_says_so(
+    tmp_path: Path, answer: str
+) -> None:
+    """An answer without an edit is no success without a reason."""
+    reason = "the model changed nothing of the draft that was made by structure"
+    receipts: list[Receipt] = []
+
+    done = await run(means(tmp_path, [Say(text=answer)], record_receipt=receipts.append))
+
+    assert [(each.files, each.outcome, each.said) for each in receipts] == [
+        ((), ForkOutcome.UNCHANGED, answer.strip() or reason)
+    ]
+    assert reason in done.remarks
 
 
 @pytest.mark.covers("RO-5", "FK-3")

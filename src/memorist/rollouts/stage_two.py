@@ -338,7 +338,7 @@ class _ConsolidationRun:
             return draft, "structural", _LOST, None
         unused = _find_unused_reason(receipt, refused)
         if unused:
-            receipt = replace(receipt, said=receipt.said or unused)
+            receipt = replace(receipt, said=receipt.said.strip() or unused)
             return draft, "structural", unused, receipt
         reworded = {
             path.relative_to(self._folder).as_posix(): pair
@@ -362,7 +362,7 @@ class _ConsolidationRun:
         self._remarks += [f"of the model's work a part was refused: {why}" for why in unusable]
         if not reworded:
             self._remarks.append(_NOTHING_CHANGED)
-            receipt = replace(receipt, said=receipt.said or _NOTHING_CHANGED)
+            receipt = replace(receipt, said=receipt.said.strip() or _NOTHING_CHANGED)
         self._remarks += (
             [f"the model also wrote {', '.join(verdict.ignored)}, which is ignored"]
             if verdict.ignored
