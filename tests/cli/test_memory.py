@@ -85,6 +85,20 @@ def test_add_list_show_search_and_forget(shell: Shell) -> None:
     assert shell.json("memory", "list") == {"memories": []}
 
 
+def test_a_description_fills_no_screen_and_is_longer_in_json(shell: Shell) -> None:
+    """A file of any program may describe itself in a book, with what turns a line round."""
+    path = shell.add("Round totals to five cents")
+    long = "Round totals to five cents \u202e" + "very " * 200
+    (shell.folder / path).write_text(f"---\nname: totals\ndescription: {long}\n---\nRound.\n")
+
+    for words in (("memory", "list"), ("memory", "search", "totals"), ("recall", "round totals")):
+        shown = shell(*words).stdout
+        assert "Round totals to five cents" in shown
+        assert "\u202e" not in shown
+        assert max(map(len, shown.splitlines())) < 500
+    assert len(shell.json("memory", "list")["memories"][0]["description"]) > 900
+
+
 @pytest.mark.covers("AM-10")
 def test_every_object_is_sound_json_whatever_bytes_a_file_holds(shell: Shell) -> None:
     """Bytes that are no UTF-8 in header and text, a broken header, a name that is no text: each

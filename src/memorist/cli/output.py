@@ -10,6 +10,7 @@ import msgspec
 
 from memorist.cli.terminal_stream import TerminalStream, escape_control_characters
 from memorist.core.lazy import lazy_module
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 
@@ -22,6 +23,8 @@ JSON_OPTION = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
 )
 """For a command that prints text or, with this, JSON."""
+DESCRIPTION_CHARACTERS = 300
+"""Characters of a description in a table; memorist's own have 150. Our choice: three lines."""
 YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
@@ -53,6 +56,11 @@ def make_terminal_safe_line(text: str) -> str:
     return " ".join(
         "".join(sign if sign.isprintable() else " " for sign in replace_invalid_utf8(text)).split()
     )
+
+
+def format_description(description: str) -> str:
+    """A memory's description for a table: one line, not longer than what memorist writes by far."""
+    return make_terminal_safe_line(shorten_to_one_line(description, DESCRIPTION_CHARACTERS))
 
 
 def print_session_notes(text: str) -> None:

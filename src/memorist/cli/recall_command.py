@@ -88,7 +88,7 @@ def recall_command(
     for row in rows:
         click.echo(
             f"{row['score']:6.2f}  {row['path']}  [{row['kind'] or '-'}, {row['age_days']} d]  "
-            f"{heads[str(row['path'])].description}"
+            f"{output.format_description(heads[str(row['path'])].description)}"
         )
         if why:
             click.echo(f"        {row['why']}")
@@ -112,7 +112,9 @@ def _print_nearest(found: RecallExplanation, *, searchable: bool) -> None:
         click.echo("nearest, but not shown unasked:")
     for path, reason in nearest:
         head = found.heads.get(path)
-        click.echo(f"  {path}  {head.description if head else ''}".rstrip())
+        click.echo(
+            f"  {path}  {output.format_description(head.description if head else '')}".rstrip()
+        )
         click.echo(f"        {reason}")
     if searchable:
         click.echo("`memorist search` also finds what is further away, and past sessions")

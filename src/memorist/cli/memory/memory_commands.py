@@ -84,7 +84,8 @@ def memory_list_command(as_json: bool) -> None:
     for row in rows:
         marks = [row["kind"] or "-", row["trust"], f"{row['age_days']} d"]
         marks += ["muted"] if row["status"] == "muted" else []
-        click.echo(f"{row['path']}  [{', '.join(marks)}]  {row['description']}")
+        description = output.format_description(row["description"])
+        click.echo(f"{row['path']}  [{', '.join(marks)}]  {description}")
         for remark in elsewhere.get(row["path"], ClientFileComparison()).remarks:
             click.echo(f"  {remark}")
     if not rows:

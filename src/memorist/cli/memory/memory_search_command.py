@@ -41,6 +41,7 @@ def memory_search_command(query: str, limit: int, as_json: bool) -> None:
         )
         return
     for each in found:
-        click.echo(f"{each.score:6.2f}  {each.path}  {heads[each.path].description}")
+        description = output.format_description(heads[each.path].description)
+        click.echo(f"{each.score:6.2f}  {each.path}  {description}")
     if not found:
         click.echo("nothing found")

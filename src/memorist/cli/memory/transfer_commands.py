@@ -107,7 +107,7 @@ def _print_import(plan: ImportPlan) -> None:
         click.echo(
             output.replace_invalid_utf8(
                 f"  {_item_action(item):<6}  {item.change.path}  [{item.kind or '-'}]  "
-                f"{item.description}"
+                f"{output.format_description(item.description)}"
             )
         )
         for reason in (*item.review_reasons, *item.remarks):
