@@ -144,7 +144,7 @@ async def test_what_can_be_no_memory_is_refused_alone(tmp_path: Path) -> None:
         )
         looks = path.replace("e", "\u0435").replace("o", "\u043e")
         bad = [
-            "MEMORY.md", "memory.md", "sub/MEMORY.md", "notes.txt", path.upper().replace(".MD", ".md"), looks, f"{'x' * 230}.md", ".hidden.md",
+            "MEMORY.md", "memory.md", "sub/MEMORY.md", "notes.txt", path.upper().replace(".MD", ".md"), looks, f"{'x' * 260}.md", ".hidden.md",
             "../inbox/0badf00d.json", "../evil.md", str(secret), "a\u200bb.md", "CON\\a.md", "~/evil.md",
         ]  # fmt: skip
         session = await host.open()

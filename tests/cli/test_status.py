@@ -403,7 +403,7 @@ def test_the_status_says_what_is_known_here_what_waits_and_what_was_shown(home: 
     named.
     """
     (home.parent / ".git").mkdir()
-    for text in ("use tabs and run make lint", "always use spaces"):
+    for text in ("use tabs, otherwise run make lint", "always use spaces"):
         assert invoke("memory", "add", text).exit_code == 0
 
     async def look() -> None:
