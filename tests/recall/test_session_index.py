@@ -154,27 +154,6 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("PS-1")
-def test_a_turn_that_a_fork_took_over_is_found_once(tmp_path: Path) -> None:
-    """With its time or dated anew; what was only said again in a few words is found in each."""
-    said_again = (("Which rounding?", "Bankers."),)
-    sessions = [
-        write_session(tmp_path, "first", ROUNDING, 5),
-        write_session(tmp_path, "fork", (*ROUNDING, ("And bankers rounding in tests?", "Yes.")), 5),
-        write_session(tmp_path, "later", ROUNDING, 6),
-        write_session(tmp_path, "short", said_again, 7),
-        write_session(tmp_path, "again", said_again, 8),
-    ]
-    with closing(SessionIndex(tmp_path / "index")) as index:
-        index.sync(sessions)
-        found = index.search("bankers rounding", 20, project="/p")
-
-        turns = [each.passage.said for each in found]
-        assert turns.count(ROUNDING[0][0]) == turns.count(ROUNDING[1][0]) == 1
-        assert turns.count("And bankers rounding in tests?") == 1
-        assert turns.count("Which rounding?") == 2
-
-
-@pytest.mark.covers("PS-1")
 def test_other_projects_and_this_session_are_left_out(tmp_path: Path) -> None:
     """A search in a project finds only its sessions, and not the one that asks."""
     mine = write_session(tmp_path, "mine", ROUNDING)

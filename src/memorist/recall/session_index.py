@@ -15,8 +15,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memorist.core.lru_cache import LruCache
@@ -72,10 +71,6 @@ LINE_POSITIONS = 3
 CANDIDATES_PER_TURN = 3
 """Entries that are asked of the ranker for each wanted turn: several are of one turn, and some of
 an excluded session.
-"""
-MIN_COPIED_CHARACTERS = 60
-"""Characters of a turn's words that nobody says twice and is answered alike: a copy has them at
-another time where the agent dates what it takes over anew. Our choice.
 """
 EMBEDDED_PASSAGES = 400
 """Passages whose texts are held at once while they are embedded."""
@@ -464,19 +459,17 @@ class SessionIndex:
         with self._translate_errors("read"):
             projects = [project] if project else self._list_projects()
         found: dict[tuple[str, int], EntryRank] = {}
-        project_of: dict[str, str] = {}
         for each in projects:
             ranker = self._open_ranker(each)
             for entry in ranker.rank(query, CANDIDATES_PER_TURN * limit, by_meaning=by_meaning):
                 session, line, _ = entry.id.rsplit("#", 2)
                 if session != excluding:
                     found.setdefault((session, int(line)), entry)
-                    project_of[session] = each
-        best = sorted(found.items(), key=lambda item: -item[1].score)
+        best = sorted(found.items(), key=lambda item: -item[1].score)[:limit]
         asked = parse_query(query).words
         with self._translate_errors("read"):
             matches = (self._read_match(*position, entry, asked) for position, entry in best)
-            return tuple(islice(_leave_out_copies(filter(None, matches), project_of), limit))
+            return tuple(match for match in matches if match is not None)
 
     def _list_projects(self) -> list[str]:
         rows = self._database.execute("select distinct project from sessions").fetchall()
@@ -565,20 +558,3 @@ def read_passages(path: Path, calls: InvocationLogBuilder | None = None) -> Iter
             )
     except (OSError, UnreadableSession):
         return
-
-
-def _leave_out_copies(
-    matches: Iterable[PassageMatch], project_of: Mapping[str, str]
-) -> Iterator[PassageMatch]:
-    """The matches without turns that a forked or resumed session took over from another one of its
-    project: those with the same words and work at the same time, or with more words than are said
-    twice.
-    """
-    seen: dict[tuple[str, ...], str] = {}
-    for match in matches:
-        turn = match.passage
-        is_long = len(turn.said) + len(turn.answered) >= MIN_COPIED_CHARACTERS
-        time_said = "" if is_long else str(turn.at)
-        key = (project_of[match.session], time_said, turn.said, turn.answered, turn.work)
-        if seen.setdefault(key, match.session) == match.session:
-            yield match
