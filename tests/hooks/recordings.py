@@ -21,6 +21,7 @@ class ClaudeFile:
             "userType": "external",
         }
         self._parent: str | None = None
+        self._turn = ""
 
     def add(self, kind: str, **fields: Any) -> str:
         """Any record; gives its uuid."""
@@ -37,6 +38,10 @@ class ClaudeFile:
         self._parent = uuid
         return uuid
 
+    def begins_turn(self, number: int) -> None:
+        """The ids of the replies from here on are those of this turn."""
+        self._turn = f"{number}-"
+
     def user(self, text: str) -> str:
         """What the person typed."""
         return self.add("user", message={"role": "user", "content": text})
@@ -45,7 +50,7 @@ class ClaudeFile:
         """A reply."""
         content = [{"type": "text", "text": text}]
         message = {
-            "id": f"r{len(self.lines)}",
+            "id": f"{self._turn}r{len(self.lines)}",
             "role": "assistant",
             "model": "m",
             "content": content,
@@ -62,7 +67,7 @@ class ClaudeFile:
         self.add(
             "assistant",
             message={
-                "id": f"r{len(self.lines)}",
+                "id": f"{self._turn}r{len(self.lines)}",
                 "role": "assistant",
                 "model": "m",
                 "content": content,
@@ -144,6 +149,10 @@ class CodexFile:
             "response_item",
             {"type": "message", "role": role, "content": [{"type": kind, "text": text}]},
         )
+
+    def begins_turn(self, number: int) -> None:
+        """The client names the turn."""
+        self.add("event_msg", {"type": "task_started", "turn_id": f"turn-{number}"})
 
     def user(self, text: str) -> None:
         """What the person typed."""

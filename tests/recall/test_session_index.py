@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from hooks.recordings import ClaudeFile, CodexFile
 from memorist.core.prompt_templates import load_prompt
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.recall import passages
@@ -25,6 +26,7 @@ from memorist.recall.passages import (
     split_answer,
 )
 from memorist.recall.session_index import SessionIndex, read_passages
+from memorist.store.rollout_rows import Rollout, SessionFormat
 from support.past_sessions import ROUNDING, TALK, write_session
 from team.conftest import TOKEN
 
@@ -151,6 +153,49 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
         assert [each.session for each in index.search("settings page layout")] == ["a"]
         assert index.sync([replace(changed, mode="disabled")]) == 0
         assert index.count_passages() == 0
+
+
+@pytest.mark.covers("PS-1")
+@pytest.mark.parametrize("format", ["claude_code", "codex"])
+def test_a_turn_that_a_fork_took_over_is_found_once(tmp_path: Path, format: SessionFormat) -> None:
+    """Here, in all projects, and not by the fork itself; where the same was said and answered again
+    it is found in each.
+    """
+    asked, answered = "Which rounding do invoices have?", "Bankers rounding."
+    make = ClaudeFile if format == "claude_code" else CodexFile
+    parent, again = make("parent"), make("again")
+    for file, turn in ((parent, 1), (again, 2)):
+        file.begins_turn(turn)
+        file.user(asked)
+        file.says(answered)
+    fork = parent.forked("fork", names_parent=False)
+    fork.begins_turn(3)
+    fork.user("Does rounding go by line?")
+    fork.says("Yes.")
+    files = {"parent": parent, "again": again, "fork": fork, "elsewhere": fork}
+
+    def write(name: str) -> Rollout:
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(b"".join(files[name].lines))
+        project = "/q" if name == "elsewhere" else "/p"
+        session = write_session(tmp_path, "model", ROUNDING)
+        return replace(session, id=name, path=str(path), format=format, repository=project)
+
+    def list_found(project: str = "", excluding: str = "") -> list[tuple[str, str]]:
+        found = index.search("rounding", 20, project=project, excluding=excluding)
+        return sorted((each.session, each.passage.said[:5]) for each in found)
+
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        index.sync([write("parent"), write("fork"), write("again")])
+        own = [("again", "Which"), ("fork", "Does "), ("fork", "Which")]
+        assert list_found(project="/p") == own
+        assert list_found(project="/p", excluding="fork") == [("again", "Which")]
+        assert list_found(project="/p", excluding="parent") == own[:2]
+        index.sync([write("parent"), write("again")])
+        assert list_found(project="/p") == [("again", "Which"), ("parent", "Which")]
+        index.sync([write("parent"), write("elsewhere")])
+        assert len(list_found()) == 2
+        assert list_found(project="/q") == [("elsewhere", "Does "), ("elsewhere", "Which")]
 
 
 @pytest.mark.covers("PS-1")

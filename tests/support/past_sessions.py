@@ -24,7 +24,7 @@ def write_session(folder: Path, id: str, turns: Sequence[tuple[str, str]], day: 
                     "sessionId": id,
                     "cwd": "/p",
                     "timestamp": f"2026-11-{day:02d}T10:{at:02d}:00Z",
-                    "message": {"id": f"m{at}", "role": role, "content": content},
+                    "message": {"id": f"{id}-m{at}", "role": role, "content": content},
                 }
             )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

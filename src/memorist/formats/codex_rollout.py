@@ -443,7 +443,10 @@ class _RolloutReader:
         """Whether the client tells of each message that a person typed, in the line after it."""
         self.last_line = len(index.codes) - 1
         self.model = ""
-        self.turn = ""
+        self.turn = index.head().session or "reply"
+        """Id of the current turn, which a fork copies; the session's where turns have none."""
+        self.replies = 0
+        """Replies of the current turn."""
         self.reply: str | None = None
         """Id of the current reply; a user message or tool result ends it."""
         self.context_tokens: int | None = None
@@ -479,10 +482,7 @@ class _RolloutReader:
             self.reply = None
             return answer
         if code in _ITEM_READERS and (code != MESSAGE_ITEM or _ASSISTANT in data[:_ROLE_WITHIN]):
-            reply = self.reply or f"{self.turn or 'reply'}-{number}"
-            message = _ITEM_READERS[code](data, number, reply, self.model or None)
-            self.reply = reply
-            return message
+            return _ITEM_READERS[code](data, number, self._begin_reply(), self.model or None)
         record = _decode_item(data)
         return self._complete_message(
             _read_recorded_item(record.payload, f"item-{number}"),
@@ -564,7 +564,9 @@ class _RolloutReader:
             found = TurnRollback(*self.index.rollbacks[number], number)
         elif code in (TURN_CONTEXT, TURN_STARTED):
             turn = read_turn_context(data)
-            self.model, self.turn = turn.model or self.model, turn.turn_id or self.turn
+            self.model = turn.model or self.model
+            if turn.turn_id and turn.turn_id != self.turn:
+                self.turn, self.replies = turn.turn_id, 0
         return found or SideRecord(self.names[code], number, data.rstrip())
 
     def _complete_message(self, message: Message, timestamp: float | None, number: int) -> Message:
@@ -574,11 +576,19 @@ class _RolloutReader:
                 self.reply = None
             typed = self.is_typed and self._is_announced(number)
             return replace(message, timestamp=timestamp, line=number, is_typed=typed)
-        if self.reply is None:
-            self.reply = f"{self.turn or 'reply'}-{number}"
+        reply = self._begin_reply()
         return replace(
-            message, timestamp=timestamp, line=number, reply_id=self.reply, model=self.model or None
+            message, timestamp=timestamp, line=number, reply_id=reply, model=self.model or None
         )
+
+    def _begin_reply(self) -> str:
+        """The id of the current reply, or of a new one: it counts within its turn, so that a copy
+        of the turn has the same.
+        """
+        if self.reply is None:
+            self.replies += 1
+            self.reply = f"{self.turn}-{self.replies}"
+        return self.reply
 
     def _is_announced(self, number: int) -> bool:
         """Whether a user's message in this line was typed: what the client itself puts into the

@@ -65,6 +65,10 @@ class Passage(Struct, frozen=True, kw_only=True):
     answered: str = ""
     work: str = ""
     """Commands with their outcome, and changed files, one a line."""
+    reply_id: str = ""
+    """Id of the agent's first reply, which a copy of the turn in a forked or resumed session keeps;
+    empty where the file records none.
+    """
 
 
 class _OpenTurn:
@@ -75,9 +79,11 @@ class _OpenTurn:
         self._said = said
         self._answers: list[str] = []
         self._calls: dict[str, str] = {}
+        self._reply_id = ""
 
     def on_reply(self, message: Message) -> None:
         """Take the agent's text and calls."""
+        self._reply_id = self._reply_id or message.reply_id or ""
         if text := message.text.strip():
             self._answers.append(text)
         for use in message.tool_uses:
@@ -97,6 +103,7 @@ class _OpenTurn:
             said=self._said[:MAX_SAID_CHARS],
             answered="\n".join(self._answers)[-MAX_ANSWER_PARTS * ANSWER_PART_CHARS :],
             work="\n".join(dict.fromkeys(self._calls.values()))[:MAX_WORK_CHARS],
+            reply_id=self._reply_id,
         )
 
 

@@ -15,7 +15,8 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from memorist.core.lru_cache import LruCache
@@ -60,7 +61,7 @@ from memorist.transcript.invocation_log import (
     uses_unusable_word,
 )
 
-SESSION_INDEX_VERSION = 9
+SESSION_INDEX_VERSION = 10
 """Version of the tables; a file of another version is rebuilt."""
 PARTS = ("said", "answered", "work", *(f"answered{at}" for at in range(1, MAX_ANSWER_PARTS)))
 """Entries of a turn in the ranker, by position. `answered` is the end of the answer, which is all
@@ -90,7 +91,7 @@ create table sessions (
   updated integer not null);
 create table passages (
   number integer primary key, session integer not null, line integer not null,
-  mark integer not null, at real not null,
+  mark integer not null, reply_id text not null, at real not null,
   said text not null, answered text not null, work text not null,
   keys text not null, length integer not null);
 create index passages_by_session on passages (session, line);
@@ -253,13 +254,8 @@ class SessionIndex:
         """Bring the ranker of a project up to date."""
         ranker = self._open_ranker(project)
         known = ranker.read_fingerprints()
-        rows = self._database.execute(
-            "select sessions.id, passages.line, mark from passages "
-            "join sessions on sessions.number = session where project = ?",
-            (project,),
-        ).fetchall()
         entries: list[SearchEntry] = []
-        for id, line, mark in rows:
+        for id, line, mark in self._list_turns(project):
             if known.get(f"{id}#{line}#said") == f"{id}#{line}#{mark}#said":
                 entries += (
                     SearchEntry(id=f"{id}#{line}#{part}", fingerprint=f"{id}#{line}#{mark}#{part}")
@@ -270,6 +266,18 @@ class SessionIndex:
                 entries += self._read_entries(id, line, mark)
         ranker.sync(entries)
         self._database.execute("delete from unranked where project = ?", (project,))
+
+    def _list_turns(self, project: str) -> list[tuple[str, int, int]]:
+        """Session, line and mark of the turns of a project, the newest first. Of a turn that forked
+        or resumed sessions took over, that in the session with the smallest id.
+        """
+        return self._database.execute(
+            "select min(sessions.id), line, mark from passages "
+            "join sessions on sessions.number = session where project = ? "
+            "group by reply_id, mark, case reply_id when '' then passages.number end "
+            "order by at desc",
+            (project,),
+        ).fetchall()
 
     def _read_entries(self, session: str, line: int, mark: int) -> list[SearchEntry]:
         """The entries of one turn, with their texts."""
@@ -312,11 +320,7 @@ class SessionIndex:
             return
         ranker = self._open_ranker(project)
         with self._translate_errors("read"):
-            rows = self._database.execute(
-                "select sessions.id, passages.line, mark from passages "
-                "join sessions on sessions.number = session where project = ? order by at desc",
-                (project,),
-            ).fetchall()
+            rows = self._list_turns(project)
         embedded = ranker.read_embedded_fingerprints()
         rows = [row for row in rows if "{}#{}#{}#said".format(*row) not in embedded]
         for start in range(0, len(rows), EMBEDDED_PASSAGES):
@@ -370,9 +374,12 @@ class SessionIndex:
                 mark = zlib.crc32("\n".join(texts).encode())
                 self._database.execute(
                     "insert into passages (session, line, mark, at, said, answered, work, keys, "
-                    "length) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (number, each.line, mark, each.at, *texts, " ".join(set(keys)), len(keys)),
-                )
+                    "length, reply_id) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        number, each.line, mark, each.at, *texts, " ".join(set(keys)), len(keys),
+                        _storable(each.reply_id),
+                    ),
+                )  # fmt: skip
             self._database.execute(
                 "insert or ignore into unranked values (?)", (session.repository,)
             )
@@ -453,8 +460,8 @@ class SessionIndex:
     ) -> tuple[PassageMatch, ...]:
         """Return the best passages, best first; of one project, or of all with an empty name.
 
-        `excluding` is the id of a session that is left out. Without an embedder, or `by_meaning`,
-        words alone rank.
+        `excluding` is the id of a session that is left out, with what it took over from others as
+        a fork. Without an embedder, or `by_meaning`, words alone rank.
         """
         with self._translate_errors("read"):
             projects = [project] if project else self._list_projects()
@@ -465,11 +472,13 @@ class SessionIndex:
                 session, line, _ = entry.id.rsplit("#", 2)
                 if session != excluding:
                     found.setdefault((session, int(line)), entry)
-        best = sorted(found.items(), key=lambda item: -item[1].score)[:limit]
+        best = sorted(found.items(), key=lambda item: -item[1].score)
         asked = parse_query(query).words
         with self._translate_errors("read"):
-            matches = (self._read_match(*position, entry, asked) for position, entry in best)
-            return tuple(match for match in matches if match is not None)
+            matches = (
+                self._read_match(*position, entry, asked, excluding) for position, entry in best
+            )
+            return tuple(islice(_leave_out_copies(filter(None, matches)), limit))
 
     def _list_projects(self) -> list[str]:
         rows = self._database.execute("select distinct project from sessions").fetchall()
@@ -481,22 +490,27 @@ class SessionIndex:
         line: int,
         entry: EntryRank,
         asked: Mapping[str, str],
+        excluding: str,
     ) -> PassageMatch | None:
         row = self._database.execute(
-            "select path, title, keys, length, passages.line, at, said, answered, work "
-            "from passages join sessions on sessions.number = session where sessions.id = ? "
-            "and passages.line = ?",
-            (session, line),
+            "select path, title, keys, length, at, said, answered, work, reply_id "
+            "from passages join sessions on sessions.number = session where sessions.id = ?1 "
+            "and line = ?2 and not exists (select 1 from passages as own where own.session = "
+            "(select number from sessions where id = ?3) and own.reply_id = passages.reply_id "
+            "and own.reply_id != '' and own.mark = passages.mark)",
+            (session, line, excluding),
         ).fetchone()
         if row is None:
-            return None  # another process has just taken the session out
-        path, title, keys, length, line, at, said, answered, work = row
+            return None  # a copy, or another process has just taken the session out
+        path, title, keys, length, at, said, answered, work, reply_id = row
         matched = asked.keys() & set(keys.split(" "))
         return PassageMatch(
             session=session,
             path=path,
             title=title,
-            passage=Passage(line=line, at=at, said=said, answered=answered, work=work),
+            passage=Passage(
+                line=line, at=at, said=said, answered=answered, work=work, reply_id=reply_id
+            ),
             score=entry.score,
             lexical=entry.lexical,
             nearness=entry.nearness,
@@ -541,6 +555,17 @@ class SessionIndex:
 
 def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _leave_out_copies(matches: Iterable[PassageMatch]) -> Iterator[PassageMatch]:
+    """The matches, of those that a session in another project took over the first."""
+    seen: set[tuple[str, ...]] = set()
+    for match in matches:
+        turn = match.passage
+        copied = (turn.reply_id, turn.said, turn.answered, turn.work)
+        if not turn.reply_id or copied not in seen:
+            seen.add(copied)
+            yield match
 
 
 def read_passages(path: Path, calls: InvocationLogBuilder | None = None) -> Iterator[Passage]:
