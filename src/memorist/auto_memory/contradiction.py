@@ -21,6 +21,7 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.clause_removal import remove_clauses
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
     Topic,
@@ -113,10 +114,6 @@ _ASKS_FOR_USE = lazy_pattern(
 _ONE_CASE = lazy_pattern(
     r"\b(?:for \w+ing|(?:in|on) (?:the )?(?:ci|production|staging|docs|scripts))\b", re.IGNORECASE
 )
-_LOOSE_END = lazy_pattern(
-    r"(?:[\s,;:，；、也]|\b(?:and|but|or|nor|und|oder|et|ou|ni|y|e|nem|и|или|ни)\b)+\Z"
-)
-_LOOSE_START = lazy_pattern(r"\A(?:[\s,;:.!，；、。]|\b(?:and|but|und|et|y|e)\b)+")
 
 
 def compare_statements(new: str, known: str) -> StatementRelation:
@@ -150,18 +147,7 @@ def remove_contradicted_clauses(new: str, known: str) -> str:
     """The known text without the clauses that the new one says otherwise; empty where nothing of
     it can stand alone.
     """
-    mine, theirs = read_stances(new), read_stances(known)
-    opposed = _find_opposed(mine, theirs)
-    staying = {(each.order, each.positive) for each in theirs if each not in opposed}
-    kept = known
-    for each in reversed(opposed):
-        if each.end == 0:
-            return ""
-        before = _LOOSE_END.sub("", kept[: each.start])
-        after = _LOOSE_START.sub("", kept[each.end :])
-        kept = f"{before}, {after}" if before and after else before or after
-    is_same = staying == {(each.order, each.positive) for each in read_stances(kept)}
-    return kept.strip() if staying and is_same else ""
+    return remove_clauses(known, _find_opposed(read_stances(new), read_stances(known)), new)
 
 
 def _find_opposed(mine: Sequence[Stance], theirs: Sequence[Stance]) -> list[Stance]:

@@ -39,7 +39,7 @@ _EMPTY_VERBS = ((), ("mak",))
 """What stands before `ni … ni …` without being one of its parts."""
 _OBJECTS = frozenset(("code", "代码", "コード", "코드", "código", "код"))
 """Behind the last of several actions, what all of them are done to."""
-_ACTIONS = frozenset(("commit", "push", "deploy", "release"))
+ACTIONS = frozenset(("commit", "push", "deploy", "release"))
 """Nouns that are verbs as well: to make one is to do it."""
 
 
@@ -118,7 +118,7 @@ def share_leading_verb(
 
 def name_action(order: tuple[str, ...]) -> tuple[str, ...]:
     """The words of a clause, without the verb of `make a commit`."""
-    is_action = len(order) == 2 and order[:1] in _EMPTY_VERBS and order[1] in _ACTIONS
+    is_action = len(order) == 2 and order[:1] in _EMPTY_VERBS and order[1] in ACTIONS
     return order[1:] if is_action else order
 
 

@@ -80,14 +80,16 @@ _RETRACTING = frozenset(
 
 @lru_cache(maxsize=16_384)
 def _find_remainder(newer: str, older: str) -> str:
-    """What still holds of the user's earlier words beside the later ones; empty for nothing."""
+    """What still holds of the user's earlier words beside the later ones; empty for nothing. Words
+    that cannot be taken apart stay whole.
+    """
     agreement = compare_statements(newer, older)
     if agreement in _RETRACTING:
         return ""
     if agreement is not StatementRelation.PARTLY_OPPOSITE:
         return older
     rest = remove_contradicted_clauses(newer, older)
-    return rest and _find_remainder(newer, rest)
+    return _find_remainder(newer, rest) if rest else older
 
 
 def _drop_retracted(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
