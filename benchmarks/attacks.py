@@ -18,7 +18,7 @@ import msgspec
 from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topic
+from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_memory_file
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_memory_change
 from memorist.core.messages import JsonObject
@@ -216,7 +216,7 @@ def _reply(step: Step) -> dict[str, Any]:
 
 
 def _file(text: str, kind: str, quote: str) -> str:
-    made = create_topic(
+    made = create_memory_file(
         "x.md",
         kind=MemoryKind(kind),
         name="cart",

@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
-    create_topic,
+    create_memory_file,
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -331,7 +331,7 @@ def write_corpus(made: DreamCorpus, home: Path, clock: FrozenClock) -> AutoMemor
 
 def _data(case: DreamCase) -> bytes:
     name = case.path.removesuffix(".md")
-    topic = create_topic(
+    topic = create_memory_file(
         case.path,
         kind=MemoryKind(case.kind),
         name=name,

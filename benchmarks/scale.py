@@ -28,7 +28,7 @@ from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
-    create_topic,
+    create_memory_file,
 )
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
@@ -169,7 +169,7 @@ def _fill_memory(
             turn = chance.choice(turns)
             words = f"{turn.said} {turn.answered}".split()[:120]
             chance.shuffle(words)
-            topic = create_topic(
+            topic = create_memory_file(
                 f"note-{number:05}.md",
                 kind=MemoryKind.PROJECT,
                 name=f"note {number}",

@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 from click.testing import CliRunner
 
-from memorist.cli.hook_commands import end_daemon
+from memorist.cli.hook_commands import stop_daemon
 from memorist.cli.main import memorist_group
 from memorist.testing import Say, ScriptedServer
 
@@ -92,7 +92,7 @@ def enter_example() -> Iterator[Path]:
             try:
                 yield home
             finally:
-                end_daemon(home / ".memorist")
+                stop_daemon(home / ".memorist")
 
 
 def run_command(line: str, home: Path) -> list[str]:

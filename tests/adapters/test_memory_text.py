@@ -23,7 +23,7 @@ from memorist.adapters.memory_tool import (
 from memorist.auto_memory.memory_file import (
     Provenance,
     Trust,
-    create_topic,
+    create_memory_file,
     parse_memory_file,
     with_provenance,
 )
@@ -130,7 +130,7 @@ def test_a_text_comes_back_as_it_was_written(text: str, trust: Trust) -> None:
 
 def test_a_header_of_ones_own_stays() -> None:
     """Only memorist's key is left out."""
-    topic = create_topic(
+    topic = create_memory_file(
         "x.md",
         kind=None,
         name="x",

@@ -11,7 +11,7 @@ import pytest
 from attacks.host import Attacked
 from attacks.quotations import CARRIED
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topic
+from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_memory_file
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.write_evidence import extract_text_before_others_words
 from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_memory_change
@@ -113,7 +113,7 @@ def test_the_parts_of_a_message_are_read_together(shown: str) -> None:
 
 def judge_team(text: str) -> bool:
     """Whether a team's memory with this text becomes active by a pull."""
-    made = create_topic(
+    made = create_memory_file(
         "a.md",
         kind=MemoryKind.PROJECT,
         name="a",

@@ -10,7 +10,7 @@ from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
-    create_topic,
+    create_memory_file,
     parse_memory_file,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
@@ -36,7 +36,7 @@ def heard(message: str) -> WriteEvidence:
 
 def judged(message: str, quote: str, memory: str, kind: MemoryKind) -> GateVerdict:
     """The gate's verdict on a memory that a model writes with this quotation."""
-    made = create_topic(
+    made = create_memory_file(
         "note.md",
         kind=kind,
         name="note",

@@ -18,14 +18,14 @@ from memorist.auto_memory.contradiction import (
 )
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import (
+    MemoryFile,
     MemoryKind,
     Provenance,
-    Topic,
     Trust,
-    create_topic,
+    create_memory_file,
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
-from memorist.auto_memory.removed_memories import find_removed_topic_by_name
+from memorist.auto_memory.removed_memories import find_removed_memory_by_name
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
@@ -336,8 +336,8 @@ def find_near(said: str, known: str) -> bool:
     return RelatedStatementSearch([head]).find_related(said) == ("known.md",)
 
 
-def topic(path: str, body: str) -> Topic:
-    return create_topic(
+def topic(path: str, body: str) -> MemoryFile:
+    return create_memory_file(
         path,
         kind=MemoryKind.FEEDBACK,
         name=path.removesuffix(".md"),
@@ -394,7 +394,7 @@ async def test_the_opposite_takes_the_place_of_a_memory_and_the_history_keeps_bo
     assert talk.bodies() == ["Never deploy on Fridays", "Use bun"]
     new = next(each for each in talk.memory.read_topics() if "bun" in each.body)
     assert new.provenance.replaces == ("yarn.md",)
-    former = find_removed_topic_by_name(talk.memory, "yarn")
+    former = find_removed_memory_by_name(talk.memory, "yarn")
     assert former is not None
     assert former.successor == new.path
     assert "in place of yarn.md" in former.change.why.what
@@ -552,7 +552,7 @@ def _write_derived(
     talk: Talk, body: str, actor: Actor = "extraction", path: str = "made.md"
 ) -> str:
     """Write a project memory that nobody's words prove; return the reasons why it waits."""
-    made = create_topic(
+    made = create_memory_file(
         path,
         kind=MemoryKind.PROJECT,
         name="made",

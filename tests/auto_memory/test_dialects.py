@@ -18,11 +18,11 @@ from memorist.auto_memory.interop import (
 from memorist.auto_memory.interop.dialect import ExportLoss
 from memorist.auto_memory.interop.dialect_registry import DIALECTS, recognise_memory_dialect
 from memorist.auto_memory.memory_file import (
+    MemoryFile,
     MemoryKind,
     Provenance,
-    Topic,
     Trust,
-    create_topic,
+    create_memory_file,
     parse_memory_file,
     with_header,
 )
@@ -89,11 +89,11 @@ header = st.lists(
 
 def topic(
     body: str, kind: MemoryKind | None = MemoryKind.PROJECT, name: str = "", path: str = "a-name.md"
-) -> Topic:
+) -> MemoryFile:
     """A memory whose description is the start of its text, so that only what a test adds can go
     lost.
     """
-    return create_topic(
+    return create_memory_file(
         path,
         kind=kind,
         name=name or path[:-3],
@@ -108,7 +108,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def bodies(dialect: str, topics: list[Topic]) -> list[str]:
+def bodies(dialect: str, topics: list[MemoryFile]) -> list[str]:
     """The texts that come back when a dialect writes and reads."""
     chosen = DIALECTS[dialect]
     return [each.body.strip() for each in chosen.read(chosen.write(topics, {}).files).topics]
@@ -490,7 +490,7 @@ def test_what_a_dialect_cannot_hold_is_said_for_each_memory(name: str) -> None:
         topic("Use tabs.", MemoryKind.REFERENCE, name="where tabs are told"),
         {"description": "a hook", "pinned": "true", "own": "x"},
     )
-    stated = create_topic(
+    stated = create_memory_file(
         "s.md",
         kind=None,
         name="s",
@@ -498,7 +498,7 @@ def test_what_a_dialect_cannot_hold_is_said_for_each_memory(name: str) -> None:
         body="s",
         provenance=Provenance(quote="the words", trust=Trust.STATED),
     )
-    old = create_topic(
+    old = create_memory_file(
         "o.md",
         kind=None,
         name="o",

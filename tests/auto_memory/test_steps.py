@@ -11,7 +11,7 @@ import pytest
 from auto_memory.conftest import memory, put
 from memorist.auto_memory import memory_folder as scan
 from memorist.auto_memory.git_objects import PACK_THRESHOLD
-from memorist.auto_memory.memory_file import Topic, Trust
+from memorist.auto_memory.memory_file import MemoryFile, Trust
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.settings import AutoMemorySettings
@@ -105,7 +105,7 @@ def test_a_text_is_judged_once(folder: MemoryFolder, monkeypatch: pytest.MonkeyP
     folder.headers()
     judged: list[str] = []
 
-    def noted(topic: Topic, trust: Trust | None = None) -> tuple[str, ...]:
+    def noted(topic: MemoryFile, trust: Trust | None = None) -> tuple[str, ...]:
         judged.append(topic.path)
         return find_memory_suspicions(topic, trust)
 

@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
-    create_topic,
+    create_memory_file,
     make_file_name,
     parse_memory_file,
     with_provenance,
@@ -36,7 +36,7 @@ def test_a_new_memory_has_header_and_provenance() -> None:
     topic = parse_memory_file(
         "a.md",
         encode_file_text_as_utf8(
-            create_topic(
+            create_memory_file(
                 "a.md",
                 kind=MemoryKind.FEEDBACK,
                 name="a",

@@ -9,7 +9,7 @@ import pytest
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.contradiction import StatementRelation, compare_statements
 from memorist.auto_memory.memory_file import MemoryKind
-from memorist.auto_memory.removed_memories import find_removed_topic_by_name, list_removed_paths
+from memorist.auto_memory.removed_memories import find_removed_memory_by_name, list_removed_paths
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 
@@ -129,7 +129,7 @@ async def test_a_bare_correction_takes_the_place_of_the_memory_that_it_corrects(
         assert talk.memory.inbox.list_proposals() == []
         (new,) = talk.memory.read_topics()
         assert new.provenance.replaces == list_removed_paths(talk.memory)
-        former = find_removed_topic_by_name(talk.memory, new.provenance.replaces[0])
+        former = find_removed_memory_by_name(talk.memory, new.provenance.replaces[0])
         assert former is not None
         assert former.successor == new.path
 

@@ -9,13 +9,19 @@ from memorist.auto_memory.contradiction import (
     StatementRelation,
     compare_statements,
 )
-from memorist.auto_memory.memory_file import MemoryKind, Provenance, Topic, Trust, create_topic
+from memorist.auto_memory.memory_file import (
+    MemoryFile,
+    MemoryKind,
+    Provenance,
+    Trust,
+    create_memory_file,
+)
 from memorist.auto_memory.memory_manifest import build_memory_header
 
 
 def find_near(said: str, known: str) -> bool:
     """Whether the search among many memories finds the one that says `known`."""
-    topic: Topic = create_topic(
+    topic: MemoryFile = create_memory_file(
         "known.md",
         kind=MemoryKind.FEEDBACK,
         name="known",

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_topic
+from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_memory_file
 from memorist.cli.main import memorist_group as main
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
@@ -138,7 +138,7 @@ def test_what_you_accepted_and_forgot_is_not_brought_back_either(
     run = CliRunner().invoke
     rule = ROUNDING[1][0]
     run(main, ["search", "bankers rounding"])
-    topic = create_topic(
+    topic = create_memory_file(
         "rounding.md",
         kind=MemoryKind.FEEDBACK,
         name="rounding",

@@ -19,11 +19,11 @@ from memorist.compaction.extractive_summary import (
 from memorist.compaction.identifier_ranking import IdentifierUsage, render_unknown_identifiers
 from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_largest_common_limit, shrink_messages_to_fit
-from memorist.compaction.user_words import CountedUtterance, fit_utterances
+from memorist.compaction.user_words import UtteranceOccurrences, fit_utterances
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import find_cut_points
-from memorist.transcript.name_search import hash_normalized_word_runs
+from memorist.transcript.names_in_text import hash_normalized_word_runs
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
 
@@ -220,7 +220,7 @@ def test_a_level_fills_the_room_and_no_more(sizes: list[int], room: int) -> None
 def test_words_fit_their_room(lengths: list[int], room: int) -> None:
     """The user's words keep to their room, and none takes more than a long message may."""
     made = fit_utterances(
-        [CountedUtterance(at, "word " * length) for at, length in enumerate(lengths)], room
+        [UtteranceOccurrences(at, "word " * length) for at, length in enumerate(lengths)], room
     )
     assert sum(estimate_text_tokens(each.text) for each in made) <= room
     assert all(estimate_text_tokens(each.text) <= LONG_UTTERANCE_TOKENS for each in made)
@@ -228,8 +228,8 @@ def test_words_fit_their_room(lengths: list[int], room: int) -> None:
 
 def test_many_short_messages_are_no_reason_to_drop_one() -> None:
     """Fifty answers of a word each, and pasted logs: the logs are cut, and the oldest dropped."""
-    said = [CountedUtterance(at, f"yes, number {at}") for at in range(1, 51)]
-    pasted = [CountedUtterance(at, "log " * 2_000) for at in range(51, 81)]
+    said = [UtteranceOccurrences(at, f"yes, number {at}") for at in range(1, 51)]
+    pasted = [UtteranceOccurrences(at, "log " * 2_000) for at in range(51, 81)]
     made = fit_utterances([*said, *pasted], 1_000)
 
     assert made[:50] == said

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_breaker import (
     CircuitBreaker,
     count_reply_since_compaction,
-    record_failure,
-    record_success,
+    record_compaction_failure,
+    record_compaction_success,
 )
 from memorist.compaction.compaction_plan import (
     CompactionAttempt,
@@ -45,7 +45,7 @@ def names(steps: tuple[PlanStep, ...]) -> list[str]:
 
 def fail(breakers: CircuitBreaker) -> CircuitBreaker:
     """One more failure, of a conversation of 170,000 tokens."""
-    return record_failure(breakers, used=170_000)
+    return record_compaction_failure(breakers, used=170_000)
 
 
 def planned(
@@ -115,7 +115,7 @@ def test_three_failures_in_a_row_stop_trying() -> None:
 
     assert planned(two)[-1] == "structural"
     assert planned(three) == ["stop"]
-    assert planned(fail(fail(record_success(two))))[-1] == "structural"
+    assert planned(fail(fail(record_compaction_success(two))))[-1] == "structural"
     assert planned(three, manual="auto") == ["session-memory", "full", "structural"]
     assert planned(three, used=178_000) == ["stop", "guard"]
     assert planned(three, used=187_000)[0] == "session-memory"
@@ -125,7 +125,7 @@ def test_a_model_that_fails_three_times_is_not_asked_again() -> None:
     """The digest served each time, so compaction itself did not fail."""
     breakers = CircuitBreaker()
     for _ in range(3):
-        breakers = record_success(replace(breakers, replies_since=50), model_failed=True)
+        breakers = record_compaction_success(replace(breakers, replies_since=50), model_failed=True)
 
     assert planned(replace(breakers, replies_since=50)) == [
         "session-memory",
@@ -136,11 +136,11 @@ def test_a_model_that_fails_three_times_is_not_asked_again() -> None:
 
 def test_three_refills_in_a_row_stop_with_an_explanation() -> None:
     """Full again within three replies, three times; a longer pause begins anew."""
-    breakers = record_success(CircuitBreaker())
+    breakers = record_compaction_success(CircuitBreaker())
     for _ in range(2):
         breakers = count_reply_since_compaction(count_reply_since_compaction(breakers))
         assert planned(breakers)[-1] == "structural"
-        breakers = record_success(breakers)
+        breakers = record_compaction_success(breakers)
 
     third = count_reply_since_compaction(breakers)
     stop = plan_compaction(FULL, third, SETTINGS)[-1]
@@ -150,7 +150,7 @@ def test_three_refills_in_a_row_stop_with_an_explanation() -> None:
     for _ in range(4):
         third = count_reply_since_compaction(third)
     assert planned(third)[-1] == "structural"
-    assert record_success(third).refills == 0
+    assert record_compaction_success(third).refills == 0
 
 
 def test_a_prefix_that_nearly_fills_the_window_is_named_and_nothing_is_tried() -> None:

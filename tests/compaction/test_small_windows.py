@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from compaction.histories import History
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
-from memorist.compaction.compactor import compact_structurally, estimate_budget_for_unanswered
+from memorist.compaction.compactor import compact_structurally, estimate_unanswered_messages_budget
 from memorist.compaction.full_compaction import SummaryOptions, compact_with_summary
 from memorist.compaction.inline_compaction import build_hand_over_history
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
@@ -62,7 +62,7 @@ def _structural(conversation: MeasuredConversation, limit: int) -> CompactionRes
 
 def _tail(conversation: MeasuredConversation, limit: int) -> CompactionResult:
     return keep_newest_messages(
-        conversation, estimate_budget_for_unanswered(conversation.messages, (), limit, 1.0)
+        conversation, estimate_unanswered_messages_budget(conversation.messages, (), limit, 1.0)
     )
 
 

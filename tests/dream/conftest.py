@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
-    create_topic,
+    create_memory_file,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.dream import DreamExtension
@@ -40,7 +40,7 @@ def data(
 ) -> bytes:
     """A memory's bytes as memorist writes them."""
     provenance = Provenance(trust=trust, quote=body if trust is Trust.STATED else "")
-    topic = create_topic(
+    topic = create_memory_file(
         "x.md",
         kind=MemoryKind(kind),
         name=name or body[:40],

@@ -16,7 +16,7 @@ from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
-    create_topic,
+    create_memory_file,
     parse_memory_file,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -133,7 +133,7 @@ def said(
     description: str = "Use pnpm",
 ) -> bytes:
     """A memory as memorist keeps what a person said outright in a session."""
-    made = create_topic(
+    made = create_memory_file(
         "x.md",
         kind=MemoryKind(kind),
         name=name,

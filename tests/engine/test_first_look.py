@@ -15,7 +15,7 @@ from auto_memory.conftest import memory
 from engine.test_memory import Loop, project
 from engine.test_memory_faults import BEARS, INDEX, count
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_file import Topic, Trust
+from memorist.auto_memory.memory_file import MemoryFile, Trust
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.engine.engine import Memorist
 from memorist.errors import StoreError
@@ -34,7 +34,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     opened = threading.Event()
     host = threading.get_ident()
 
-    def slow(topic: Topic, trust: Trust | None = None) -> tuple[str, ...]:
+    def slow(topic: MemoryFile, trust: Trust | None = None) -> tuple[str, ...]:
         if not opened.is_set():
             assert threading.get_ident() != host, "a request judged a file itself"
         opened.wait()

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from engine.test_memory import LONG, Loop, project, remembered
-from memorist.auto_memory.memory_file import MemoryKind, Topic
+from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
@@ -235,7 +235,7 @@ async def test_a_second_wish_reads_no_memory_again(
     read: list[str] = []
     plain = MemoryFolder.read_topic
 
-    def noted(self: MemoryFolder, path: str) -> Topic:
+    def noted(self: MemoryFolder, path: str) -> MemoryFile:
         read.append(path)
         return plain(self, path)
 

@@ -10,7 +10,7 @@ import pytest
 
 from hooks.conftest import Hooks
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile
-from memorist.cli.hook_commands import end_daemon
+from memorist.cli.hook_commands import stop_daemon
 
 EVENTS: dict[str, dict[str, str]] = {
     "SessionStart": {"source": "startup"},
@@ -37,7 +37,7 @@ def test_a_session_that_ended_just_before_is_kept_whole(
                 path.write_bytes(b"".join(file.lines))
             data = json.dumps({**about, "hook_event_name": event, **more}).encode()
             assert hooks.raw(event, data, "--client", client).returncode == 0
-    end_daemon(hooks.home)
+    stop_daemon(hooks.home)
 
     assert hooks.failures() == ""
     texts = [path.read_text() for path in hooks.home.glob("projects/*/*/transcript.jsonl")]

@@ -17,7 +17,11 @@ from hypothesis import strategies as st
 from mcp_server.conftest import Connect
 from memorist.errors import InputError, MemoristError, UsageError
 from memorist.mcp_server.call_dispatch import ToolDispatcher
-from memorist.mcp_server.result_rendering import MAX_ANSWER_CHARS, cut_page, cut_to_answer_limit
+from memorist.mcp_server.result_rendering import (
+    MAX_ANSWER_CHARS,
+    cut_text_page,
+    cut_to_answer_limit,
+)
 from memorist.mcp_server.tool_arguments import (
     MAX_ERROR_CHARS,
     MAX_NAME_CHARS,
@@ -192,7 +196,7 @@ def test_pages_are_the_whole_text(text: str, start: int, limit: int) -> None:
     """
     found, at = "", start
     while at < len(text):
-        shown = cut_page(text, at, limit)
+        shown = cut_text_page(text, at, limit)
         part = text[at : at + limit]
         assert part in shown
         found, at = found + part, at + limit

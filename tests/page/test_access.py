@@ -24,7 +24,7 @@ from memorist.page import web_server
 from memorist.page.page_access import PageAccess, restrict_redirect_to_page
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
 from memorist.views.page_rendering import list_navigation_labels
-from memorist.views.view_blocks import show_untrusted
+from memorist.views.view_blocks import render_untrusted_text
 from support.page_home import KEY, LONG, make_home
 
 PORT = 8765
@@ -194,11 +194,11 @@ def test_no_view_shows_a_hidden_character_or_a_secret(browser: TestClient) -> No
 
 def test_secrets_are_masked_and_texts_bounded() -> None:
     """A key that stands in a session is not shown, and no text floods the page."""
-    shown = show_untrusted(f"the key is {KEY}")
+    shown = render_untrusted_text(f"the key is {KEY}")
 
     assert KEY not in shown
-    assert len(show_untrusted("long " * 100_000)) < 70_000
-    assert "‹U+200B›" in show_untrusted("a\u200bb")
+    assert len(render_untrusted_text("long " * 100_000)) < 70_000
+    assert "‹U+200B›" in render_untrusted_text("a\u200bb")
 
 
 @pytest.mark.parametrize(

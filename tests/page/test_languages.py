@@ -87,12 +87,16 @@ def list_messages() -> Iterator[str]:
     for path in sorted([*PACKAGE.glob("page/*.py"), *PACKAGE.glob("views/*.py")]):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                kept = {"say": node.args[:1], "say_each": node.args, "say_count": node.args[1:2]}
+                kept = {
+                    "translate": node.args[:1],
+                    "translate_each": node.args,
+                    "translate_count": node.args[1:2],
+                }
                 for each in kept.get(node.func.id, ()):
                     if isinstance(each, ast.Constant):
                         yield str(each.value)
     for path in PACKAGE.glob("views/*.j2"):
-        yield from re.findall(r"say\('([^']*)'\)", path.read_text("utf-8"))
+        yield from re.findall(r"translate\('([^']*)'\)", path.read_text("utf-8"))
 
 
 def placeholders(text: str) -> set[tuple[str, str | None]]:

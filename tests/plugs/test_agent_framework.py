@@ -53,7 +53,7 @@ from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
 
 from memorist.adapters import agent_framework as adapter
 from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvider
-from memorist.adapters.agent_framework_messages import decode_wire_items, map_messages
+from memorist.adapters.agent_framework_messages import decode_wire_items, map_messages_to_items
 from memorist.adapters.engine_thread import EngineThread
 from memorist.core.messages import JsonObject
 from memorist.testing.provider_server import ScriptedServer
@@ -236,7 +236,7 @@ def test_whatever_is_left_alone_comes_back_as_the_frameworks_own_object(
     """Odd roles, messages without contents, results without a call: the way there and back loses
     nothing.
     """
-    mapped = map_messages(history)
+    mapped = map_messages_to_items(history)
 
     assert [id(message) for message in mapped.restore(mapped.items, decode_wire_items)] == [
         id(message) for message in history
@@ -257,7 +257,7 @@ def test_a_result_that_was_cut_keeps_its_call() -> None:
     calls = Message(
         "assistant", [Content.from_function_call(id, "read", arguments="{}") for id in ("a", "b")]
     )
-    mapped = map_messages([Message("user", ["go"]), calls, both])
+    mapped = map_messages_to_items([Message("user", ["go"]), calls, both])
 
     back = mapped.restore(
         [
@@ -421,7 +421,7 @@ def test_a_message_that_cannot_be_read_goes_out_as_it_is(
     """A later framework with other messages: the agent answers, with the provider and with the
     strategy, and memorist is told to have failed.
     """
-    monkeypatch.setattr(adapter, "map_messages", lambda *_: 1 / 0)
+    monkeypatch.setattr(adapter, "map_messages_to_items", lambda *_: 1 / 0)
     told: list[object] = []
     with (
         ScriptedServer(Reader(2)) as server,

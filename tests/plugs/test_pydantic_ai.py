@@ -71,7 +71,7 @@ from memorist.adapters.pydantic_ai import MemoristCapability, find_smallest_mode
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
     build_pieces_from_items,
-    join_pieces,
+    join_message_pieces,
     split_and_encode_messages,
 )
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
@@ -241,7 +241,7 @@ def project(tmp_path: Path) -> Path:
 def back(messages: list[ModelMessage], changed: Any) -> list[ModelMessage]:
     """The messages after `changed` had the entries."""
     originals: MessageMap[MessagePiece] = MessageMap(split_and_encode_messages(messages))
-    return join_pieces(
+    return join_message_pieces(
         originals.restore(
             changed(originals.items), lambda run: build_pieces_from_items(run, originals.messages)
         )

@@ -16,14 +16,19 @@ from openai import AsyncOpenAI
 
 from memorist.errors import SettingsError, UsageError
 from memorist.proxy.proxy_server import open_proxy_socket
-from memorist.proxy.tenant_lookup import Tenancy, find_tenant, parse_tenant_tokens, read_tenancy
+from memorist.proxy.tenant_lookup import (
+    TenantIdentification,
+    find_tenant,
+    parse_tenant_tokens,
+    read_tenant_identification,
+)
 from memorist.settings import ProxySettings
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import KEY, Proxied, anthropic, user
 
 ALICE, BOB = "alice-made-up-token-1", "bob-made-up-token-22"
 HASHED = "sha256:" + hashlib.sha256(BOB.encode()).hexdigest()
-TOKENS = Tenancy(
+TOKENS = TenantIdentification(
     tokens=parse_tenant_tokens(
         f'[tenants]\nalice = "{ALICE}"\n"Bob Smith" = "{HASHED}"\n', "the file", private=True
     )
@@ -46,7 +51,7 @@ def test_what_one_tenant_said_is_shown_to_that_tenant_alone(
     """The same project, the same name for the session, the same key of the provider: only the
     tenant differs, and nothing passes over.
     """
-    tenancy = Tenancy(by_header=True) if by_header else TOKENS
+    tenancy = TenantIdentification(by_header=True) if by_header else TOKENS
 
     def headers(tenant: str) -> dict[str, str]:
         said = (
@@ -128,7 +133,7 @@ async def test_many_sessions_of_many_tenants_at_once_keep_to_themselves_with_the
                     said.append({"role": "assistant", "content": reply.choices[0].message.content})
 
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
-        proxy = proxied(server, tenancy=Tenancy(by_header=True))
+        proxy = proxied(server, tenancy=TenantIdentification(by_header=True))
         await asyncio.gather(
             *(one(tenant, number, proxy.url) for tenant in range(5) for number in range(6))
         )
@@ -153,12 +158,17 @@ async def test_many_sessions_of_many_tenants_at_once_keep_to_themselves_with_the
         (TOKENS, {}, 401, "a tenant's token"),
         (TOKENS, {"x-memorist-token": ALICE[:-1]}, 401, "a tenant's token"),
         (TOKENS, {"x-memorist-tenant": "alice"}, 401, "a tenant's token"),
-        (Tenancy(by_header=True), {}, 400, "x-memorist-tenant"),
-        (Tenancy(by_header=True), {"x-memorist-tenant": "  "}, 400, "x-memorist-tenant"),
+        (TenantIdentification(by_header=True), {}, 400, "x-memorist-tenant"),
+        (
+            TenantIdentification(by_header=True),
+            {"x-memorist-tenant": "  "},
+            400,
+            "x-memorist-tenant",
+        ),
     ],
 )
 def test_a_request_of_nobody_is_refused_with_what_is_missing(
-    proxied: Proxied, tenancy: Tenancy, headers: dict[str, str], status: int, said: str
+    proxied: Proxied, tenancy: TenantIdentification, headers: dict[str, str], status: int, said: str
 ) -> None:
     """It reaches no provider and makes no file, whatever it asks for."""
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
@@ -180,7 +190,7 @@ def test_a_request_of_nobody_is_passed_on_untouched_where_the_settings_say_so(
     """The bytes as they came, and nothing kept."""
     raw = json.dumps(anthropic([user("Hi.")]), indent=3).encode()
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
-        proxy = proxied(server, tenancy=Tenancy(tokens=TOKENS.tokens, unknown="pass"))
+        proxy = proxied(server, tenancy=TenantIdentification(tokens=TOKENS.tokens, unknown="pass"))
         answer = proxy.ask("/v1/messages", raw, headers={"x-memorist-session": "s"})
         proxy.close()
 
@@ -195,7 +205,9 @@ def test_whoever_names_tenants_must_send_the_proxys_own_token_where_there_is_one
 ) -> None:
     """A name is no secret. A tenant's own token stands for the proxy's."""
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
-        named = proxied(server, tenancy=Tenancy(by_header=True), token="the proxy's own")
+        named = proxied(
+            server, tenancy=TenantIdentification(by_header=True), token="the proxy's own"
+        )
         name = {"x-memorist-tenant": "alice"}
         statuses = [
             named.ask("/v1/messages", anthropic([user("Hi.")]), headers={**name, **more}).status
@@ -301,18 +313,21 @@ def test_tenants_tokens_guard_a_proxy_beyond_this_machine_and_names_do_not(tmp_p
     is needed.
     """
     beyond = ProxySettings(host="192.0.2.1", port=0)
-    for tenancy in (Tenancy(by_header=True), Tenancy(tokens=TOKENS.tokens, unknown="pass")):
+    for tenancy in (
+        TenantIdentification(by_header=True),
+        TenantIdentification(tokens=TOKENS.tokens, unknown="pass"),
+    ):
         with pytest.raises(UsageError, match="MEMORIST_PROXY_TOKEN"):
             open_proxy_socket(beyond, "", tenancy)
     open_proxy_socket(
         ProxySettings(host="127.0.0.2", port=0), "", TOKENS
     ).close()  # one of the addresses beyond `LOOPBACK`
     with pytest.raises(SettingsError, match="cannot be read"):
-        read_tenancy(ProxySettings(tenants=str(tmp_path / "missing.toml")))
+        read_tenant_identification(ProxySettings(tenants=str(tmp_path / "missing.toml")))
     file = tmp_path / "tenants.toml"
     file.write_text(f'[tenants]\nbob = "{HASHED}"\n')
     file.chmod(0o644)
-    assert read_tenancy(ProxySettings(tenants=str(file), unknown_tenant="pass")) == Tenancy(
-        tokens={HASHED[7:]: "bob"}, unknown="pass"
-    )
-    assert read_tenancy(ProxySettings()).has_tenants is False
+    assert read_tenant_identification(
+        ProxySettings(tenants=str(file), unknown_tenant="pass")
+    ) == TenantIdentification(tokens={HASHED[7:]: "bob"}, unknown="pass")
+    assert read_tenant_identification(ProxySettings()).has_tenants is False

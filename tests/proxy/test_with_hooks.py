@@ -11,7 +11,7 @@ from memorist import Memorist
 from memorist.cli.main import memorist_group
 from memorist.core.messages import JsonObject
 from memorist.proxy.conversation_matching import ProxyConversation
-from memorist.proxy.proxy_session_pool import ProxyEngines, ProxySessionPool
+from memorist.proxy.proxy_session_pool import ProxySessionPool, TenantSessionOpener
 from memorist.settings import ProxySettings
 
 REQUEST: JsonObject = {
@@ -34,11 +34,11 @@ async def test_the_proxy_compacts_what_the_hooks_keep(
     conversation.project = project
     async with Memorist(home=home) as hooks, Memorist(home=home) as engine:
         session = await hooks.open("one", project=project)
-        pool = ProxySessionPool(ProxyEngines(engine), ProxySettings())
+        pool = ProxySessionPool(TenantSessionOpener(engine), ProxySettings())
         await pool.prepare(conversation, REQUEST)
         await pool.close()
         await session.close()
-        again = ProxySessionPool(ProxyEngines(engine), ProxySettings())
+        again = ProxySessionPool(TenantSessionOpener(engine), ProxySettings())
         prepared = await again.prepare(conversation, REQUEST)
         assert prepared.session.layout.folder.name.endswith("-proxy")
         await again.close()

@@ -17,9 +17,9 @@ from memorist.recall.memory_selection import (
     MemoryMatch,
     explain_omission,
     has_enough_search_words,
-    is_relevant,
+    is_relevant_match,
     list_relevant_paths,
-    select_relevant,
+    select_relevant_memories,
 )
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import Ranker
@@ -57,7 +57,9 @@ def shown(folder: Path, query: str, *texts: str, meaning: bool = False) -> list[
             )
             for each in ranker.search(query)
         ]
-    return [pick.path for pick in select_relevant(query, matches, headers, RecallSettings())]
+    return [
+        pick.path for pick in select_relevant_memories(query, matches, headers, RecallSettings())
+    ]
 
 
 PNPM = "Use pnpm, never npm, in this repository"
@@ -165,8 +167,8 @@ def test_the_best_of_many_needs_more() -> None:
     """Among a thousand memories one is near by chance."""
     match = MemoryMatch(path="a", score=1.0, nearness=3.0)
 
-    assert is_relevant(match, 1, "word " * 10)
-    assert not is_relevant(match, 1_000, "word " * 10)
+    assert is_relevant_match(match, 1, "word " * 10)
+    assert not is_relevant_match(match, 1_000, "word " * 10)
 
 
 def test_what_all_memories_of_a_project_are_near_to_chooses_none() -> None:
@@ -189,9 +191,9 @@ def test_a_long_message_has_to_be_nearer_than_a_short_one() -> None:
     """Some part of it is near to any memory by chance; beyond thirty words no more is asked."""
     match = MemoryMatch(path="a", score=1.0, nearness=2.8)
 
-    assert is_relevant(match, 1, "word " * 8)
-    assert not is_relevant(match, 1, "word " * 30)
-    assert is_relevant(MemoryMatch(path="a", score=1.0, nearness=3.6), 1, "word " * 1_000)
+    assert is_relevant_match(match, 1, "word " * 8)
+    assert not is_relevant_match(match, 1, "word " * 30)
+    assert is_relevant_match(MemoryMatch(path="a", score=1.0, nearness=3.6), 1, "word " * 1_000)
 
 
 def test_a_question_is_shown_the_nearest_memory_sooner_than_a_request() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
-from memorist.skills.plugin_files import (
+from memorist.skills.plugin_manifests import (
     MAX_PLUGIN_NAME_CHARS,
     parse_enabled_codex_plugins,
     parse_enabled_plugins,

@@ -40,7 +40,7 @@ from memorist.store.spend_rows import (
     DAY_SECONDS,
     ResourceAmount,
     compute_epoch_day,
-    list_blocked_since,
+    list_blocked_work_since,
     list_model_holds,
     sum_reserved_amount,
     sum_usage_by_kind,
@@ -334,7 +334,7 @@ def test_a_reason_is_news_once(database: sqlite3.Connection, clock: FrozenClock)
 
     assert told == [True, False, True, True]
     assert news("a", "recall") is True
-    assert {(row.session, row.label): row.times for row in list_blocked_since(database, compute_epoch_day(clock.now()) - 1) if row.day != compute_epoch_day(clock.now())} == {
+    assert {(row.session, row.label): row.times for row in list_blocked_work_since(database, compute_epoch_day(clock.now()) - 1) if row.day != compute_epoch_day(clock.now())} == {
         ("a", "recall"): 2,
         ("a", "extraction"): 1,
         ("b", "recall"): 1,

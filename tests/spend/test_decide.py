@@ -20,7 +20,7 @@ from memorist.budget.budget_caps import (
     convert_fork_limits_to_amount,
     decide_budget_request,
 )
-from memorist.budget.work_priority import CAP_SHARES, UNKNOWN_WORK_SHARE, get_budget_cap_share
+from memorist.budget.budget_shares import CAP_SHARES, UNKNOWN_WORK_SHARE, get_budget_cap_share
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import ModelHold, ResourceAmount

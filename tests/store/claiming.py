@@ -9,7 +9,7 @@ from memorist.store.extract_rows import RolloutExtract
 from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy, JobClaimRefused
 from memorist.store.job_claims import claim_extraction
 from memorist.store.rollout_rows import Rollout
-from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
+from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_sqlite_state
 from memorist.testing.frozen_clock import FrozenClock
 
 NOW = 1_800_000_000
@@ -17,7 +17,7 @@ HOUR, DAY = 3_600, 86_400
 TERMS = JobClaimPolicy()
 
 
-def opened(folder: Path) -> tuple[SqliteState, FrozenClock]:
+def opened(folder: Path) -> tuple[SqliteStateDatabase, FrozenClock]:
     clock = FrozenClock(NOW)
     return open_sqlite_state(folder / "state.sqlite", clock.now), clock
 

@@ -32,7 +32,7 @@ from memorist.store.rollout_rows import (
     record_rollout_citations,
     save_rollouts,
 )
-from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
+from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_sqlite_state
 from store.claiming import DAY, NOW, extract, thread
 
 TERMS = JobClaimPolicy(max_running=9)
@@ -90,7 +90,7 @@ def killed_at(folder: Path, number: int) -> bool:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         database.set_trace_callback(count)
-        story(SqliteState(database, lambda: NOW))
+        story(SqliteStateDatabase(database, lambda: NOW))
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 

@@ -26,11 +26,15 @@ from memorist.store.rollout_rows import (
     record_rollout_citations,
     save_rollouts,
 )
-from memorist.store.state_database import SqliteState, list_recorded_damage, open_sqlite_state
+from memorist.store.state_database import (
+    SqliteStateDatabase,
+    list_recorded_damage,
+    open_sqlite_state,
+)
 from store.claiming import DAY, NOW, TERMS, claim, extract, opened, thread
 
 
-def consolidated(state: SqliteState, *ids: str) -> None:
+def consolidated(state: SqliteStateDatabase, *ids: str) -> None:
     """Extract these sessions and consolidate them."""
     for id in ids:
         finish_extraction(state, claim(state, id), extract(id), TERMS)
@@ -54,7 +58,7 @@ def test_threads_are_kept_as_they_were_found(tmp_path: Path) -> None:
 def test_ten_thousand_sessions_as_before_cost_next_to_nothing(tmp_path: Path) -> None:
     """One query, and nothing is written for them."""
     database = open_database(tmp_path / "state.sqlite")
-    state, statements = SqliteState(database), list[str]()
+    state, statements = SqliteStateDatabase(database), list[str]()
     found = [thread(f"t{number}", updated=NOW - number) for number in range(10_000)]
     save_rollouts(state, found)
     database.set_trace_callback(statements.append)

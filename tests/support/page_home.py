@@ -25,7 +25,7 @@ from memorist.store.extract_rows import RolloutExtract, save_extract_if_newest
 from memorist.store.memory_uses import MemoryUse, record_memory_uses
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.rollout_rows import Rollout, save_rollouts
-from memorist.store.state_database import SqliteState
+from memorist.store.state_database import SqliteStateDatabase
 from memorist.system import SystemClock
 
 LONG = "11111111-aaaa-4bbb-8ccc-000000000001"
@@ -169,7 +169,7 @@ def _record_work(engine: Memorist, memory: AutoMemory) -> None:
         ),
         rollout_summary=f"Which database? {HOSTILE}",
     )
-    save_extract_if_newest(SqliteState(database, SystemClock().now), extract)
+    save_extract_if_newest(SqliteStateDatabase(database, SystemClock().now), extract)
 
 
 def _topic(path: str, kind: str, text: str) -> MemoryChange:
@@ -181,7 +181,7 @@ def add_many_sessions(count: int) -> None:
     """Put this many past sessions into the database of the home."""
     database = open_database(Path(os.environ["MEMORIST_HOME"]) / "state.sqlite")
     save_rollouts(
-        SqliteState(database, SystemClock().now),
+        SqliteStateDatabase(database, SystemClock().now),
         [
             Rollout(
                 id=f"{number:08d}-many",

@@ -32,7 +32,7 @@ from agent_framework.exceptions import ChatClientException
 from memorist.adapters.agent_framework_messages import (
     decode_wire_items,
     encode_wire_reply,
-    map_messages,
+    map_messages_to_items,
 )
 from memorist.adapters.chat_messages import FORMAT, build_chat_request
 from memorist.adapters.conversation import HostConversation
@@ -218,7 +218,7 @@ class _FrameworkRequest:
 
     def encode(self) -> JsonObject:
         """Encode the request."""
-        self._message_map = map_messages(self._messages)
+        self._message_map = map_messages_to_items(self._messages)
         model, limit = str(self._options.get("model") or ""), self._options.get("max_tokens")
         return build_chat_request(model, self._message_map.items, limit)
 
@@ -271,7 +271,7 @@ class MemoristCompaction:
 
         def make() -> JsonObject:
             nonlocal given
-            given = map_messages(hosts)
+            given = map_messages_to_items(hosts)
             return build_chat_request(self._model, given.items)
 
         shown = await self._conversation.aprepare_mapped(

@@ -17,8 +17,8 @@ from memorist.adapters.chat_messages import (
     build_tool_call,
     build_usage,
     build_user_item,
-    compact_json,
-    content_text,
+    dump_json_line,
+    extract_content_text,
     read_tool_calls,
 )
 from memorist.adapters.message_map import MessageMap
@@ -28,7 +28,7 @@ _OMITTED_TYPES = frozenset({"usage", "error"})
 """Types of content that are about a message, not part of it."""
 
 
-def map_messages(messages: Iterable[Message]) -> MessageMap[Message]:
+def map_messages_to_items(messages: Iterable[Message]) -> MessageMap[Message]:
     """Map messages to their wire items."""
     return MessageMap((message, encode_message(message)) for message in messages)
 
@@ -75,7 +75,9 @@ def _encode_part(content: Content) -> JsonObject | None:
     if content.type in {"data", "uri"}:
         return build_media_part(content.media_type or "", link=content.uri or "")
     return (
-        None if content.type in _OMITTED_TYPES else build_text_part(compact_json(content.to_dict()))
+        None
+        if content.type in _OMITTED_TYPES
+        else build_text_part(dump_json_line(content.to_dict()))
     )
 
 
@@ -84,7 +86,7 @@ def _encode_result(content: Content) -> str | list[JsonObject]:
     if len(items) > 1 or (items and items[0]["type"] != "text"):
         return items
     if content.result is not None:
-        return content.result if isinstance(content.result, str) else compact_json(content.result)
+        return content.result if isinstance(content.result, str) else dump_json_line(content.result)
     return str(items[0]["text"]) if items else content.exception or ""
 
 
@@ -94,7 +96,7 @@ def decode_wire_items(items: Sequence[Any]) -> list[Message]:
 
 
 def _decode_message(item: JsonObject) -> Message:
-    text = content_text(item.get("content"))
+    text = extract_content_text(item.get("content"))
     if item.get("role") == "tool":
         return Message(
             "tool", [Content.from_function_result(str(item.get("tool_call_id")), result=text)]

@@ -21,7 +21,7 @@ FORMAT = "openai_chat"
 _encode = msgspec.json.Encoder(enc_hook=repr).encode
 
 
-def compact_json(value: object) -> str:
+def dump_json_line(value: object) -> str:
     """Any value as JSON in one line; values that JSON cannot express are written as Python's
     repr.
     """
@@ -78,7 +78,7 @@ def build_tool_call(id: str, name: str, arguments: object) -> JsonObject:
     written = (
         arguments
         if isinstance(arguments, str)
-        else compact_json(arguments if arguments is not None else {})
+        else dump_json_line(arguments if arguments is not None else {})
     )
     return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
 
@@ -123,7 +123,7 @@ def build_usage(
     }
 
 
-def content_text(content: object) -> str:
+def extract_content_text(content: object) -> str:
     """The text of a message's content; other parts are dropped."""
     if isinstance(content, str):
         return content

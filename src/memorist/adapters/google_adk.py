@@ -28,7 +28,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from memorist.adapters.chat_messages import FORMAT, build_chat_request, content_text
+from memorist.adapters.chat_messages import FORMAT, build_chat_request, extract_content_text
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
     EngineArguments,
@@ -347,7 +347,7 @@ class MemoristSummarizer(BaseEventsSummarizer):
         if sent == items:
             return None
         said = [
-            f"{item['role']}: {content_text(item.get('content'))}"
+            f"{item['role']}: {extract_content_text(item.get('content'))}"
             for item in sent
             if item.get("content")
         ]

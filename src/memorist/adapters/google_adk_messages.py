@@ -24,8 +24,8 @@ from memorist.adapters.chat_messages import (
     build_tool_call,
     build_usage,
     build_user_item,
-    compact_json,
-    content_text,
+    dump_json_line,
+    extract_content_text,
     read_tool_calls,
 )
 from memorist.adapters.message_map import MessageMap
@@ -141,7 +141,7 @@ class AdkContentMap:
         response = types.FunctionResponse(
             id=given,
             name=self._tool_names.get(id, ""),
-            response={"result": content_text(item.get("content"))},
+            response={"result": extract_content_text(item.get("content"))},
         )
         return types.Part(function_response=response)
 
@@ -171,7 +171,7 @@ def _encode_part(part: types.Part) -> JsonObject | None:
     if part.file_data is not None:
         return build_media_part(part.file_data.mime_type or "", link=part.file_data.file_uri or "")
     said = part.model_dump(exclude_none=True, mode="json", exclude={"thought_signature"})
-    return build_text_part(compact_json(said)) if said else None
+    return build_text_part(dump_json_line(said)) if said else None
 
 
 def _response_text(response: dict[str, Any] | None) -> str:
@@ -179,11 +179,11 @@ def _response_text(response: dict[str, Any] | None) -> str:
     for key in _RESULT_KEYS:
         if len(given) == 1 and isinstance(given.get(key), str):
             return str(given[key])
-    return compact_json(given)
+    return dump_json_line(given)
 
 
 def _decode_item(item: JsonObject) -> types.Content:
-    text = content_text(item.get("content"))
+    text = extract_content_text(item.get("content"))
     parts = [types.Part(text=text)] if text else []
     if item.get("role") != "assistant":
         return types.Content(role="user", parts=parts)

@@ -14,7 +14,7 @@ from memorist.adapters.chat_messages import (
     build_chat_completion,
     build_tool_call,
     build_usage,
-    content_text,
+    extract_content_text,
 )
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
@@ -200,4 +200,8 @@ def list_texts_added_to_request(
     if sum(host for host, _ in both) < len(host_items):
         last = max((index for index, (host, _) in enumerate(both) if host), default=len(both))
         both = both[last:]
-    return [text for host, item in both if not host and (text := content_text(item.get("content")))]
+    return [
+        text
+        for host, item in both
+        if not host and (text := extract_content_text(item.get("content")))
+    ]

@@ -21,7 +21,12 @@ from memorist.auto_memory.memory_changes import (
     find_memory_path_problem,
     render_change_headline,
 )
-from memorist.auto_memory.memory_file import MEMORIST_KEY, Topic, parse_memory_file, with_header
+from memorist.auto_memory.memory_file import (
+    MEMORIST_KEY,
+    MemoryFile,
+    parse_memory_file,
+    with_header,
+)
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.team_memory import TEAM_PREFIX
@@ -90,7 +95,7 @@ def parse_file_path(path: object) -> str:
     return name
 
 
-def render_text_without_provenance(topic: Topic) -> str:
+def render_text_without_provenance(topic: MemoryFile) -> str:
     """Return the text that the tool works on: the file without the key under which memorist keeps
     its provenance.
     """
@@ -104,7 +109,7 @@ def render_text_without_provenance(topic: Topic) -> str:
     return join_front_matter(document).encode("utf-8", "replace").decode()
 
 
-def encode_file_keeping_provenance(path: str, text: str, before: Topic | None) -> bytes:
+def encode_file_keeping_provenance(path: str, text: str, before: MemoryFile | None) -> bytes:
     """Return the file for this text, with what memorist had stored under its own key before."""
     topic = parse_memory_file(path, encode_file_text_as_utf8(text))
     own = (
@@ -330,7 +335,7 @@ class MemoryToolCommands:
         text = insert_lines(render_text_without_provenance(topic), line, new)
         return self._change(topic, text, f"{ROOT}/{topic.path} was changed")
 
-    def _change(self, topic: Topic, text: str, done: str) -> str:
+    def _change(self, topic: MemoryFile, text: str, done: str) -> str:
         change = MemoryChange(
             path=topic.path,
             before=encode_file_text_as_utf8(topic.text()),
@@ -429,7 +434,7 @@ class MemoryToolCommands:
             head.path == name or head.path.startswith(f"{name}/") for head in self._memory.headers()
         )
 
-    def _read(self, path: object) -> Topic:
+    def _read(self, path: object) -> MemoryFile:
         """Read a file that may be shown. Raises InputError when it may not, or does not exist."""
         name = parse_file_path(path)
         if not self._exists(name):

@@ -30,7 +30,7 @@ from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
     build_pieces_from_items,
     encode_wire_reply,
-    join_pieces,
+    join_message_pieces,
     split_and_encode_messages,
 )
 from memorist.adapters.run_identity import (
@@ -202,4 +202,4 @@ class PydanticAIRequest:
         )
         if back == pieces:
             return self._request
-        return replace(self._request, messages=join_pieces(back))
+        return replace(self._request, messages=join_message_pieces(back))

@@ -216,7 +216,7 @@ def _decode_user_content(part: JsonObject) -> str | ImageUrl | BinaryContent:
     )
 
 
-def join_pieces(pieces: Iterable[MessagePiece]) -> list[ModelMessage]:
+def join_message_pieces(pieces: Iterable[MessagePiece]) -> list[ModelMessage]:
     """Join the pieces: the host's own message where all of its parts are unchanged."""
     messages: list[ModelMessage] = []
     for _, group in groupby(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import MEMORIST_KEY, Topic, with_header
+from memorist.auto_memory.memory_file import MEMORIST_KEY, MemoryFile, with_header
 from memorist.core.lazy import lazy_pattern
 
 ANCHORS_KEY = "anchors"
@@ -110,7 +110,7 @@ def is_generated_file(path: str) -> bool:
     return _GENERATED.search(path) is not None
 
 
-def read_memory_anchors(topic: Topic) -> tuple[MemoryAnchor, ...]:
+def read_memory_anchors(topic: MemoryFile) -> tuple[MemoryAnchor, ...]:
     """The anchors in a memory's header; none for one that was written without."""
     front = topic.document.front
     given = front.mapping_value(MEMORIST_KEY).get(ANCHORS_KEY) if front else None
@@ -122,7 +122,7 @@ def read_memory_anchors(topic: Topic) -> tuple[MemoryAnchor, ...]:
     return tuple(MemoryAnchor(each[1], each[2], each[3]) for each in matches if each)
 
 
-def replace_anchors(topic: Topic, anchors: Sequence[MemoryAnchor]) -> Topic:
+def replace_anchors(topic: MemoryFile, anchors: Sequence[MemoryAnchor]) -> MemoryFile:
     """The memory with these anchors in place of those it has."""
     front = topic.document.front
     given = dict(front.mapping_value(MEMORIST_KEY)) if front else {}

@@ -38,11 +38,11 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import (
     USER_KINDS,
+    MemoryFile,
     MemoryKind,
     Provenance,
-    Topic,
     Trust,
-    create_topic,
+    create_memory_file,
     make_file_name,
     parse_memory_file,
     with_provenance,
@@ -154,7 +154,7 @@ class AutoMemory:
         """What is not wholly forgotten yet."""
         self._files = files
         self._clock = clock
-        self._topic_cache: dict[str, tuple[str, Topic]] = {}
+        self._topic_cache: dict[str, tuple[str, MemoryFile]] = {}
         """Topics by path, each with the mark by which an unchanged file is recognised."""
         self._sayings: tuple[Mapping[str, MemoryHeader], RelatedStatementSearch] | None = None
         """What the memories with these headers say, once it was asked for."""
@@ -343,7 +343,7 @@ class AutoMemory:
         what = f"{'mute' if muted else 'unmute'}: {path}"
         return self.write([change], ChangeReason(actor="user", what=what))
 
-    def read_topics(self, may_concern: Callable[[str], bool] | None = None) -> list[Topic]:
+    def read_topics(self, may_concern: Callable[[str], bool] | None = None) -> list[MemoryFile]:
         """Return every memory; each is read once, and again when it changed. Those that their
         headers give whole are left out where `may_concern` says so of their text. Raises
         StoreError.
@@ -388,10 +388,10 @@ class AutoMemory:
         everywhere = {} if there is None else {EVERYWHERE_PREFIX: there.get_statement_search()}
         return {"": self.get_statement_search(), **everywhere}
 
-    def _read_cached(self, paths: Iterable[str]) -> list[Topic]:
+    def _read_cached(self, paths: Iterable[str]) -> list[MemoryFile]:
         """Read these memories, each only where its file changed since the last time."""
         marks = self.folder.file_marks()
-        found: list[Topic] = []
+        found: list[MemoryFile] = []
         for path in paths:
             mark = marks.get(path, "")
             known = self._topic_cache.get(path)
@@ -581,7 +581,7 @@ class AutoMemory:
         for refused in written.refused:
             tell(MemoryRefused(refused.path, refused.reasons))
 
-    def read_with_suspicions(self, path: str) -> tuple[Topic, tuple[str, ...]]:
+    def read_with_suspicions(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
         """Return a memory and the reasons why a model may not see it (empty when it may).
 
         Raises InputError, StoreError.
@@ -657,7 +657,7 @@ class AutoMemory:
         kind = kind or MemoryKind(choose_memory_kind(first))
         description = description or first[:150]
         path = self.find_free_path(name or first[:60])
-        topic = create_topic(
+        topic = create_memory_file(
             path,
             kind=kind,
             name=path.removesuffix(".md"),
@@ -735,7 +735,7 @@ class AutoMemory:
                 self.inbox.remove(waiting)
         return self.folder.purge(paths, clean)
 
-    def read_versions(self, path: str) -> list[Topic]:
+    def read_versions(self, path: str) -> list[MemoryFile]:
         """Every version of a memory that the folder or its history holds, oldest last."""
         found = [
             self.folder.history.read_file(path, recorded.id)

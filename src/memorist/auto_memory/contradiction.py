@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.clause_removal import remove_clauses
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
-    Topic,
+    MemoryFile,
     parse_memory_file,
     with_body,
     with_header,
@@ -57,7 +57,7 @@ from memorist.auto_memory.value_correction import (
     MAX_CORRECTION_CHARS,
     corrects_value,
     list_required_corrected_words,
-    names_whole_topic,
+    names_whole_subject,
 )
 from memorist.auto_memory.verb_forms import (
     SEPARABLE,
@@ -284,7 +284,9 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
     """Changes of other memories that the user may want, each with the reason to ask."""
 
 
-def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconciliation:
+def reconcile_memory(
+    change: MemoryChange, topics: Iterable[MemoryFile], now: str
+) -> Reconciliation:
     """Reconcile a memory that is about to be made with the `topics` that are there.
 
     The user's word replaces what it contradicts, or the part that it contradicts where the rest
@@ -342,13 +344,13 @@ _REFUSAL = lazy_pattern(
 )
 
 
-def render_statement_with_refusal(added: Topic) -> str:
+def render_statement_with_refusal(added: MemoryFile) -> str:
     """What a memory says, behind the refusal that its sentence began with."""
     refusal = _REFUSAL.match(added.provenance.quote)
     return f"{refusal[0]}{added.saying}" if refusal else added.saying
 
 
-def find_same_memory(change: MemoryChange, topics: Iterable[Topic]) -> str:
+def find_same_memory(change: MemoryChange, topics: Iterable[MemoryFile]) -> str:
     """Path of the memory that says what a change would newly say; empty where none does."""
     if change.before is not None or change.after is None:
         return ""
@@ -356,7 +358,7 @@ def find_same_memory(change: MemoryChange, topics: Iterable[Topic]) -> str:
     return next((topic.path for topic in topics if _compare_topic(said, topic) in _KNOWN), "")
 
 
-def find_corrected_memories(said: str, topics: Iterable[Topic]) -> tuple[str, ...]:
+def find_corrected_memories(said: str, topics: Iterable[MemoryFile]) -> tuple[str, ...]:
     """Paths of the memories that a statement says otherwise, or whose value it corrects."""
     return tuple(
         topic.path
@@ -372,7 +374,7 @@ _CHANGED = (StatementRelation.OPPOSITE, StatementRelation.CORRECTED)
 
 
 def _judge_unproven(
-    change: MemoryChange, found: Sequence[tuple[StatementRelation, Topic]]
+    change: MemoryChange, found: Sequence[tuple[StatementRelation, MemoryFile]]
 ) -> Reconciliation:
     same = next((topic.path for agreement, topic in found if agreement in _KNOWN), "")
     if same:
@@ -392,13 +394,15 @@ def expand_statement_words(said: str) -> set[str]:
     return words | {other for word in words for other in find_word_alternatives(word) or ()}
 
 
-def find_contradicting_topic_pairs(topics: Sequence[Topic]) -> list[tuple[Topic, Topic]]:
+def find_contradicting_memory_pairs(
+    topics: Sequence[MemoryFile],
+) -> list[tuple[MemoryFile, MemoryFile]]:
     """Each memory that says the opposite of an earlier one of the list, with that one. A part that
     differs proves nothing here: `not pushed yet` in a report says nothing against `push often`.
     """
     known: dict[_StanceKey, list[int]] = {}
     sayings = [topic.saying for topic in topics]
-    found: list[tuple[Topic, Topic]] = []
+    found: list[tuple[MemoryFile, MemoryFile]] = []
     for at, said in enumerate(sayings):
         keys = {key for stance in read_stances(said) for key in _list_keys(stance)}
         near = {other for key in keys for other in known.get(key, ())}
@@ -740,7 +744,7 @@ _SHORT_WORD = 4
 """Letters of a word that is not cut: its forms differ in what is added."""
 
 
-def _compare_added(added: Topic, said: str, topic: Topic) -> StatementRelation:
+def _compare_added(added: MemoryFile, said: str, topic: MemoryFile) -> StatementRelation:
     """How a new memory, `said` with the refusal before it, stands to one that is there: the same
     words said again refuse nothing that they say.
     """
@@ -749,7 +753,7 @@ def _compare_added(added: Topic, said: str, topic: Topic) -> StatementRelation:
     return _compare_topic(said, topic)
 
 
-def _compare_topic(said: str, topic: Topic) -> StatementRelation:
+def _compare_topic(said: str, topic: MemoryFile) -> StatementRelation:
     found = compare_statements(said, topic.saying)
     if found is StatementRelation.UNRELATED:
         former = extract_former_text_from_description(topic)
@@ -767,7 +771,7 @@ def _compare_topic(said: str, topic: Topic) -> StatementRelation:
     return found
 
 
-def _confirm(known: Topic, added: Topic, now: str) -> MemoryChange:
+def _confirm(known: MemoryFile, added: MemoryFile, now: str) -> MemoryChange:
     """The known memory, said again: with the newer date, words and message."""
     given = known.provenance
     provenance = replace(
@@ -786,7 +790,7 @@ MAX_FORMER_CHARS = 150
 """Characters of the longest former text that is kept: the index shows no more of a line."""
 
 
-def _find_lost_topic(added: Topic, former: Topic) -> str:
+def _find_lost_topic(added: MemoryFile, former: MemoryFile) -> str:
     """The text of a former memory that says what the new one is about; empty where that says it."""
     return next(
         (
@@ -794,13 +798,13 @@ def _find_lost_topic(added: Topic, former: Topic) -> str:
             for text in (former.saying, extract_former_text_from_description(former))
             if text
             and len(text) <= MAX_FORMER_CHARS
-            and not names_whole_topic(render_statement_with_refusal(added), text)
+            and not names_whole_subject(render_statement_with_refusal(added), text)
         ),
         "",
     )
 
 
-def extract_former_text_from_description(topic: Topic) -> str:
+def extract_former_text_from_description(topic: MemoryFile) -> str:
     """What a memory's description keeps of one that it replaced; empty where it keeps nothing.
 
     A user may write the same mark themselves: it counts where the memory replaces another and
@@ -811,7 +815,7 @@ def extract_former_text_from_description(topic: Topic) -> str:
     return "" if is_own else former
 
 
-def strip_former_text_from_description(topic: Topic) -> str:
+def strip_former_text_from_description(topic: MemoryFile) -> str:
     """A memory's description without what it keeps of one that it replaced."""
     return (
         _split_former(topic.description)[0]
@@ -826,7 +830,7 @@ def _split_former(description: str) -> tuple[str, str]:
     return (before.rstrip(), rest.removesuffix(")")) if mark else (description, "")
 
 
-def _with_replaced(added: Topic, replaced: Sequence[Topic]) -> MemoryChange:
+def _with_replaced(added: MemoryFile, replaced: Sequence[MemoryFile]) -> MemoryChange:
     """The new memory, which names those that it replaces and takes over their pin."""
     provenance = replace(added.provenance, replaces=tuple(topic.path for topic in replaced))
     topic = with_provenance(added, provenance)
@@ -839,7 +843,7 @@ def _with_replaced(added: Topic, replaced: Sequence[Topic]) -> MemoryChange:
     return MemoryChange(path=added.path, before=None, after=encode_file_text_as_utf8(topic.text()))
 
 
-def _removal(topic: Topic) -> MemoryChange:
+def _removal(topic: MemoryFile) -> MemoryChange:
     return MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
 
 
@@ -864,7 +868,7 @@ _LEANS = lazy_pattern(
 """What is left of a memory depends on what was taken out of it."""
 
 
-def _remove_contradicted_part(topic: Topic, said: str) -> MemoryChange | None:
+def _remove_contradicted_part(topic: MemoryFile, said: str) -> MemoryChange | None:
     """A memory of one line without what the user says otherwise; None where no rest can stand
     alone.
     """

@@ -31,7 +31,7 @@ from memorist.auto_memory.memory_changes import (
     find_added_line_fault,
     render_change_headline,
 )
-from memorist.auto_memory.memory_file import Topic, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
@@ -650,7 +650,7 @@ class NewestStatementWrites:
                 self._memory.undo(each.change_id)
 
 
-def repeats_user_statement(topic: Topic, statements: Sequence[Statement]) -> bool:
+def repeats_user_statement(topic: MemoryFile, statements: Sequence[Statement]) -> bool:
     """Tell whether a memory says no more than one of the user's statements, which a rule has
     applied already: it quotes the same words, or has no word beside them.
     """

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import (
     KIND_GUIDANCE,
+    MemoryFile,
     MemoryKind,
     Provenance,
-    Topic,
-    create_topic,
+    create_memory_file,
     make_file_name,
     parse_kind,
 )
@@ -230,7 +230,7 @@ MIN_TITLE_WORDS = 3
 """Words of a title that can be told to be the task's: "today" alone is anybody's."""
 
 
-def _read_memory(given: JsonObject, used_paths: set[str]) -> Topic | None:
+def _read_memory(given: JsonObject, used_paths: set[str]) -> MemoryFile | None:
     """A new memory from what a model filled in; None for one without a text."""
     description, text, quote = (
         " ".join(str(given.get(key) or "").split()) if key != "text" else str(given.get(key) or "")
@@ -240,7 +240,7 @@ def _read_memory(given: JsonObject, used_paths: set[str]) -> Topic | None:
         return None
     title = " ".join(redact(description or text).text.split()[:MAX_TITLE_WORDS])
     path = find_free_name(make_file_name(title), used_paths)
-    return create_topic(
+    return create_memory_file(
         path,
         kind=parse_kind(str(given.get("kind"))),
         name=path.removesuffix(".md"),

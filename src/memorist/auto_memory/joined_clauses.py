@@ -113,10 +113,10 @@ def share_leading_verb(
         return []
     if joined.joining == "or" and not negative:
         return []
-    return [name_action((*lead, *each)) for each in bare]
+    return [extract_action_words((*lead, *each)) for each in bare]
 
 
-def name_action(order: tuple[str, ...]) -> tuple[str, ...]:
+def extract_action_words(order: tuple[str, ...]) -> tuple[str, ...]:
     """The words of a clause, without the verb of `make a commit`."""
     is_action = len(order) == 2 and order[:1] in _EMPTY_VERBS and order[1] in ACTIONS
     return order[1:] if is_action else order

@@ -115,7 +115,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """Paths of the memories in whose place it came; the history has them."""
 
 
-class Topic(Struct, frozen=True, kw_only=True):
+class MemoryFile(Struct, frozen=True, kw_only=True):
     """One memory file. `path` is relative to the memory folder, with slashes."""
 
     path: str
@@ -215,7 +215,7 @@ def _text_list(given: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(str(each) for each in found) if isinstance(found, list) else ()
 
 
-def with_repaired_header(topic: Topic) -> Topic:
+def with_repaired_header(topic: MemoryFile) -> MemoryFile:
     """The topic with those header values quoted that are no YAML as a model wrote them, where that
     makes its header readable; otherwise unchanged.
     """
@@ -233,13 +233,13 @@ def _first_line(body: str) -> str:
     return line[:150]
 
 
-def parse_memory_file(path: str, data: bytes) -> Topic:
+def parse_memory_file(path: str, data: bytes) -> MemoryFile:
     """Parse a topic file.
 
     Never fails: invalid UTF-8 is kept, a broken header is in `Topic.header_problem`.
     """
     text = decode_file_text(data)
-    return Topic(path=path, document=_read_behind_stub(split_front_matter(text), text))
+    return MemoryFile(path=path, document=_read_behind_stub(split_front_matter(text), text))
 
 
 def _read_behind_stub(first: MarkdownDocument, text: str) -> MarkdownDocument:
@@ -256,7 +256,7 @@ def _read_behind_stub(first: MarkdownDocument, text: str) -> MarkdownDocument:
     return replace(second, opening=before + second.opening)
 
 
-def create_topic(
+def create_memory_file(
     path: str,
     *,
     kind: MemoryKind | None,
@@ -264,17 +264,17 @@ def create_topic(
     description: str,
     body: str,
     provenance: Provenance,
-) -> Topic:
+) -> MemoryFile:
     """Create a memory that does not exist yet."""
     values: dict[str, Any] = {"name": name, "description": description}
     if kind is not None:
         values["type"] = kind.value
     front = update_front_matter(None, values)
-    topic = Topic(path=path, document=MarkdownDocument(front, f"\n{body.strip()}\n"))
+    topic = MemoryFile(path=path, document=MarkdownDocument(front, f"\n{body.strip()}\n"))
     return with_provenance(topic, provenance)
 
 
-def with_provenance(topic: Topic, provenance: Provenance) -> Topic:
+def with_provenance(topic: MemoryFile, provenance: Provenance) -> MemoryFile:
     """Return the memory with memorist's key set; other values under that key stay."""
     front = topic.document.front
     given = dict(front.mapping_value(MEMORIST_KEY)) if front else {}
@@ -298,12 +298,12 @@ def with_provenance(topic: Topic, provenance: Provenance) -> Topic:
     )
 
 
-def with_body(topic: Topic, body: str) -> Topic:
+def with_body(topic: MemoryFile, body: str) -> MemoryFile:
     """Return the memory with another text below the same header."""
     return replace(topic, document=replace(topic.document, body=body))
 
 
-def with_header(topic: Topic, values: dict[str, Any]) -> Topic:
+def with_header(topic: MemoryFile, values: dict[str, Any]) -> MemoryFile:
     """Return the memory with these header keys set; None removes a key."""
     return replace(
         topic,

@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_changes import (
     build_external_change_reason,
     find_memory_path_problem,
 )
-from memorist.auto_memory.memory_file import Topic, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
@@ -310,7 +310,7 @@ class MemoryFolderReader:
         """Whether its claim of origin is not believed; see `ScannedFile.foreign`."""
         return self._loaded_scan().files.get(path, ABSENT_FILE).foreign
 
-    def is_known_clean(self, topic: Topic) -> bool:
+    def is_known_clean(self, topic: MemoryFile) -> bool:
         """Whether the last scan found nothing wrong with these very words, so that they need not be
         judged again.
         """
@@ -652,7 +652,7 @@ class MemoryFolder(MemoryFolderReader):
         project.
         """
 
-    def read_topic(self, path: str) -> Topic:
+    def read_topic(self, path: str) -> MemoryFile:
         """Read one memory. Raises InputError when there is none at this path, or it is too
         large.
         """

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.contradiction import find_contradicting_topic_pairs
-from memorist.auto_memory.memory_file import Topic
+from memorist.auto_memory.contradiction import find_contradicting_memory_pairs
+from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.memory_index import MemoryIndex, list_pointer_targets
 from memorist.auto_memory.memory_manifest import (
     INDEX_NAME,
@@ -41,7 +41,7 @@ class LintProblem(Struct, frozen=True):
 
 
 def lint_folder(
-    topics: Sequence[Topic],
+    topics: Sequence[MemoryFile],
     files: Sequence[tuple[str, FileInfo]],
     *,
     index_text: str,
@@ -65,13 +65,13 @@ def lint_folder(
         found += _topic_problems(topic, reviewed_digests)
     found += _duplicate_problems(topics)
     found += [
-        describe_contradiction(topic, other)
-        for topic, other in find_contradicting_topic_pairs(topics)
+        build_contradiction_problem(topic, other)
+        for topic, other in find_contradicting_memory_pairs(topics)
     ]
     return tuple(sorted(found, key=lambda problem: (problem.path, problem.what)))
 
 
-def describe_contradiction(topic: Topic, other: Topic) -> LintProblem:
+def build_contradiction_problem(topic: MemoryFile, other: MemoryFile) -> LintProblem:
     """The problem of two memories of which one says the opposite of the other."""
     return LintProblem(
         topic.path, f"it says otherwise than {other.path}", "edit or forget one of them"
@@ -123,7 +123,7 @@ def _file_problems(files: Sequence[tuple[str, FileInfo]]) -> list[LintProblem]:
     return found
 
 
-def _name_problems(topics: Sequence[Topic]) -> list[LintProblem]:
+def _name_problems(topics: Sequence[MemoryFile]) -> list[LintProblem]:
     found = []
     folded: dict[str, str] = {}
     for topic in topics:
@@ -151,7 +151,7 @@ def _name_problems(topics: Sequence[Topic]) -> list[LintProblem]:
     return found
 
 
-def _shared_name_problems(topics: Sequence[Topic]) -> list[LintProblem]:
+def _shared_name_problems(topics: Sequence[MemoryFile]) -> list[LintProblem]:
     """Memories whose headers give one name: what is called by it is not clear."""
     first: dict[str, str] = {}
     found = []
@@ -210,7 +210,7 @@ def _dropped_line_problems(built: MemoryIndex, paths: Collection[str]) -> list[L
     return [each for each, lines in ((conflicts, disputed), (orders, hidden_lines)) if lines > 0]
 
 
-def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem]:
+def _topic_problems(topic: MemoryFile, reviewed: Collection[str]) -> list[LintProblem]:
     found = []
     if topic.header_problem:
         found.append(
@@ -262,12 +262,12 @@ def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem
     return found
 
 
-def _duplicate_problems(topics: Sequence[Topic]) -> list[LintProblem]:
+def _duplicate_problems(topics: Sequence[MemoryFile]) -> list[LintProblem]:
     """Report memories that state the same rule.
 
     Only memories with equal word sets are compared, so that the cost stays near-linear.
     """
-    groups: dict[frozenset[str], list[Topic]] = {}
+    groups: dict[frozenset[str], list[MemoryFile]] = {}
     for topic in topics:
         key = frozenset(word[:5] for word in topic.body.casefold().split() if len(word) > 4)
         groups.setdefault(key, []).append(topic)
@@ -291,7 +291,7 @@ def _duplicate_problems(topics: Sequence[Topic]) -> list[LintProblem]:
     return found
 
 
-def load_and_lint_memories(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
+def load_and_lint_memories(memory: AutoMemory) -> tuple[list[MemoryFile], list[LintProblem]]:
     """The memories that can be read, those that hold in every project under `everywhere/`, and what
     is wrong with them and their folders. Raises StoreError.
     """
@@ -303,15 +303,15 @@ def load_and_lint_memories(memory: AutoMemory) -> tuple[list[Topic], list[LintPr
     mine = [replace(topic, path=EVERYWHERE_PREFIX + topic.path) for topic in mine]
     problems += [replace(each, path=EVERYWHERE_PREFIX + each.path) for each in wrong]
     problems += [
-        describe_contradiction(topic, other)
-        for topic, other in find_contradicting_topic_pairs([*mine, *topics])
+        build_contradiction_problem(topic, other)
+        for topic, other in find_contradicting_memory_pairs([*mine, *topics])
         if topic in topics and other in mine
     ]
     return [*topics, *mine], problems
 
 
-def _find_folder_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
-    topics: list[Topic] = []
+def _find_folder_problems(memory: AutoMemory) -> tuple[list[MemoryFile], list[LintProblem]]:
+    topics: list[MemoryFile] = []
     for head in memory.headers():
         with contextlib.suppress(InputError):
             topics.append(memory.folder.read_topic(head.path))

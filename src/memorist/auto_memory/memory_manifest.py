@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_file import (
+    MemoryFile,
     MemoryKind,
-    Topic,
     Trust,
     parse_memory_file,
 )
@@ -85,7 +85,7 @@ def parse_memory_header(
     return replace(build_memory_header(topic, modified=modified, size=size), is_whole=False)
 
 
-def build_memory_header(topic: Topic, *, modified: float, size: int) -> MemoryHeader:
+def build_memory_header(topic: MemoryFile, *, modified: float, size: int) -> MemoryHeader:
     """Build the header of a parsed memory."""
     provenance = topic.provenance
     name, description, saying = map(_printable_line, (topic.name, topic.description, topic.saying))

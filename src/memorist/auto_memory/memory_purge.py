@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.home_memories import HomeMemories
 from memorist.store.memory_uses import purge_memory_traces
 from memorist.store.text_removal import TextRemovalResult, mask_texts_in_bytes, remove_text_copies
 
 
 def purge_memories(
-    home: MemoryHome, memory: AutoMemory, paths: Sequence[str]
+    home: HomeMemories, memory: AutoMemory, paths: Sequence[str]
 ) -> tuple[int, TextRemovalResult, list[str]]:
     """Remove every copy of these memories. Returns the changes of the history that held them, what
     became of other copies of their words, and the sessions that they came from.

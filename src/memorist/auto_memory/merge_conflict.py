@@ -55,7 +55,7 @@ _SYNC_COPY = lazy_pattern(
 """Ends of the names that Dropbox, Nextcloud, ownCloud and Syncthing give to a second version."""
 
 
-def is_sync_copy(path: str) -> bool:
+def is_conflicted_copy(path: str) -> bool:
     """Whether a file is a second version of another, which a program that keeps folders in step
     left beside it.
     """

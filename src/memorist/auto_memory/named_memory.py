@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.removed_memories import find_removed_topic_by_name, list_removed_paths
+from memorist.auto_memory.removed_memories import find_removed_memory_by_name, list_removed_paths
 from memorist.errors import InputError
 
 MAX_NAMED = 8
@@ -17,7 +17,7 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
     Raises InputError where several have.
     """
     owner, path = memory.locate(name)
-    if not name or owner.has(path) or find_removed_topic_by_name(owner, path) is not None:
+    if not name or owner.has(path) or find_removed_memory_by_name(owner, path) is not None:
         return owner, path
     wanted = name.removesuffix(".md").casefold()
     owners = [memory] if memory.everywhere is None else [memory, memory.everywhere]

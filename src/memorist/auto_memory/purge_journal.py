@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import Topic
+from memorist.auto_memory.memory_file import MemoryFile
 from memorist.ports import FileSystem
 from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout
@@ -26,7 +26,7 @@ class PendingPurge(Struct, frozen=True):
     sessions: tuple[str, ...] = ()
 
 
-def build_pending_purge(path: str, versions: Sequence[Topic]) -> PendingPurge:
+def build_pending_purge(path: str, versions: Sequence[MemoryFile]) -> PendingPurge:
     """The entry of a memory with these versions."""
     return PendingPurge(
         path,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import Topic, with_body, with_header
+from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
 from memorist.auto_memory.stances import (
     find_word_alternatives,
     read_stances,
@@ -222,8 +222,11 @@ def _read_choice(sentence: str) -> tuple[str, ...]:
 
 
 def restrict_memory_to_quotation(
-    topic: Topic, quoted: QuotedUserSentences, evidence: WriteEvidence, before: Topic | None
-) -> tuple[Topic, tuple[str, ...]] | None:
+    topic: MemoryFile,
+    quoted: QuotedUserSentences,
+    evidence: WriteEvidence,
+    before: MemoryFile | None,
+) -> tuple[MemoryFile, tuple[str, ...]] | None:
     """The memory reduced to what the user said, and what was left out; None where the quoted
     sentences do not say what it says.
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.memory_file import Topic, make_file_name, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, make_file_name, parse_memory_file
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_memory_file
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
@@ -34,7 +34,7 @@ _MIN_CHARS = 12
 class RemovedTopic(Struct, frozen=True):
     """A memory that is no longer in the folder."""
 
-    topic: Topic
+    topic: MemoryFile
     """As it was last."""
     change: RecordedChange
     """The change that took it out."""
@@ -42,7 +42,7 @@ class RemovedTopic(Struct, frozen=True):
     """Path of the memory that came in its place; empty where none did."""
 
 
-def find_removed_topic_by_name(memory: AutoMemory, name: str) -> RemovedTopic | None:
+def find_removed_memory_by_name(memory: AutoMemory, name: str) -> RemovedTopic | None:
     """The memory that the folder of `memory` once had under a path, with or without `.md`; None
     where the history has none.
     """

@@ -10,9 +10,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.joined_clauses import (
+    extract_action_words,
     may_be_joined,
     may_be_joined_in_script,
-    name_action,
     rules_out_by_joining,
     share_leading_verb,
     split_joined_clause,
@@ -517,7 +517,7 @@ def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[Stance]:
         return joined
     value = _VALUE.search(clause)
     value_length = 0 if value is None else len(list_content_stems(value[0]))
-    order = name_action(order)
+    order = extract_action_words(order)
     return [Stance(frozenset(order), order, not negative, value_length, *span)]
 
 

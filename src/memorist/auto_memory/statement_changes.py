@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from memorist.auto_memory.contradiction import strip_former_text_from_description
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
+    MemoryFile,
     MemoryKind,
     Provenance,
-    Topic,
     Trust,
-    create_topic,
+    create_memory_file,
     make_file_name,
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
@@ -77,7 +77,7 @@ def plan_memory_addition(
     provenance = Provenance(
         session=session, messages=(statement.message_id,), quote=statement.quote, trust=Trust.STATED
     )
-    topic = create_topic(
+    topic = create_memory_file(
         path,
         kind=MemoryKind(statement.kind),
         name=path.removesuffix(".md"),
@@ -111,7 +111,7 @@ def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     return may_be_meant
 
 
-def plan_memory_removal(statement: Statement, topics: Sequence[Topic]) -> PlannedMemoryRemoval:
+def plan_memory_removal(statement: Statement, topics: Sequence[MemoryFile]) -> PlannedMemoryRemoval:
     """Find the memories that contain every word of the statement.
 
     Where there are none, those that contain most of the words, for the user to decide.
@@ -135,7 +135,7 @@ def plan_memory_removal(statement: Statement, topics: Sequence[Topic]) -> Planne
     return PlannedMemoryRemoval(changes, sure=sure)
 
 
-def _render_text(topic: Topic, description: str) -> str:
+def _render_text(topic: MemoryFile, description: str) -> str:
     return f"{topic.name} {description} {topic.body}"
 
 

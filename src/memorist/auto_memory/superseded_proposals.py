@@ -14,7 +14,7 @@ from memorist.auto_memory.contradiction import (
     render_statement_with_refusal,
 )
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_file import Topic, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import build_memory_header
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
@@ -25,7 +25,7 @@ from memorist.core.utc_time import format_utc_timestamp
 class KnownMemory(Struct, frozen=True):
     """A memory, and when its file changed last."""
 
-    topic: Topic
+    topic: MemoryFile
     modified: float
     """Seconds since the epoch, UTC."""
 

@@ -215,7 +215,7 @@ def list_required_corrected_words(text: str) -> frozenset[frozenset[str]]:
     return frozenset(groups - {frozenset()})
 
 
-def names_whole_topic(new: str, known: str) -> bool:
+def names_whole_subject(new: str, known: str) -> bool:
     """Whether a text that gives a memory another value says all that the memory is about.
 
     `We moved from Buildkite to GitHub Actions` no longer says that `Our CI runs on Buildkite` is

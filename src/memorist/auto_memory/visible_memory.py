@@ -13,15 +13,15 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.memory_file import (
     MEMORIST_KEY,
+    MemoryFile,
     Provenance,
-    Topic,
     Trust,
     with_provenance,
 )
 from memorist.auto_memory.memory_index import MemoryIndex, parse_pointer_target
 from memorist.auto_memory.merge_conflict import (
     has_merge_conflict,
-    is_sync_copy,
+    is_conflicted_copy,
     parse_merge_conflicts,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -44,7 +44,7 @@ SEAM_CHARS = 400
 """Characters on both sides of the seam between two memories that are checked together."""
 
 
-def compute_review_digest(topic: Topic) -> str:
+def compute_review_digest(topic: MemoryFile) -> str:
     """Hash all that a memory says, header included and memorist's own marks excluded.
 
     A memory the user accepted is recognised by it.
@@ -57,7 +57,7 @@ def compute_review_digest(topic: Topic) -> str:
     ).hexdigest()[:32]
 
 
-def render_all_readable_text(topic: Topic) -> str:
+def render_all_readable_text(topic: MemoryFile) -> str:
     """Render everything that a reader of the memory sees: name, description, text, other header
     values and comments.
     """
@@ -91,7 +91,7 @@ def render_all_readable_text(topic: Topic) -> str:
     )
 
 
-def find_planted_orders(topic: Topic) -> tuple[str, ...]:
+def find_planted_orders(topic: MemoryFile) -> tuple[str, ...]:
     """Find signs of a planted order in the file, its parsed header values, and its name."""
     rules = find_injection_rules(topic.text()) | find_injection_rules(_words_of_path(topic.path))
     for value in _header_texts(topic.document.front.values if topic.document.front else {}):
@@ -116,7 +116,7 @@ def _header_texts(value: object) -> Iterator[str]:
             pending += found
 
 
-def explain_unbacked_permission(topic: Topic, trust: Trust) -> tuple[str, ...]:
+def explain_unbacked_permission(topic: MemoryFile, trust: Trust) -> tuple[str, ...]:
     """Report a permission granted in a user's name that no quoted words of the user give."""
     if not grants_permission(render_all_readable_text(topic)) or (
         trust in USER_TRUST and grants_permission(topic.provenance.quote)
@@ -125,13 +125,13 @@ def explain_unbacked_permission(topic: Topic, trust: Trust) -> tuple[str, ...]:
     return ("it grants a permission in the user's name, and no quoted words of the user give it",)
 
 
-def find_memory_suspicions(topic: Topic, trust: Trust | None = None) -> tuple[str, ...]:
+def find_memory_suspicions(topic: MemoryFile, trust: Trust | None = None) -> tuple[str, ...]:
     """Find out why a memory on disk is not shown to a model; empty when it may be.
 
     `trust` overrides the file's own claim where that is not to be believed.
     """
     conflict = (IN_CONFLICT,) if has_merge_conflict(topic.text()) else ()
-    copy = (SYNC_COPY,) if is_sync_copy(topic.path) else ()
+    copy = (SYNC_COPY,) if is_conflicted_copy(topic.path) else ()
     return (
         *conflict,
         *copy,

@@ -20,8 +20,8 @@ from memorist.auto_memory.contradiction import RelatedStatementSearch
 from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_memory_path_problem
 from memorist.auto_memory.memory_file import (
     USER_KINDS,
+    MemoryFile,
     Provenance,
-    Topic,
     Trust,
     parse_memory_file,
     with_header,
@@ -244,7 +244,7 @@ def _find_write_problem(change: MemoryChange, case: WriteGateContext) -> str:
     return f"there is {twin}, and the two names look alike" if twin else ""
 
 
-def _find_repeated_task(topic: Topic, change: MemoryChange, case: WriteGateContext) -> str:
+def _find_repeated_task(topic: MemoryFile, change: MemoryChange, case: WriteGateContext) -> str:
     """Say where a new memory of an extraction is nothing but the request in hand."""
     if case.actor != "extraction" or change.before is not None:
         return ""
@@ -257,8 +257,8 @@ def _find_repeated_task(topic: Topic, change: MemoryChange, case: WriteGateConte
 
 
 def _drop_model_pin(
-    topic: Topic, change: MemoryChange, case: WriteGateContext, remarks: tuple[str, ...]
-) -> tuple[Topic, tuple[str, ...]]:
+    topic: MemoryFile, change: MemoryChange, case: WriteGateContext, remarks: tuple[str, ...]
+) -> tuple[MemoryFile, tuple[str, ...]]:
     """Remove a pin set by a model: only the user pins."""
     if (
         case.actor not in MODEL_ACTORS
@@ -288,7 +288,7 @@ def _judge_removal(change: MemoryChange, case: WriteGateContext) -> GateVerdict:
     )
 
 
-def _clean_topic(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
+def _clean_topic(topic: MemoryFile) -> tuple[MemoryFile, tuple[str, ...]]:
     """Remove secrets and invisible characters from header and text."""
     text = topic.text()
     remarks = []
@@ -306,7 +306,7 @@ def _clean_topic(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
     ), tuple(remarks)
 
 
-def _redact_header(topic: Topic) -> Topic:
+def _redact_header(topic: MemoryFile) -> MemoryFile:
     """Redact a sound header value by value: a mark has a colon, and would break a plain one."""
     front = topic.document.front
     if front is None or front.problem:
@@ -317,8 +317,8 @@ def _redact_header(topic: Topic) -> Topic:
 
 
 def _prove_quote(
-    topic: Topic, change: MemoryChange, case: WriteGateContext, remarks: tuple[str, ...]
-) -> tuple[Topic, tuple[str, ...], tuple[str, ...]]:
+    topic: MemoryFile, change: MemoryChange, case: WriteGateContext, remarks: tuple[str, ...]
+) -> tuple[MemoryFile, tuple[str, ...], tuple[str, ...]]:
     """The memory, the messages that prove it, and the remarks. What a model wrote is reduced to
     what the quoted sentences say; where they do not say it, no message proves it.
     """
@@ -343,7 +343,7 @@ def _prove_quote(
     return proven[0], quoted.messages, (*remarks, *left_out)
 
 
-def _has_other_texts(topic: Topic) -> bool:
+def _has_other_texts(topic: MemoryFile) -> bool:
     """Whether a reader sees more of it than is in name, description and body."""
     plain = f"{topic.name}\n{topic.description}\n{topic.body}"
     more = render_all_readable_text(topic)[len(plain) :]
@@ -351,7 +351,7 @@ def _has_other_texts(topic: Topic) -> bool:
 
 
 def _determine_origin(
-    topic: Topic, change: MemoryChange, case: WriteGateContext, messages: tuple[str, ...]
+    topic: MemoryFile, change: MemoryChange, case: WriteGateContext, messages: tuple[str, ...]
 ) -> tuple[Trust, Provenance]:
     """Determine the text's origin as far as the session proves it; the writer's claims are
     ignored.
@@ -416,7 +416,7 @@ _ASKS_TO_SHARE = lazy_pattern(
 """The user's own words that ask to share something with the team."""
 
 
-def _find_shared_secret(topic: Topic) -> str:
+def _find_shared_secret(topic: MemoryFile) -> str:
     return (
         "others of the team would read it, and it holds what looks like a secret"
         if find_secrets(topic.text())
@@ -425,7 +425,7 @@ def _find_shared_secret(topic: Topic) -> str:
 
 
 def _sharing_reasons(
-    topic: Topic, change: MemoryChange, case: WriteGateContext, messages: Sequence[str]
+    topic: MemoryFile, change: MemoryChange, case: WriteGateContext, messages: Sequence[str]
 ) -> tuple[str, ...]:
     """Say who would read what the user did not ask to share; `messages` prove the quotation."""
     if case.actor not in ACTORS_WITHOUT_SHARING or not is_team_path(change.path):
@@ -437,7 +437,7 @@ def _sharing_reasons(
 
 
 def _team_conflict_reasons(
-    topic: Topic, change: MemoryChange, case: WriteGateContext
+    topic: MemoryFile, change: MemoryChange, case: WriteGateContext
 ) -> tuple[str, ...]:
     """Report a conflict with a team memory, unless the content did not change."""
     if is_team_path(change.path) or (
@@ -454,7 +454,7 @@ MAX_COMPARED_RULES = 20
 
 
 def _stated_conflict_reasons(
-    topic: Topic, change: MemoryChange, case: WriteGateContext
+    topic: MemoryFile, change: MemoryChange, case: WriteGateContext
 ) -> tuple[str, ...]:
     """Name what the user stated and a memory that is not their word newly contradicts."""
     if topic.provenance.trust in USER_TRUST or (
@@ -473,7 +473,7 @@ def _stated_conflict_reasons(
     return (f"it contradicts the user's own word in {path}",) if path else ()
 
 
-def _trust_without_quote(topic: Topic, case: WriteGateContext) -> Trust:
+def _trust_without_quote(topic: MemoryFile, case: WriteGateContext) -> Trust:
     if case.actor == "import":
         return Trust.IMPORTED
     if case.actor == "team":
@@ -486,7 +486,7 @@ def _trust_without_quote(topic: Topic, case: WriteGateContext) -> Trust:
     )
 
 
-def _overwrite_reasons(topic: Topic, change: MemoryChange, trust: Trust) -> tuple[str, ...]:
+def _overwrite_reasons(topic: MemoryFile, change: MemoryChange, trust: Trust) -> tuple[str, ...]:
     before = parse_memory_file(change.path, change.before) if change.before is not None else None
     if before is None or before.provenance.trust not in USER_TRUST:
         return ()
@@ -499,7 +499,7 @@ def _overwrite_reasons(topic: Topic, change: MemoryChange, trust: Trust) -> tupl
 
 
 def _unbacked_reasons(
-    topic: Topic, change: MemoryChange, trust: Trust, case: WriteGateContext, *, claimed: str
+    topic: MemoryFile, change: MemoryChange, trust: Trust, case: WriteGateContext, *, claimed: str
 ) -> tuple[str, ...]:
     """Say what in a memory nothing backs; `claimed` is what it quotes, proven or not."""
     reasons = []
@@ -540,7 +540,7 @@ def _explain_missing_words(claimed: str, case: WriteGateContext) -> str:
 
 
 def _has_outside_instruction(
-    topic: Topic, before: Topic | None, trust: Trust, case: WriteGateContext
+    topic: MemoryFile, before: MemoryFile | None, trust: Trust, case: WriteGateContext
 ) -> bool:
     """Whether any part that came from outside tells the reader what to do."""
     text = render_all_readable_text(topic)
@@ -560,7 +560,7 @@ def _has_outside_instruction(
     )
 
 
-def _has_same_content(one: Topic, other: Topic) -> bool:
+def _has_same_content(one: MemoryFile, other: MemoryFile) -> bool:
     """Whether two states of a memory agree in everything that decides what it says and whether it
     is shown.
     """
@@ -573,7 +573,7 @@ def _has_same_content(one: Topic, other: Topic) -> bool:
 
 
 def find_unreviewed_memory_suspicions(
-    topic: Topic, reviewed_digests: Collection[str], trust: Trust | None = None
+    topic: MemoryFile, reviewed_digests: Collection[str], trust: Trust | None = None
 ) -> tuple[str, ...]:
     """Find out why a memory on disk is not shown to a model; empty when it may be.
 

@@ -7,8 +7,8 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.budget.budget_shares import get_budget_cap_share
 from memorist.budget.fruitless_runs import explain_fruitless_pause, has_reached_fruitless_limit
-from memorist.budget.work_priority import get_budget_cap_share
 from memorist.core.utc_time import convert_epoch_to_utc_datetime, format_utc_day
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings

@@ -23,8 +23,8 @@ from memorist.budget.budget_caps import (
     format_time_left,
     get_configured_budget_cap,
 )
+from memorist.budget.budget_shares import CAP_SHARES
 from memorist.budget.fruitless_runs import LABELS_THAT_CHANGE
-from memorist.budget.work_priority import CAP_SHARES
 from memorist.core.messages import Usage
 from memorist.core.utc_time import format_utc_day
 from memorist.forks.fork_spec import ForkLimits

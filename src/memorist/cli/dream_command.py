@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_location import list_projects_with_memory
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
@@ -48,13 +48,13 @@ MODEL = click.option(
 
 @contextmanager
 def open_project_dreams(
-    model: str | None = None, projects: Callable[[MemoryHome], list[str]] | None = None
+    model: str | None = None, projects: Callable[[HomeMemories], list[str]] | None = None
 ) -> Iterator[list[tuple[str, AutoMemory, DreamExtension]]]:
     """Open the dreams of the working folder's project, or of those that `projects` returns, and
     close everything at the end.
     """
     settings = load_project_settings(model)
-    home = MemoryHome(settings)
+    home = HomeMemories(settings)
     opened_model = open_model(model or settings.model, settings.models)
     try:
         with open_background_runtime(settings, home.database(), opened_model) as runtime:
@@ -267,7 +267,7 @@ async def _dream_nightly(found: list[tuple[str, DreamExtension]]) -> list[tuple[
     return rows
 
 
-def _list_project_roots(home: MemoryHome) -> list[str]:
+def _list_project_roots(home: HomeMemories) -> list[str]:
     return [each.root for each in list_projects_with_memory(DiskFiles(), home.layout)]
 
 

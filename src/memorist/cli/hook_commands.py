@@ -73,7 +73,7 @@ END_SECONDS = 5.0
 """Longest wait for the process behind the hooks to end. Our choice."""
 
 
-def end_daemon(home: Path) -> bool:
+def stop_daemon(home: Path) -> bool:
     """End the process behind the hooks of a home; whether there was one.
 
     It finishes what was asked of it before it ends, and nothing is lost if it takes longer.

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_location import check_utf8_folder_name
 from memorist.cli.command_environment import read_environment
-from memorist.cli.hook_commands import HOME_OPTION, end_daemon, resolve_home
+from memorist.cli.hook_commands import HOME_OPTION, resolve_home, stop_daemon
 from memorist.config import load_settings
 from memorist.errors import InputError, NothingToDo, SettingsError, UsageError
 from memorist.hooks.agent_programs import (
@@ -103,7 +103,9 @@ def install_command(
         raise UsageError(EXTRA_HINT)
     installer = HookInstaller(where, DiskFiles())
     changes = plan_agent_join(
-        installer, client, JoinRequest(where, there if mcp is None else mcp, user, each_tool)
+        installer,
+        client,
+        AgentInstallRequest(where, there if mcp is None else mcp, user, each_tool),
     )
     _apply_changes(changes, installer.install, dry_run=dry_run)
     shared = [target.path.name for target, _ in changes if target.path.name != PRIVATE_SETTINGS]
@@ -115,7 +117,7 @@ def install_command(
         click.echo(TRUST_HINTS[client])
 
 
-class JoinRequest(Struct, frozen=True):
+class AgentInstallRequest(Struct, frozen=True):
     """How an agent is to be joined: for which home, with the MCP server or without, for the user or
     the project in the working folder, and whether also after each tool call.
     """
@@ -127,7 +129,7 @@ class JoinRequest(Struct, frozen=True):
 
 
 def plan_agent_join(
-    installer: HookInstaller, name: AgentName, request: JoinRequest
+    installer: HookInstaller, name: AgentName, request: AgentInstallRequest
 ) -> list[tuple[InstallTarget, SettingsChange]]:
     """Plan the changes of an agent's settings files. Raises InputError, StoreError."""
     program = find_launch_command(request.home)
@@ -195,7 +197,7 @@ def uninstall_command(
             refused.append(str(error))
     _apply_changes(changes, plugging.uninstall, dry_run=dry_run)
     if not dry_run:
-        end_daemon(where)
+        stop_daemon(where)
     if refused:
         raise InputError("\n".join(refused))
 

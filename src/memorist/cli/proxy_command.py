@@ -16,7 +16,7 @@ from memorist.cli.server_options import PORT_TYPE, load_extra_module
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
-from memorist.proxy.tenant_lookup import read_tenancy
+from memorist.proxy.tenant_lookup import read_tenant_identification
 from memorist.system import format_server_address
 
 AUTH_VARIABLE = "MEMORIST_PROXY_TOKEN"
@@ -87,7 +87,7 @@ def proxy_command(
         format="%(asctime)s %(message)s",
     )
     token = read_environment().get(AUTH_VARIABLE, "")
-    tenancy = read_tenancy(chosen)
+    tenancy = read_tenant_identification(chosen)
     engines = (
         (lambda: Tenants(Path(settings.home).expanduser() / TENANTS_FOLDER, settings=settings))
         if tenancy.has_tenants

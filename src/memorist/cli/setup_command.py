@@ -19,7 +19,7 @@ from memorist.cli.hook_commands import HOME_OPTION, resolve_home
 from memorist.cli.install_command import (
     EXTRA_HINT,
     TRUST_HINTS,
-    JoinRequest,
+    AgentInstallRequest,
     build_settings_scope,
     find_launch_command,
     plan_agent_join,
@@ -146,7 +146,7 @@ def _plan_agent(agent: AgentProgram, home: Path) -> AgentPlan:
         return AgentPlan(agent, trouble=EXTRA_HINT)
     try:
         changes = plan_agent_join(
-            HookInstaller(home, DiskFiles()), agent.name, JoinRequest(home, mcp)
+            HookInstaller(home, DiskFiles()), agent.name, AgentInstallRequest(home, mcp)
         )
     except SettingsError:
         raise

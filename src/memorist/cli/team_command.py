@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
 )
@@ -56,7 +56,7 @@ def team_group() -> None:
 
 
 @contextmanager
-def _open_sync() -> Iterator[tuple[MemoryHome, AutoMemory, TeamSync]]:
+def _open_sync() -> Iterator[tuple[HomeMemories, AutoMemory, TeamSync]]:
     with open_project_memory() as (home, memory):
         location = resolve_remote_location(DiskFiles(), memory.layout.team, home.settings.team)
         if location is None:

@@ -61,7 +61,9 @@ def count_reply_since_compaction(breaker: CircuitBreaker) -> CircuitBreaker:
     )
 
 
-def record_success(breaker: CircuitBreaker, *, model_failed: bool = False) -> CircuitBreaker:
+def record_compaction_success(
+    breaker: CircuitBreaker, *, model_failed: bool = False
+) -> CircuitBreaker:
     """Record a successful compaction; `model_failed` when a model call for it had failed."""
     return CircuitBreaker(
         refills=breaker.refills + 1 if breaker.is_refilled else 0,
@@ -70,7 +72,7 @@ def record_success(breaker: CircuitBreaker, *, model_failed: bool = False) -> Ci
     )
 
 
-def record_failure(
+def record_compaction_failure(
     breaker: CircuitBreaker, *, used: int, model_failed: bool = False
 ) -> CircuitBreaker:
     """Record a failed compaction of a conversation of `used` tokens. An interruption by the user is

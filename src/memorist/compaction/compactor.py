@@ -21,8 +21,8 @@ from memorist.compaction import (
 from memorist.compaction.compaction_breaker import (
     CircuitBreaker,
     count_reply_since_compaction,
-    record_failure,
-    record_success,
+    record_compaction_failure,
+    record_compaction_success,
 )
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_plan import (
@@ -87,7 +87,7 @@ from memorist.compaction.summary_review import (
     clean_or_reject_summary,
     pair_summary_with_extract,
 )
-from memorist.compaction.thresholds import CompactionThresholds, is_price_schedule_set
+from memorist.compaction.thresholds import CompactionThresholds, are_profitable_edits_enabled
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
@@ -120,7 +120,7 @@ MAX_WORDS_PART = 2
 """The user's words widen the result up to one part in so many of the limit."""
 
 
-def estimate_budget_for_unanswered(
+def estimate_unanswered_messages_budget(
     messages: Sequence[Message], user_texts: Sequence[str], limit: int, factor: float
 ) -> int:
     """Tokens with which what the model has not answered yet stays whole, beside a summary with the
@@ -148,7 +148,9 @@ def compact_structurally(
     the usual tokens. The rest is as in `compact_conversation_with_extracts`.
     """
     usual, limit = budgets
-    least = estimate_budget_for_unanswered(shown.messages, shown.user_texts, limit, shown.factor)
+    least = estimate_unanswered_messages_budget(
+        shown.messages, shown.user_texts, limit, shown.factor
+    )
     return compact_conversation_with_extracts(shown, max(usual, least), whole=whole, cwd=cwd)
 
 
@@ -334,9 +336,9 @@ class Compactor(SessionExtension):
         succeeded = done.result is not None and done.result.strategy != "micro"
         if tried:
             self._breaker = (
-                record_success(self._breaker, model_failed=model_failed)
+                record_compaction_success(self._breaker, model_failed=model_failed)
                 if succeeded
-                else record_failure(
+                else record_compaction_failure(
                     self._breaker, used=self._tracker.tokens, model_failed=model_failed
                 )
             )
@@ -393,7 +395,7 @@ class Compactor(SessionExtension):
         if (
             isinstance(cleared, CompactedHistory)
             or call.price is None
-            or not is_price_schedule_set(settings)
+            or not are_profitable_edits_enabled(settings)
             or call.provider_compacts
         ):
             return cleared
@@ -413,7 +415,7 @@ class Compactor(SessionExtension):
             cleared = smaller if isinstance(smaller, CompactedHistory) else cleared
         if paying is None or isinstance(cleared, CompactedHistory):
             return cleared
-        return microcompact.clear_results(
+        return microcompact.clear_tool_results(
             measured.messages, paying.ids, factor=measured.factor, sizes=measured.sizes
         )
 
@@ -480,7 +482,7 @@ class Compactor(SessionExtension):
         self, strategy: str, measured: MeasuredConversation, call: CompactionInput
     ) -> CompactionResult:
         if strategy == "micro":
-            return microcompact.clear_results(
+            return microcompact.clear_tool_results(
                 measured.messages,
                 microcompact.list_clearable_result_ids(
                     measured.messages, self._settings.micro_keep
@@ -546,7 +548,7 @@ class Compactor(SessionExtension):
                 return await self._compact_structurally(measured, call, terms.limit)
             case "tail":
                 usual = min(terms.limit, measured.tokens) // 2
-                least = estimate_budget_for_unanswered(
+                least = estimate_unanswered_messages_budget(
                     measured.messages, (), terms.limit, measured.factor
                 )
                 return ensure_user_first(

@@ -46,7 +46,7 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.user_words import (
     USER_WORDS_TITLE,
-    CountedUtterance,
+    UtteranceOccurrences,
     collect_typed_utterances,
     estimate_least_utterance_tokens,
     find_utterances_of_removed_messages,
@@ -63,7 +63,7 @@ from memorist.core.token_count import (
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.session_memory.work_notes import ERRORS_SECTION
 from memorist.transcript.display_paths import find_display_root
-from memorist.transcript.name_search import (
+from memorist.transcript.names_in_text import (
     NamePresence,
     WordRun,
     find_recognizable_names,
@@ -272,7 +272,7 @@ _HEADING_TOKENS = 24
 class _SummaryMaterial(Struct, frozen=True, kw_only=True):
     """Everything the summary is made from."""
 
-    utterances: list[CountedUtterance]
+    utterances: list[UtteranceOccurrences]
     blocks: list[SourceBlock]
     """Blocks of the messages that are removed."""
     names: list[IdentifierUsage]
@@ -350,7 +350,7 @@ def _describes_state(block: SourceBlock) -> bool:
     return block.source.kind == "injected" and STATE_TAG.match(block.text) is not None
 
 
-def build_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
+def build_transcript_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
     """What a history proves, relative to the session's folder."""
     ledger = TranscriptLedger(cwd)
     for message in messages:
@@ -378,7 +378,7 @@ def measure_ages_in_tokens(messages: Sequence[Message]) -> list[MessageAgeInToke
 def _gather_material(
     messages: Sequence[Message], kept: KeptMessages, user_texts: Sequence[str], cwd: str
 ) -> _SummaryMaterial:
-    ledger = build_ledger(messages, cwd)
+    ledger = build_transcript_ledger(messages, cwd)
     root = find_display_root(ledger.cwd, ledger.work_record.files.files)
     utterances = collect_typed_utterances(messages)
     scan = scan_history(messages, utterances, root)
@@ -422,7 +422,7 @@ class HistoryScan(Struct, frozen=True):
 
 def scan_history(
     messages: Sequence[Message],
-    utterances: Sequence[CountedUtterance] | None = None,
+    utterances: Sequence[UtteranceOccurrences] | None = None,
     root: str = "",
 ) -> HistoryScan:
     """Scan a history once. `utterances` are those of the messages, collected here where absent;
@@ -445,7 +445,7 @@ def scan_history(
     )
 
 
-def _build_pasted_blocks(utterances: Sequence[CountedUtterance]) -> list[SourceBlock]:
+def _build_pasted_blocks(utterances: Sequence[UtteranceOccurrences]) -> list[SourceBlock]:
     """Long messages of the user as documents."""
     return [
         SourceBlock(

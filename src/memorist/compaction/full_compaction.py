@@ -128,7 +128,7 @@ class HistoryReplacement(Struct, frozen=True):
     """What the replacement is, in one word."""
 
 
-def assemble_history(
+def assemble_compacted_history(
     conversation: MeasuredConversation, replaced: HistoryReplacement, options: SummaryOptions
 ) -> CompactionResult:
     """Build the new history: the summary, the kept messages, the restored items. The boundary is a
@@ -241,7 +241,7 @@ def compact_with_summary(
     }
     text = render_template(options.texts.full_wrapper, values, strict=True)
     return add_dropped_lines_to_result(
-        assemble_history(
+        assemble_compacted_history(
             conversation,
             HistoryReplacement("full", text, len(conversation.messages)),
             options,

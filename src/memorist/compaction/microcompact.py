@@ -95,7 +95,7 @@ def clear_when_idle(
     found = last_reply if last_reply is not None else _last_reply_time(messages)
     if not is_cache_cold(now, found, settings):
         return UnchangedHistory("The provider's cache may still be warm.")
-    return clear_results(
+    return clear_tool_results(
         messages, list_clearable_result_ids(messages, settings.micro_keep), factor=factor
     )
 
@@ -117,7 +117,7 @@ def _last_reply_time(messages: Sequence[Message]) -> float | None:
     return None if newest is None else newest.timestamp
 
 
-def clear_results(
+def clear_tool_results(
     messages: Sequence[Message],
     ids: Sequence[str],
     *,

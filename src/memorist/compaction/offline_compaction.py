@@ -106,7 +106,7 @@ def _compact_by(
     options: OfflineOptions,
 ) -> CompactionResult:
     if strategy == "micro":
-        cleared = microcompact.clear_results(
+        cleared = microcompact.clear_tool_results(
             conversation.messages,
             microcompact.list_clearable_result_ids(
                 conversation.messages, options.settings.micro_keep

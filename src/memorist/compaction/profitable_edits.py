@@ -20,7 +20,7 @@ from memorist.compaction.edit_economics import (
 )
 from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.microcompact import CLEARED_TEXT, list_clearable_result_ids
-from memorist.compaction.thresholds import CompactionThresholds, is_price_schedule_set
+from memorist.compaction.thresholds import CompactionThresholds, are_profitable_edits_enabled
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import CompactionSettings
@@ -55,7 +55,7 @@ def is_price_check_due(
 ) -> bool:
     """Whether a context of `tokens`, which was last priced at `priced_tokens`, is priced again."""
     return (
-        is_price_schedule_set(settings)
+        are_profitable_edits_enabled(settings)
         and tokens >= limits.undelayed_auto * MIN_THRESHOLD_SHARE
         and tokens - priced_tokens >= PRICE_CHECK_GROWTH
     )

@@ -18,7 +18,7 @@ from memorist.compaction.compaction_result import CompactionResult, UnchangedHis
 from memorist.compaction.full_compaction import (
     HistoryReplacement,
     SummaryOptions,
-    assemble_history,
+    assemble_compacted_history,
     render_transcript_remark,
 )
 from memorist.compaction.measured_conversation import MeasuredConversation, find_last_summary
@@ -151,7 +151,7 @@ def compact_with_notes(
         "transcript": render_transcript_remark(conversation, options.texts),
     }
     text = render_template(options.texts.session_memory_wrapper, values, strict=True)
-    return assemble_history(
+    return assemble_compacted_history(
         conversation,
         HistoryReplacement("session-memory", text, start, "notes"),
         replace(options, facts=replace(options.facts, files=(), skills=())),

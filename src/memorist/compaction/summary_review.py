@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.extractive_summary import (
     SUMMARY_OPENING,
-    build_ledger,
+    build_transcript_ledger,
     compact_conversation_with_extracts,
 )
 from memorist.compaction.full_compaction import add_dropped_lines_to_result
@@ -28,7 +28,7 @@ from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolU
 from memorist.core.text_analysis import SHORT_WORD, STEM_LENGTH, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
 from memorist.transcript.answer_check import LineCheck, join_json_texts
-from memorist.transcript.name_search import NamePresence, find_recognizable_names
+from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
 from memorist.transcript.outcome_claims import ProvenOutcomes
 
 MIN_NAME_SHARE = 0.5
@@ -97,7 +97,7 @@ def clean_or_reject_summary(
     """
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.factor))
     extract = compact_conversation_with_extracts(replaced, min(size, replaced.tokens), cwd=cwd)
-    outcomes = ProvenOutcomes(build_ledger(messages, cwd).work_record)
+    outcomes = ProvenOutcomes(build_transcript_ledger(messages, cwd).work_record)
     check = LineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
     reviewed = drop_invented_sentences(summary, check)
     lost = reject_if_extract_names_lost(

@@ -20,7 +20,7 @@ would leave nothing, so all distances shrink in proportion.
 """
 
 
-def is_price_schedule_set(settings: CompactionSettings) -> bool:
+def are_profitable_edits_enabled(settings: CompactionSettings) -> bool:
     """Whether edits are made as soon as they save money, and not only when the window demands."""
     return settings.schedule == "price"
 
@@ -117,7 +117,7 @@ def compute_request_thresholds(
         limits = replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
     given = settings.compaction
     # A provider that compacts does so from `auto` on, and needs the room above it.
-    priced = is_price_schedule_set(given) and known.input is not None and not given.provider
+    priced = are_profitable_edits_enabled(given) and known.input is not None and not given.provider
     return _wait_until_full(limits) if priced and given.percent is None else limits
 
 

@@ -45,7 +45,7 @@ _CUT_MARK_TOKENS = 12
 """Tokens of the mark that `truncate_middle` inserts."""
 
 
-class CountedUtterance(Struct, frozen=True):
+class UtteranceOccurrences(Struct, frozen=True):
     """Words of the user: the step of their last occurrence, 0 where an earlier compaction removed
     them from the messages, how often they occurred in the same form, and the mark of an unanswered
     one.
@@ -80,9 +80,9 @@ def _find_marks(messages: Sequence[Message]) -> list[str]:
     return marks[::-1]
 
 
-def collect_typed_utterances(messages: Sequence[Message]) -> list[CountedUtterance]:
+def collect_typed_utterances(messages: Sequence[Message]) -> list[UtteranceOccurrences]:
     """What the user typed, in order; repetitions are counted with the last occurrence."""
-    found: dict[str, CountedUtterance] = {}
+    found: dict[str, UtteranceOccurrences] = {}
     marks = _find_marks(messages)
     for step, message in enumerate(messages, 1):
         for block in message.blocks:
@@ -95,20 +95,20 @@ def collect_typed_utterances(messages: Sequence[Message]) -> list[CountedUtteran
             if text:
                 known = found.pop(text, None)
                 times = known.times + 1 if known else 1
-                found[text] = CountedUtterance(step, text, times, marks[step - 1])
+                found[text] = UtteranceOccurrences(step, text, times, marks[step - 1])
     return list(found.values())
 
 
 def find_utterances_of_removed_messages(
-    user_texts: Sequence[str], utterances: Sequence[CountedUtterance]
-) -> list[CountedUtterance]:
+    user_texts: Sequence[str], utterances: Sequence[UtteranceOccurrences]
+) -> list[UtteranceOccurrences]:
     """What the user typed before these utterances: the texts that none of them holds."""
     present = {each.text for each in utterances}
     texts = dict.fromkeys(strip_host_markup(text).strip() for text in user_texts)
-    return [CountedUtterance(0, text) for text in texts if text and text not in present]
+    return [UtteranceOccurrences(0, text) for text in texts if text and text not in present]
 
 
-def estimate_least_utterance_tokens(utterances: Iterable[CountedUtterance]) -> tuple[int, int]:
+def estimate_least_utterance_tokens(utterances: Iterable[UtteranceOccurrences]) -> tuple[int, int]:
     """Tokens that the short utterances take verbatim, and what the long ones take at least."""
     short = long = 0
     for each in utterances:
@@ -127,7 +127,9 @@ def estimate_user_words_tokens(user_texts: Sequence[str]) -> int:
     return short + long + _FRAME_TOKENS if user_texts else 0
 
 
-def fit_utterances(utterances: Sequence[CountedUtterance], room: int) -> list[CountedUtterance]:
+def fit_utterances(
+    utterances: Sequence[UtteranceOccurrences], room: int
+) -> list[UtteranceOccurrences]:
     """The utterances that fit `room` tokens, in order.
 
     The short ones are kept verbatim while they fit, and the long ones cut in the middle to the same
@@ -159,7 +161,7 @@ def _choose_fitting(sizes: Sequence[int], room: int) -> list[int]:
     return [] if total > room else [*range(len(least[:1])), *range(start, len(least))]
 
 
-def _cut(utterance: CountedUtterance, limit: int) -> CountedUtterance:
+def _cut(utterance: UtteranceOccurrences, limit: int) -> UtteranceOccurrences:
     """The utterance within so many tokens, and within those of a long one."""
     most = min(LONG_UTTERANCE_TOKENS, limit)
     if estimate_text_tokens(utterance.text) <= most:
@@ -168,7 +170,7 @@ def _cut(utterance: CountedUtterance, limit: int) -> CountedUtterance:
     return replace(utterance, text=text)
 
 
-def render_utterances(utterances: Sequence[CountedUtterance]) -> str:
+def render_utterances(utterances: Sequence[UtteranceOccurrences]) -> str:
     """Render the utterances as a list, below what became of them."""
     lines = [STATES_NOTICE] if any(each.step for each in utterances) else []
     for each in utterances:

@@ -20,7 +20,7 @@ from memorist.context.instruction_imports import (
     strip_html_comments,
 )
 from memorist.context.instruction_reading import (
-    InstructionRead,
+    InstructionReadResult,
     RealPathCache,
     find_project_root,
     read_instruction_text,
@@ -266,7 +266,7 @@ class _ClaudeFilesReader:
         self._seen.add(real)
         return True
 
-    def _add_file(self, asked: _LoadRequest, read: InstructionRead) -> None:
+    def _add_file(self, asked: _LoadRequest, read: InstructionReadResult) -> None:
         text = read.data.decode()
         reason, remarks = asked.reason, read.remarks
         globs: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.context.agents_instructions import read_agents_files
 from memorist.context.claude_instructions import read_claude_files
 from memorist.context.instruction_reading import (
-    InstructionRead,
+    InstructionReadResult,
     RealPathCache,
     find_project_root,
     read_instruction_text,
@@ -98,7 +98,7 @@ class ClientRuleReader:
         return (*_split_report(report, root), *own)
 
     def _read(self, path: Path) -> bytes:
-        read: InstructionRead = read_instruction_text(
+        read: InstructionReadResult = read_instruction_text(
             self._files, RealPathCache(self._files), path, limit=MAX_FILE_BYTES
         )
         return read.data

@@ -16,7 +16,7 @@ _BINARY_PROBE_BYTES = 8_192
 """Bytes in which a NUL marks a binary file (git's own rule)."""
 
 
-class InstructionRead(Struct, frozen=True):
+class InstructionReadResult(Struct, frozen=True):
     """The result of reading.
 
     If the file was refused only `problem` is set; if it does not exist everything is empty.
@@ -68,7 +68,7 @@ def read_instruction_text(
     limit: int,
     inside: Sequence[Path] = (),
     whole: bool = True,
-) -> InstructionRead:
+) -> InstructionReadResult:
     """Read a file as text. With `inside`, its real path must lie in one of those real folders.
 
     With `whole`, a file of more than `limit` bytes is left out; without, its first `limit` bytes
@@ -77,20 +77,20 @@ def read_instruction_text(
     try:
         facts = files.facts(path)
         if facts is None:
-            return InstructionRead()
+            return InstructionReadResult()
         real = real_paths.resolve_file(path, facts)
         if real != path and (facts := files.facts(real)) is None:
-            return InstructionRead(problem="its link leads nowhere")
+            return InstructionReadResult(problem="its link leads nowhere")
         problem = _find_problem(real, facts, limit if whole else 0, inside)
         return (
-            InstructionRead(real, problem=problem)
+            InstructionReadResult(real, problem=problem)
             if problem
             else _read_file(files, real, facts, limit)
         )
     except FileNotFoundError:
-        return InstructionRead()
+        return InstructionReadResult()
     except (StoreError, ValueError) as error:
-        return InstructionRead(problem=str(error))
+        return InstructionReadResult(problem=str(error))
 
 
 def _find_problem(real: Path, facts: FileInfo, limit: int, inside: Sequence[Path]) -> str:
@@ -105,10 +105,10 @@ def _find_problem(real: Path, facts: FileInfo, limit: int, inside: Sequence[Path
 
 def _read_file(
     files: ReadableFileSystem, real: Path, facts: FileInfo, limit: int
-) -> InstructionRead:
+) -> InstructionReadResult:
     data = files.read(real, limit=limit)
     if encoding := find_wide_encoding(data):
-        return InstructionRead(
+        return InstructionReadResult(
             real,
             data.decode(encoding, "replace").encode("utf-8", "replace"),
             (f"it is {encoding.upper()}, and was read as such",),
@@ -116,13 +116,13 @@ def _read_file(
         )
     data = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in data[:_BINARY_PROBE_BYTES]:
-        return InstructionRead(real, problem="it is a binary file")
+        return InstructionReadResult(real, problem="it is a binary file")
     try:
         cut = codecs.getincrementaldecoder("utf-8")().decode(data, final=len(data) >= facts.size)
-        return InstructionRead(real, cut.encode(), size=facts.size)
+        return InstructionReadResult(real, cut.encode(), size=facts.size)
     except UnicodeDecodeError as error:
         read = data.decode("utf-8", "replace").encode()
-        return InstructionRead(
+        return InstructionReadResult(
             real,
             read,
             (f"it is no UTF-8 (byte {error.start:,}); what could not be read is marked",),

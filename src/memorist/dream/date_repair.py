@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.memory_changes import Actor
-from memorist.auto_memory.memory_file import MemoryKind, Topic
+from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.dream.duplicate_memories import mark_prose_lines
 
@@ -24,7 +24,7 @@ _RECURRING = re.compile(
 )
 
 
-def is_date_repair_candidate(topic: Topic) -> bool:
+def is_date_repair_candidate(topic: MemoryFile) -> bool:
     """Tell cheaply whether a date in it could be made absolute, before its lines' times are looked
     up.
     """

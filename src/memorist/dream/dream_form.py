@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import Topic
+from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.statements.statement_similarity import extract_content_words
 from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten_to_one_line
@@ -56,11 +56,11 @@ class _ShownMemories(Struct, frozen=True):
     """What a form shows, numbered from 1."""
 
     folder: Path
-    topics: tuple[Topic, ...]
+    topics: tuple[MemoryFile, ...]
     sayings: tuple[tuple[UserUtterance, str], ...]
     """With the path of the memory that each bears on."""
 
-    def path(self, topic: Topic) -> str:
+    def path(self, topic: MemoryFile) -> str:
         return str(self.folder / topic.path)
 
 
@@ -106,7 +106,7 @@ def _build_schema(*, corrects: bool) -> JsonObject:
 
 
 def _select_memories(material: DreamMaterial, fitted: FittedMaterial, room: int) -> _ShownMemories:
-    topics: list[Topic] = []
+    topics: list[MemoryFile] = []
     for topic in material.topics:
         if topic.path in fitted.paths:
             room -= estimate_text_tokens(_memory_line(topic))
@@ -121,7 +121,7 @@ def _select_memories(material: DreamMaterial, fitted: FittedMaterial, room: int)
     return _ShownMemories(material.folder, tuple(topics), tuple(sayings))
 
 
-def _memory_line(topic: Topic) -> str:
+def _memory_line(topic: MemoryFile) -> str:
     body = to_printable_line(topic.body, MAX_MEMORY_CHARACTERS)
     about = to_printable_line(topic.description, MAX_SAYING_CHARACTERS)
     return body if about in body else f"{about}: {body}"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_blame import blame_lines
 from memorist.auto_memory.memory_changes import Actor, RecordedChange
-from memorist.auto_memory.memory_file import Topic, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.dream.date_repair import is_date_repair_candidate, prove_line_times
 from memorist.dream.memory_conflicts import InstructionSource
@@ -22,7 +22,7 @@ from memorist.store.disk_files import read_if_exists
 class DreamInput(Struct, frozen=True, kw_only=True):
     """The folder as a dream begins with it."""
 
-    topics: tuple[Topic, ...]
+    topics: tuple[MemoryFile, ...]
     data: Mapping[str, bytes]
     """The bytes of each memory."""
     changed: Mapping[str, float] = {}
@@ -125,7 +125,7 @@ def _line_times(memory: AutoMemory, path: str, log: Sequence[RecordedChange]) ->
     )
 
 
-def list_date_repair_candidates(topics: Sequence[Topic]) -> tuple[str, ...]:
+def list_date_repair_candidates(topics: Sequence[MemoryFile]) -> tuple[str, ...]:
     """Return paths of the memories in which a date could be made absolute if its lines' times were
     known.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import Topic
+from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.prompt_templates import render_template
 from memorist.core.text_analysis import replace_surrogates
@@ -46,7 +46,7 @@ class UserUtterance(Struct, frozen=True, kw_only=True):
 
 
 def match_utterances_to_memories(
-    topics: Sequence[Topic], utterances: Sequence[UserUtterance]
+    topics: Sequence[MemoryFile], utterances: Sequence[UserUtterance]
 ) -> tuple[tuple[UserUtterance, str], ...]:
     """Return the utterances that match memories, best first and without duplicates, each with the
     path of its memory.
@@ -96,7 +96,7 @@ class DreamMaterial(Struct, frozen=True, kw_only=True):
 
     folder: Path
     index: str
-    topics: tuple[Topic, ...]
+    topics: tuple[MemoryFile, ...]
     """Memories that a model may be shown, most important first."""
     logs: tuple[tuple[str, str], ...] = ()
     """Day and text of the daily logs, newest first."""
@@ -169,7 +169,7 @@ def _select_fitting(
     return texts, tuple(names)
 
 
-def _render_memory(folder: Path, topic: Topic) -> str:
+def _render_memory(folder: Path, topic: MemoryFile) -> str:
     return (
         f"<memory "
         f'path="{strip_hidden_characters(str(folder / topic.path))}">\n'

@@ -15,7 +15,7 @@ from memorist.auto_memory.anchors import describe_anchor_changes
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
-from memorist.auto_memory.memory_file import Topic, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
 from memorist.auto_memory.project_files import ProjectAnchorChecker
 from memorist.auto_memory.stale_memories import (
@@ -81,7 +81,7 @@ class PreparedDream(Struct, frozen=True, kw_only=True):
     snapshot: DreamInput
     plan: DreamPlan
     """What rules prove."""
-    shown: tuple[Topic, ...] = ()
+    shown: tuple[MemoryFile, ...] = ()
     """The memories that a model may be shown, as rules leave them: doubtful ones first, then the
     newest.
     """

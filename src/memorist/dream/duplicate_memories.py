@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from memorist.auto_memory.memory_file import MEMORIST_KEY, USER_KINDS, Topic, Trust
+from memorist.auto_memory.memory_file import MEMORIST_KEY, USER_KINDS, MemoryFile, Trust
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
@@ -78,7 +78,7 @@ def _fold_prose(line: str) -> str:
     return mark + (rest[0].lower() + rest[1:] if rest.split(" ", 1)[0].istitle() else rest)
 
 
-def compute_memory_merge_key(topic: Topic) -> tuple[object, ...] | None:
+def compute_memory_merge_key(topic: MemoryFile) -> tuple[object, ...] | None:
     """Return a key that is equal for memories that say the same.
 
     None for one that is never merged: without text, with a broken header, superseded, or relative
@@ -101,7 +101,7 @@ def compute_memory_merge_key(topic: Topic) -> tuple[object, ...] | None:
     )
 
 
-def get_unnumbered_path(topic: Topic) -> str:
+def get_unnumbered_path(topic: MemoryFile) -> str:
     """Return the path to whose name memorist appended a number because it was taken; empty for any
     other memory.
 
@@ -117,7 +117,7 @@ def get_unnumbered_path(topic: Topic) -> str:
     )
 
 
-def are_equal_memories(one: Topic, other: Topic) -> bool:
+def are_equal_memories(one: MemoryFile, other: MemoryFile) -> bool:
     """Tell whether two memories are equal to the letter except for name and origin: text, kind,
     description, rest of the header.
     """
@@ -129,14 +129,14 @@ def are_equal_memories(one: Topic, other: Topic) -> bool:
     )
 
 
-def _is_day_relative(topic: Topic) -> bool:
+def _is_day_relative(topic: MemoryFile) -> bool:
     text = f"{topic.description}\n{topic.body}"
     return make_dates_absolute(text, 0.0) != text or (
         topic.kind not in USER_KINDS and _DAY_RELATIVE.search(text) is not None
     )
 
 
-def _label_words(topic: Topic) -> tuple[tuple[str, ...], ...]:
+def _label_words(topic: MemoryFile) -> tuple[tuple[str, ...], ...]:
     """Return what the names say beyond the text: a memory's name and its file's, unless each
     consists of words of the text in order. A number counts as a word.
     """
@@ -154,7 +154,7 @@ def _plain_words(text: str) -> list[str]:
     return split_script_words(normalize_for_comparison(text.replace("_", " ").replace("-", " ")))
 
 
-def _extra_description(topic: Topic, body: tuple[str, ...]) -> tuple[str, ...]:
+def _extra_description(topic: MemoryFile, body: tuple[str, ...]) -> tuple[str, ...]:
     """Return what the description adds; empty if it is the beginning of the text, as generated ones
     are.
     """
@@ -166,7 +166,7 @@ def _extra_description(topic: Topic, body: tuple[str, ...]) -> tuple[str, ...]:
     return found
 
 
-def _other_header_fields(topic: Topic) -> str:
+def _other_header_fields(topic: MemoryFile) -> str:
     """Return everything else written into the header."""
     front = topic.document.front
     if front is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import Topic, Trust
+from memorist.auto_memory.memory_file import MemoryFile, Trust
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_day
@@ -42,7 +42,7 @@ class DreamRemark(Struct, frozen=True):
 class DatedMemory(Struct, frozen=True):
     """A memory and when it last changed, in seconds since the epoch, UTC."""
 
-    topic: Topic
+    topic: MemoryFile
     at: float
 
 
@@ -92,7 +92,7 @@ def _parse_statement(text: str) -> _MemoryStatement | None:
     return _MemoryStatement(text, rule, bare, negative, head, value)
 
 
-def _first_statement(topic: Topic) -> _MemoryStatement | None:
+def _first_statement(topic: MemoryFile) -> _MemoryStatement | None:
     """Return the statement that a memory makes: its first line.
 
     A memory of several paragraphs gives the rule first, then its reason.
@@ -177,7 +177,7 @@ def _build_question(one: DatedMemory, other: DatedMemory, how: str) -> MemoryRem
     )
 
 
-def _question_mark(topic: Topic, other: bytes) -> str:
+def _question_mark(topic: MemoryFile, other: bytes) -> str:
     return hashlib.sha256(
         b"\0".join(
             sorted(

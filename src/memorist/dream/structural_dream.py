@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_header
+from memorist.auto_memory.memory_file import MemoryFile, Trust, with_body, with_header
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.date_repair import make_description_dates_absolute, make_line_dates_absolute
@@ -106,7 +106,7 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
 
 
 def _repair_and_merge(
-    now: dict[str, Topic], acts: list[DreamAct], snapshot: DreamInput
+    now: dict[str, MemoryFile], acts: list[DreamAct], snapshot: DreamInput
 ) -> dict[str, str]:
     """Repair links and merge duplicates until neither finds anything: memories may say the same
     once their links do. Return where each merged one went.
@@ -139,13 +139,13 @@ def _repair_and_merge(
         moved = {path: merged.get(to, to) for path, to in moved.items()} | merged
 
 
-def _header_description(topic: Topic) -> str:
+def _header_description(topic: MemoryFile) -> str:
     """Return the description in the header; empty if there is none."""
     front = topic.document.front
     return "" if front is None else front.text_value("description")
 
 
-def _edit_topic(topic: Topic, body: str, description: str) -> Topic:
+def _edit_topic(topic: MemoryFile, body: str, description: str) -> MemoryFile:
     """Return the memory with another text and description. Neither is ever emptied."""
     edited = (
         with_body(topic, f"\n{body.strip()}\n") if body != topic.body and body.strip() else topic
@@ -159,7 +159,7 @@ def _edit_topic(topic: Topic, body: str, description: str) -> Topic:
 
 
 def _replace_topic(
-    now: dict[str, Topic], acts: list[DreamAct], replacement: Topic, did: str, why: str
+    now: dict[str, MemoryFile], acts: list[DreamAct], replacement: MemoryFile, did: str, why: str
 ) -> None:
     """Replace a memory by its edited version if they differ."""
     if replacement != now[replacement.path]:
@@ -167,7 +167,9 @@ def _replace_topic(
         acts.append(DreamAct(path=replacement.path, did=did, why=why))
 
 
-def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], snapshot: DreamInput) -> Topic:
+def _unnumbered_original(
+    topic: MemoryFile, now: Mapping[str, MemoryFile], snapshot: DreamInput
+) -> MemoryFile:
     """Return the memory itself; or the one whose name it has but for a number appended by memorist,
     if both are fully equal.
     """
@@ -184,10 +186,10 @@ def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], snapshot: Dream
 
 
 def _merge_duplicates(
-    now: dict[str, Topic], acts: list[DreamAct], snapshot: DreamInput
+    now: dict[str, MemoryFile], acts: list[DreamAct], snapshot: DreamInput
 ) -> dict[str, str]:
     """Remove all but one of the memories that say the same; return where each went."""
-    groups: dict[tuple[object, ...], list[Topic]] = {}
+    groups: dict[tuple[object, ...], list[MemoryFile]] = {}
     for topic in now.values():
         found = (
             None

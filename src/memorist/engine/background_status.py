@@ -46,10 +46,15 @@ from memorist.store.spend_rows import (
     DAY_SECONDS,
     compute_epoch_day,
     count_failed_runs_by_reason,
-    list_blocked_since,
+    list_blocked_work_since,
     sum_usage_by_kind,
 )
-from memorist.store.state_database import SqliteState, StateDatabase, is_shared_state, open_state
+from memorist.store.state_database import (
+    SqliteStateDatabase,
+    StateDatabase,
+    is_shared_state,
+    open_state,
+)
 from memorist.system import SystemClock
 
 MAX_NAMED = 5
@@ -71,7 +76,9 @@ def find_due_rollout_work(context: DueContext) -> list[DueWork]:
     Raises StoreError, SettingsError for an invalid `state`.
     """
     if not is_shared_state(context.settings.state):
-        return list(_due_rollouts(context, SqliteState(context.database, lambda: context.now)))
+        return list(
+            _due_rollouts(context, SqliteStateDatabase(context.database, lambda: context.now))
+        )
     state = open_state(context.settings.state, context.layout.database)
     try:
         return list(_due_rollouts(context, state))
@@ -225,7 +232,7 @@ def read_background_budget_status(
         usage = read_budget_usage(database, now)
         history = BudgetHistory(
             kinds=tuple(sum_usage_by_kind(database, span)),
-            blocked=tuple(list_blocked_since(database, span.start)),
+            blocked=tuple(list_blocked_work_since(database, span.start)),
             failures=tuple(count_failed_runs_by_reason(database, float(span.start * DAY_SECONDS))),
         )
         context = DueContext(

@@ -29,7 +29,7 @@ from typing import Self, TypeVar
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.statements.session_requests import message_asks_for_no_memory
 from memorist.budget.budget_governor import update_hold_from_rate_limits
 from memorist.config import apply_project_settings, is_disabled_by_environment, load_settings
@@ -56,10 +56,10 @@ from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import PinnedTextExtension
 from memorist.engine.shared_session_lease import SharedSessionLease, open_shared_sessions
 from memorist.engine.worker_process import (
-    end_worker,
     is_temporary_home,
     reap_if_exited,
     start_worker_if_due,
+    stop_worker,
 )
 from memorist.errors import SessionInUse, StoreError, UsageError
 from memorist.events import EventListener
@@ -164,7 +164,7 @@ class Memorist:
         self._shared_sessions = open_shared_sessions(self.settings.shared_sessions)
         self._clock = clock or SystemClock()
         self._files = files or DiskFiles()
-        self._home = MemoryHome(self.settings, files=self._files, clock=self._clock)
+        self._home = HomeMemories(self.settings, files=self._files, clock=self._clock)
         self.layout = self._home.layout
         source = open_flags_file(self.settings.flags) if flags is None else flags
         self._model, self._owns_model = self._open_model(model)
@@ -606,7 +606,7 @@ class Memorist:
             and not reap_if_exited(worker)
             and is_temporary_home(self.layout.home)
         ):
-            await end_worker(worker)
+            await stop_worker(worker)
 
     def __enter__(self) -> BlockingMemorist:
         """The engine for a program without an event loop: the same calls, which wait for their

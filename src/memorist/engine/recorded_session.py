@@ -22,7 +22,7 @@ from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.session_rows import find_sessions_by_id_prefix
-from memorist.store.state_database import SqliteState
+from memorist.store.state_database import SqliteStateDatabase
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.system import SystemClock
 
@@ -105,7 +105,7 @@ def _find_past(home: Layout, name: str) -> RecordedSession | None:
         return None
     database = open_database(home.database)
     try:
-        rollouts = list_rollouts(SqliteState(database, SystemClock().now))
+        rollouts = list_rollouts(SqliteStateDatabase(database, SystemClock().now))
         folders = dict(find_sessions_by_id_prefix(database, name))
     finally:
         database.close()

@@ -28,7 +28,7 @@ from memorist.store.extract_rows import find_extract
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.store.session_rows import list_sessions_newest_first
-from memorist.store.state_database import SqliteState
+from memorist.store.state_database import SqliteStateDatabase
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.system import SystemClock
 
@@ -59,7 +59,10 @@ def list_known_sessions(home: Layout, root: Path | None) -> list[SessionEntry]:
     database = open_database(home.database)
     try:
         rows = list_sessions_newest_first(database)
-        past = {each.id: each for each in list_rollouts(SqliteState(database, SystemClock().now))}
+        past = {
+            each.id: each
+            for each in list_rollouts(SqliteStateDatabase(database, SystemClock().now))
+        }
     finally:
         database.close()
     own = {
@@ -79,7 +82,7 @@ def find_session_outcomes(home: Layout, ids: Iterable[str]) -> dict[str, str]:
     if not home.database.exists():
         return {}
     with contextlib.closing(open_database(home.database)) as database:
-        state = SqliteState(database, SystemClock().now)
+        state = SqliteStateDatabase(database, SystemClock().now)
         found = {id: find_extract(state, id) for id in ids}
     return {
         id: parse_raw_memory(outcome.extracted.raw_memory).outcome

@@ -85,7 +85,7 @@ def is_temporary_home(home: Path) -> bool:
     return home.resolve().is_relative_to(Path(tempfile.gettempdir()).resolve())
 
 
-async def end_worker(process: int) -> None:
+async def stop_worker(process: int) -> None:
     """End a worker and wait for that; it gives back what it is at."""
     processes.terminate_process(process)
     for _ in range(int(END_SECONDS / _POLL_SECONDS)):

@@ -273,7 +273,7 @@ def _read_call(raw: object) -> ToolUse | None:
     )
 
 
-def write_native_message(message: Message) -> object:
+def rewrite_message_as_read(message: Message) -> object:
     """Write a message of this format as it was read, with its edited blocks."""
     wire = message.wire or _WIRES["message", False]
     if wire.kind == UNKNOWN_ITEM:
@@ -528,7 +528,7 @@ def _write_group(turn: SpeakerGroup) -> Iterable[object]:
         yield from _translate_assistant(waiting)
         waiting.clear()
         if _is_native(message):
-            yield write_native_message(message)
+            yield rewrite_message_as_read(message)
         else:
             yield from _translate_message(message)
     yield from _translate_assistant(waiting)

@@ -36,7 +36,7 @@ from memorist.hooks.mcp_entries import (
     build_server_entry,
     remove_json_server,
 )
-from memorist.platforms.regular_files import is_present, read_regular_text_file
+from memorist.platforms.regular_files import path_or_link_exists, read_regular_text_file
 
 AgentName = Literal["claude-code", "codex", "cursor", "gemini-cli", "opencode", "qwen-code"]
 
@@ -111,7 +111,7 @@ def find_agents_on_machine(
     return [
         agent
         for agent in AGENTS.values()
-        if find_program(agent.program) or is_present(find_user_folder(agent, scope))
+        if find_program(agent.program) or path_or_link_exists(find_user_folder(agent, scope))
     ]
 
 

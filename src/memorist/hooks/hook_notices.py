@@ -53,12 +53,12 @@ def render_waiting_notice(count: int) -> str:
     return f"memorist: {waits} for your yes or no · memorist memory inbox"
 
 
-def render_moved_notice(former: str) -> str:
+def render_moved_project_notice(former: str) -> str:
     """Say at the start of a session which memory may be this project's; empty for none."""
     return f"memorist: {former}" if former else ""
 
 
-def render_unread_notice(why: str) -> str:
+def render_unreadable_memory_notice(why: str) -> str:
     """Say at the start of a session why it is shown no memories; empty for nothing."""
     return f"memorist: no memories are shown: {why}" if why else ""
 

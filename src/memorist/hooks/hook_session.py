@@ -28,10 +28,10 @@ from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import (
     NOTICE_EVENTS,
     render_memory_notice,
-    render_moved_notice,
+    render_moved_project_notice,
     render_pin_notice,
     render_quoted_off_request_notice,
-    render_unread_notice,
+    render_unreadable_memory_notice,
     render_waiting_notice,
 )
 from memorist.hooks.hook_texts import (
@@ -177,8 +177,8 @@ class HookSession:
         begins = event.hook_event_name == "SessionStart" and event.source not in WITHIN_SESSION
         notices = (
             render_waiting_notice(self._session.count_waiting()) if begins else "",
-            render_moved_notice(self._session.describe_former_memory()) if begins else "",
-            render_unread_notice(self._session.memory_read_failure) if begins else "",
+            render_moved_project_notice(self._session.describe_former_memory()) if begins else "",
+            render_unreadable_memory_notice(self._session.memory_read_failure) if begins else "",
             render_memory_notice(events),
             render_pin_notice(pinned) if pinned else "",
             render_quoted_off_request_notice(self._client)

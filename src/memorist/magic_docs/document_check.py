@@ -26,7 +26,7 @@ from memorist.safety.permission_claims import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
 from memorist.transcript.answer_check import LineCheck
-from memorist.transcript.name_search import NamePresence, find_recognizable_names
+from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60
 """Words of a document from which its shrinking is checked. Our choice."""

@@ -22,7 +22,7 @@ from memorist.mcp_server.client_project import resolve_project
 from memorist.mcp_server.memory_tools import MemoryToolDependencies, MemoryTools
 from memorist.mcp_server.project_sessions import ProjectSession, ProjectSessions
 from memorist.mcp_server.result_rendering import (
-    cut_page,
+    cut_text_page,
     cut_to_answer_limit,
     render_memory_history,
     render_memory_origin,
@@ -51,7 +51,7 @@ from memorist.recall.memory_rendering import (
     group_index_by_origin,
 )
 from memorist.recall.memory_search import open_memory_search
-from memorist.recall.memory_selection import select_relevant
+from memorist.recall.memory_selection import select_relevant_memories
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
@@ -186,7 +186,7 @@ class ToolDispatcher:
         text = _group_index(self.open_project(root).memory)
         return render_template(
             load_prompt("mcp/index"),
-            {"index": cut_page(sanitize_data(text)) if text else "(there are none yet)"},
+            {"index": cut_text_page(sanitize_data(text)) if text else "(there are none yet)"},
             strict=True,
         ).strip()
 
@@ -204,7 +204,7 @@ class ToolDispatcher:
             known, text = self.open_project(root).sessions.find_notes(session)
             notes = render_template(
                 load_prompt("mcp/compact_notes"),
-                {"session": to_safe_line(known.id), "notes": cut_page(sanitize_data(text))},
+                {"session": to_safe_line(known.id), "notes": cut_text_page(sanitize_data(text))},
                 strict=True,
             )
         request = (
@@ -260,7 +260,7 @@ def _fetch_back(project: OpenedProject, arguments: FetchBackArguments) -> str:
     values = {
         "id": to_safe_line(arguments.id),
         "session": to_safe_line(known.id),
-        "text": cut_page(sanitize_data(text), arguments.start),
+        "text": cut_text_page(sanitize_data(text), arguments.start),
     }
     return render_template(load_prompt("mcp/fetched"), values, strict=True).strip()
 
@@ -269,7 +269,7 @@ def _render_notes(project: OpenedProject, session: str, start: int) -> str:
     known, text = project.sessions.find_notes(session)
     values = {
         "session": to_safe_line(known.id),
-        "notes": cut_page(sanitize_data(text), start),
+        "notes": cut_text_page(sanitize_data(text), start),
     }
     return render_template(load_prompt("mcp/notes"), values, strict=True).strip()
 
@@ -306,7 +306,7 @@ def _explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
     if arguments.query.strip():
         heads = {head.path: head for head in memory.headers()}
         matches = project.search.search(arguments.query, 4 * project.settings.recall.limit)
-        picks = select_relevant(arguments.query, matches, heads, project.settings.recall)
+        picks = select_relevant_memories(arguments.query, matches, heads, project.settings.recall)
         lines += [
             "",
             f"recalled for “{to_safe_line(arguments.query)}”: "

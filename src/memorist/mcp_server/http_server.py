@@ -81,14 +81,14 @@ MAX_BODY_BYTES = 1_000_000
 """Bytes of the largest request: fifty times the longest memory that an agent may write."""
 
 
-def is_not_a_disconnect(record: logging.LogRecord) -> bool:
+def is_no_disconnect_record(record: logging.LogRecord) -> bool:
     """Whether a log entry of the MCP SDK is about something else than a client that hung up: the
     SDK writes a traceback for each, so that a flood of them would fill the log.
     """
     return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
 
 
-logging.getLogger("mcp.server.streamable_http").addFilter(is_not_a_disconnect)
+logging.getLogger("mcp.server.streamable_http").addFilter(is_no_disconnect_record)
 
 
 class GuardedApp:

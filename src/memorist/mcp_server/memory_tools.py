@@ -14,10 +14,10 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.memory_file import (
+    MemoryFile,
     MemoryKind,
     Provenance,
-    Topic,
-    create_topic,
+    create_memory_file,
     with_body,
     with_header,
     with_provenance,
@@ -35,7 +35,7 @@ from memorist.mcp_server.project_sessions import FoundUserQuote
 from memorist.mcp_server.result_rendering import (
     FRAME_CHARS,
     MAX_ANSWER_CHARS,
-    cut_page,
+    cut_text_page,
     render_write_result,
     sanitize_data,
     to_safe_line,
@@ -83,7 +83,7 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
     """Adds to the recall ledger."""
 
 
-def compute_topic_version(topic: Topic) -> str:
+def compute_topic_version(topic: MemoryFile) -> str:
     """The version mark of a memory."""
     return compute_blob_id(encode_file_text_as_utf8(topic.text()))[:VERSION_CHARS]
 
@@ -226,11 +226,11 @@ class MemoryTools:
             + (f", “{to_safe_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
             "day": topic.provenance.created[:10] or "not known",
             "description": to_safe_line(topic.description),
-            "text": cut_page(sanitize_data(topic.body), arguments.start),
+            "text": cut_text_page(sanitize_data(topic.body), arguments.start),
         }
         return render_template(load_prompt("mcp/memory"), values, strict=True).strip()
 
-    def read_topic(self, path: str) -> Topic:
+    def read_topic(self, path: str) -> MemoryFile:
         """Return a memory that may be shown, and record the use. Raises InputError."""
         memory, path = self._memory.locate(path.removeprefix(f"{MEMORY_URI}/"))
         topic, doubts = memory.read_with_suspicions(path)
@@ -280,7 +280,7 @@ class MemoryTools:
         description = " ".join(arguments.description.split()) or first[:150]
         for _ in range(MAX_NAME_ATTEMPTS):
             path = self._memory.find_free_path(description[:60])
-            topic = create_topic(
+            topic = create_memory_file(
                 path,
                 kind=MemoryKind(arguments.kind),
                 name=path.removesuffix(".md"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.memory_file import Topic
+from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.utc_time import format_utc_minute
 from memorist.mcp_server.tool_arguments import make_encodable
@@ -33,7 +33,7 @@ def sanitize_data(text: str) -> str:
     return neutralize_markup(redact(strip_hidden_characters(make_encodable(text))).text)
 
 
-def cut_page(text: str, start: int = 0, limit: int = MAX_ANSWER_CHARS - FRAME_CHARS) -> str:
+def cut_text_page(text: str, start: int = 0, limit: int = MAX_ANSWER_CHARS - FRAME_CHARS) -> str:
     """Return the part of a text from the character `start` on, at most `limit` characters, with
     marks that say what is missing and how to read on.
     """
@@ -88,7 +88,7 @@ MAX_LISTED_EVENTS = 10
 """Newest changes and uses that are listed."""
 
 
-def render_memory_origin(topic: Topic) -> list[str]:
+def render_memory_origin(topic: MemoryFile) -> list[str]:
     """Render a memory's provenance."""
     found = topic.provenance
     facts = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import NothingToDo
-from memorist.mcp_server.result_rendering import cut_page, sanitize_data, to_safe_line
+from memorist.mcp_server.result_rendering import cut_text_page, sanitize_data, to_safe_line
 from memorist.mcp_server.tool_arguments import SessionReadArguments, SessionSearchArguments
 from memorist.models.embedder import find_embedder
 from memorist.recall.passages import Passage, cut_excerpt_around_words, format_day
@@ -75,4 +75,4 @@ def _parts(turn: Passage) -> list[tuple[str, str]]:
 
 
 def _frame(text: str) -> str:
-    return render_template(load_prompt("mcp/sessions"), {"text": cut_page(text)}, strict=True)
+    return render_template(load_prompt("mcp/sessions"), {"text": cut_text_page(text)}, strict=True)

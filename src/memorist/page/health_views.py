@@ -13,7 +13,7 @@ from memorist.cli.team_command import load_team_status
 from memorist.errors import MemoristError
 from memorist.machines.machine_identity import load_machine_identity
 from memorist.machines.machine_sync import sync_machines
-from memorist.views.page_texts import say, say_count, say_each
+from memorist.views.page_texts import translate, translate_count, translate_each
 from memorist.views.view_blocks import (
     ActionBlock,
     NumberBlock,
@@ -24,7 +24,7 @@ from memorist.views.view_blocks import (
     ProseBlock,
     TableBlock,
     Tone,
-    build_row,
+    build_table_row,
 )
 
 _STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "good", "good": "good"}
@@ -38,17 +38,17 @@ def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView
     )
     wrong = sum(each.state == "wrong" for each in found)
     states = {
-        "wrong": say("wrong"),
-        "note": say("to know"),
-        "mended": say("mended"),
-        "good": say("good"),
+        "wrong": translate("wrong"),
+        "note": translate("to know"),
+        "mended": translate("mended"),
+        "good": translate("good"),
     }
     blocks: list[PageBlock] = [
         TableBlock(
-            heading=say("What was looked at"),
-            columns=say_each("State", "Area", "What was found"),
+            heading=translate("What was looked at"),
+            columns=translate_each("State", "Area", "What was found"),
             rows=[
-                build_row(
+                build_table_row(
                     PageCell(states[each.state], tone=_STATE_TONES[each.state]),
                     each.area,
                     PageCell(each.what, quiet=each.mend),
@@ -58,14 +58,14 @@ def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView
         )
     ]
     if wrong:
-        mend = PageAction(label=say("Mend what can be mended"), path="/do/mend", fields={})
+        mend = PageAction(label=translate("Mend what can be mended"), path="/do/mend", fields={})
         blocks.insert(0, ActionBlock(actions=[mend]))
     return PageView(
         name="health",
-        title=say("Health"),
-        lead=say_count("1 fault.", "{count:,} faults.", wrong)
+        title=translate("Health"),
+        lead=translate_count("1 fault.", "{count:,} faults.", wrong)
         if wrong
-        else say("Nothing is wrong."),
+        else translate("Nothing is wrong."),
         command="memorist doctor",
         blocks=blocks,
     )
@@ -74,7 +74,7 @@ def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView
 def fix_health_problems() -> str:
     """Fix what the doctor can fix, and say how much."""
     mended = sum(each.state == "mended" for each in run_checks(CHECKS, fix=True))
-    return say("Mended: {count:,}", count=mended)
+    return translate("Mended: {count:,}", count=mended)
 
 
 def build_team_memories_view() -> PageView:
@@ -83,18 +83,18 @@ def build_team_memories_view() -> PageView:
     try:
         found = load_team_status()
     except MemoristError as error:
-        blocks.append(ProseBlock(heading=say("No team here"), text=str(error)))
+        blocks.append(ProseBlock(heading=translate("No team here"), text=str(error)))
     else:
         names = {
-            say("Would be sent"): found.to_send,
-            say("Would be deleted there"): found.to_delete,
-            say("Could be shared"): found.could_be_shared,
+            translate("Would be sent"): found.to_send,
+            translate("Would be deleted there"): found.to_delete,
+            translate("Could be shared"): found.could_be_shared,
         }
         blocks.append(
             NumberBlock(
                 pairs=[
-                    (say("remote"), found.remote),
-                    (say("shared memories"), str(found.memories)),
+                    (translate("remote"), found.remote),
+                    (translate("shared memories"), str(found.memories)),
                 ]
             )
         )
@@ -102,13 +102,15 @@ def build_team_memories_view() -> PageView:
             _build_names(words, [(path, "") for path in paths]) for words, paths in names.items()
         ]
         blocks += [
-            _build_names(say("Stays here, and why"), list(found.staying.items())),
-            _build_names(say("Two that say otherwise"), list(found.conflict_copies.items())),
+            _build_names(translate("Stays here, and why"), list(found.staying.items())),
+            _build_names(translate("Two that say otherwise"), list(found.conflict_copies.items())),
         ]
     return PageView(
         name="team",
-        title=say("Team"),
-        lead=say("What {name} shares, and what never leaves this machine.", name=Path.cwd().name),
+        title=translate("Team"),
+        lead=translate(
+            "What {name} shares, and what never leaves this machine.", name=Path.cwd().name
+        ),
         command="memorist team status",
         blocks=blocks,
     )
@@ -117,9 +119,9 @@ def build_team_memories_view() -> PageView:
 def _build_names(heading: str, pairs: Sequence[tuple[str, str]]) -> TableBlock:
     return TableBlock(
         heading=heading,
-        columns=say_each("Memory", "Why"),
-        rows=[build_row(name, why) for name, why in pairs],
-        empty=say("None."),
+        columns=translate_each("Memory", "Why"),
+        rows=[build_table_row(name, why) for name, why in pairs],
+        empty=translate("None."),
     )
 
 
@@ -130,25 +132,29 @@ def build_machines_view() -> PageView:
     try:
         own = load_machine_identity(layout)
     except MemoristError as error:
-        blocks.append(ProseBlock(heading=say("This machine shares with no other"), text=str(error)))
+        blocks.append(
+            ProseBlock(heading=translate("This machine shares with no other"), text=str(error))
+        )
     else:
         blocks += [
             NumberBlock(
                 pairs=[
-                    (say("this machine"), own.machine),
-                    (say("the location they share"), own.location),
+                    (translate("this machine"), own.machine),
+                    (translate("the location they share"), own.location),
                 ]
             ),
             ActionBlock(
                 actions=[
-                    PageAction(label=say("Bring them in line now"), path="/do/sync", fields={})
+                    PageAction(
+                        label=translate("Bring them in line now"), path="/do/sync", fields={}
+                    )
                 ]
             ),
         ]
     return PageView(
         name="machines",
-        title=say("My machines"),
-        lead=say("One memory on all your machines, encrypted on the way."),
+        title=translate("My machines"),
+        lead=translate("One memory on all your machines, encrypted on the way."),
         command="memorist machines sync",
         blocks=blocks,
     )
@@ -159,7 +165,7 @@ def sync_own_machines() -> str:
     with open_memories_of_all_projects() as (layout, memories):
         report = sync_machines(layout, memories)
     received = sum(len(paths) for paths in report.received.values())
-    done = say(
+    done = translate(
         "In line with {machines} other machines, {count:,} memories came",
         machines=report.machines,
         count=received,

@@ -7,7 +7,7 @@ from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.dream.dream_journal import read_dream_journal
 from memorist.dream.project_dream import find_last_dream_change
 from memorist.page.page_context import PAGE_ROWS, PageContext
-from memorist.views.page_texts import say, say_each
+from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     ActionBlock,
     ComparisonBlock,
@@ -16,7 +16,7 @@ from memorist.views.view_blocks import (
     PageView,
     ProseBlock,
     TableBlock,
-    build_row,
+    build_table_row,
 )
 from memorist.views.view_formatting import format_utc_time
 
@@ -32,7 +32,7 @@ def build_inbox_view(context: PageContext) -> PageView:
             ActionBlock(
                 actions=[
                     context.action(
-                        say("Accept all {count:,} from {origin}", count=count, origin=origin),
+                        translate("Accept all {count:,} from {origin}", count=count, origin=origin),
                         "accept-origin",
                         origin=origin,
                     )
@@ -51,7 +51,8 @@ def build_inbox_view(context: PageContext) -> PageView:
     if not waiting:
         blocks.append(
             ProseBlock(
-                heading=say("Nothing waits"), text=say("Every proposed change has been decided.")
+                heading=translate("Nothing waits"),
+                text=translate("Every proposed change has been decided."),
             )
         )
     if last is not None and not last.undoes:
@@ -59,7 +60,7 @@ def build_inbox_view(context: PageContext) -> PageView:
             ActionBlock(
                 actions=[
                     context.action(
-                        say("Undo the last change: {what}", what=last.why.what[:80]),
+                        translate("Undo the last change: {what}", what=last.why.what[:80]),
                         "undo",
                         key="u",
                         change=last.id,
@@ -69,8 +70,8 @@ def build_inbox_view(context: PageContext) -> PageView:
         )
     return PageView(
         name="inbox",
-        title=say("Inbox"),
-        lead=say(
+        title=translate("Inbox"),
+        lead=translate(
             "{count:,} changes of memory wait for your word. j and k go from one to the next, "
             "a accepts, r rejects, u undoes.",
             count=len(waiting),
@@ -87,36 +88,40 @@ def describe_proposal_origin(given: Proposal) -> str:
 
 def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> ComparisonBlock:
     if given.before is None:
-        heading = say("add {path}", path=given.path)
+        heading = translate("add {path}", path=given.path)
     elif given.after is None:
-        heading = say("delete {path}", path=given.path)
+        heading = translate("delete {path}", path=given.path)
     else:
-        heading = say("change {path}", path=given.path)
+        heading = translate("change {path}", path=given.path)
     facts = [
-        (say("origin"), f"{describe_proposal_origin(given)}, {given.trust.value}"),
-        (say("why it waits"), "; ".join(given.reasons)),
-        (say("proposed"), format_utc_time(given.at)),
+        (translate("origin"), f"{describe_proposal_origin(given)}, {given.trust.value}"),
+        (translate("why it waits"), "; ".join(given.reasons)),
+        (translate("proposed"), format_utc_time(given.at)),
     ]
     if newer_words:
-        facts.append((say("you said otherwise since"), f"“{newer_words}”"))
+        facts.append((translate("you said otherwise since"), f"“{newer_words}”"))
     if given.why.quote:
-        facts.append((say("words"), f"“{given.why.quote}”"))
+        facts.append((translate("words"), f"“{given.why.quote}”"))
     if given.why.session:
-        facts.append((say("session"), given.why.session))
+        facts.append((translate("session"), given.why.session))
     return ComparisonBlock(
         heading=heading,
         facts=facts,
-        left_title=say("Now"),
+        left_title=translate("Now"),
         left=given.before or "",
-        right_title=say("Proposed"),
+        right_title=translate("Proposed"),
         right=given.after or "",
         actions=[
             context.action(
-                say("Accept all the same"), "accept", danger=True, id=given.id, despite=newer_words
+                translate("Accept all the same"),
+                "accept",
+                danger=True,
+                id=given.id,
+                despite=newer_words,
             )
             if newer_words
-            else context.action(say("Accept"), "accept", key="a", id=given.id),
-            context.action(say("Reject"), "reject", key="r", id=given.id),
+            else context.action(translate("Accept"), "accept", key="a", id=given.id),
+            context.action(translate("Reject"), "reject", key="r", id=given.id),
         ],
     )
 
@@ -134,7 +139,7 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
             ActionBlock(
                 actions=[
                     context.action(
-                        say("Take back the last dream: {what}", what=last.why.what[:80]),
+                        translate("Take back the last dream: {what}", what=last.why.what[:80]),
                         "undo",
                         key="u",
                         change=last.id,
@@ -144,33 +149,35 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
         )
     blocks.append(
         TableBlock(
-            heading=say("Dreams"),
-            columns=say_each("When", "What it did", "Memories", "State"),
+            heading=translate("Dreams"),
+            columns=translate_each("When", "What it did", "Memories", "State"),
             rows=[
-                build_row(
+                build_table_row(
                     format_utc_time(each.at),
                     PageCell(each.why.what, context.address("dreams", change=each.id)),
                     ", ".join(path for path in each.paths if path != INDEX_NAME),
-                    PageCell(say("taken back"), tone="note")
+                    PageCell(translate("taken back"), tone="note")
                     if each.id in undone
-                    else PageCell(say("stands"), tone="good"),
+                    else PageCell(translate("stands"), tone="good"),
                 )
                 for each in dreams[:PAGE_ROWS]
             ],
-            empty=say("No dream has changed this memory yet."),
+            empty=translate("No dream has changed this memory yet."),
         )
     )
     if chosen:
         blocks.append(
-            ProseBlock(heading=say("What it changed"), text=memory.folder.history.diff(chosen))
+            ProseBlock(
+                heading=translate("What it changed"), text=memory.folder.history.diff(chosen)
+            )
         )
     journal = read_dream_journal(memory.layout)
     if journal.strip():
-        blocks.append(ProseBlock(heading=say("Journal"), text=journal, markdown=True))
+        blocks.append(ProseBlock(heading=translate("Journal"), text=journal, markdown=True))
     return PageView(
         name="dreams",
-        title=say("Dreams"),
-        lead=say("Memory put in order while nobody works, and the way back."),
+        title=translate("Dreams"),
+        lead=translate("Memory put in order while nobody works, and the way back."),
         command="memorist dream journal",
         blocks=blocks,
     )

@@ -12,7 +12,7 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import InputError
 from memorist.page.inbox_views import describe_proposal_origin
 from memorist.page.page_context import PageContext
-from memorist.views.page_texts import say
+from memorist.views.page_texts import translate
 
 
 def perform_memory_action(context: PageContext, action: str, fields: dict[str, str]) -> str:
@@ -24,8 +24,10 @@ def perform_memory_action(context: PageContext, action: str, fields: dict[str, s
         "accept": lambda: _accept(memory, fields["id"], fields.get("despite", "")),
         "accept-origin": lambda: _accept_origin(memory, fields["origin"]),
         "confirm": lambda: _confirm(*context.locate(fields["path"])),
-        "reject": lambda: say("Rejected: {path}", path=memory.reject(fields["id"]).path),
-        "undo": lambda: say("Taken back: {what}", what=memory.undo(fields["change"]).why.what),
+        "reject": lambda: translate("Rejected: {path}", path=memory.reject(fields["id"]).path),
+        "undo": lambda: translate(
+            "Taken back: {what}", what=memory.undo(fields["change"]).why.what
+        ),
         "edit": lambda: _edit(*context.locate(fields["path"]), fields["text"]),
         "forget": lambda: _forget(*context.locate(fields["path"])),
         "forget-hard": lambda: _forget_hard(*context.locate(fields["path"])),
@@ -37,24 +39,26 @@ def perform_memory_action(context: PageContext, action: str, fields: dict[str, s
 
 def _confirm(context: PageContext, path: str) -> str:
     confirm_memories(context.memory, [path], context.now)
-    return say("It holds as the project is now: {path}", path=path)
+    return translate("It holds as the project is now: {path}", path=path)
 
 
 def _edit(context: PageContext, path: str, text: str) -> str:
-    return _describe(context.memory.edit(path, text.replace("\r\n", "\n")), say("Changed"))
+    return _describe(context.memory.edit(path, text.replace("\r\n", "\n")), translate("Changed"))
 
 
 def _forget(context: PageContext, path: str) -> str:
     why = ChangeReason(actor="user", what=render_change_headline("forget", path))
-    return _describe(context.memory.forget([path], why), say("Forgotten; undo brings it back"))
+    return _describe(
+        context.memory.forget([path], why), translate("Forgotten; undo brings it back")
+    )
 
 
 def _forget_hard(context: PageContext, path: str) -> str:
     changes, left, _ = purge_memories(context.home, context.memory, [path])
-    done = say("Forgotten for good, taken out of {changes} changes", changes=changes)
+    done = translate("Forgotten for good, taken out of {changes} changes", changes=changes)
     if not left.remaining:
         return done
-    rest = say("its words still stand in {count} files", count=len(left.remaining))
+    rest = translate("its words still stand in {count} files", count=len(left.remaining))
     return f"{done}; {rest}"
 
 
@@ -62,12 +66,12 @@ def _accept(memory: AutoMemory, id: str, despite: str) -> str:
     """Accept a proposal, unless the user said otherwise in words that the button did not show."""
     newer = memory.find_later_words_against_proposals().get(memory.find_proposal(id)[1].id, "")
     if newer and newer != despite:
-        return say(
+        return translate(
             "Not accepted: you said otherwise since, “{words}”. Accept it once more to take it all "
             "the same",
             words=newer,
         )
-    return _describe(memory.accept(id), say("Accepted"))
+    return _describe(memory.accept(id), translate("Accepted"))
 
 
 def _accept_origin(memory: AutoMemory, origin: str) -> str:
@@ -79,14 +83,14 @@ def _accept_origin(memory: AutoMemory, origin: str) -> str:
     ]
     for each in found:
         memory.accept(each.id)
-    return say("Accepted {count:,} from {origin}", count=len(found), origin=origin)
+    return translate("Accepted {count:,} from {origin}", count=len(found), origin=origin)
 
 
 def _describe(written: WriteResult, done: str) -> str:
     if written.refused:
         reasons = "; ".join(reason for each in written.refused for reason in each.reasons)
-        return say("Refused: {reasons}", reasons=reasons)
+        return translate("Refused: {reasons}", reasons=reasons)
     if written.proposals:
         reasons = "; ".join(written.proposals[0].reasons)
-        return say("It waits in the inbox: {reasons}", reasons=reasons)
-    return f"{done}: {', '.join(written.paths)}" if written.paths else say("Nothing changed")
+        return translate("It waits in the inbox: {reasons}", reasons=reasons)
+    return f"{done}: {', '.join(written.paths)}" if written.paths else translate("Nothing changed")

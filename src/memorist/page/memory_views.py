@@ -26,7 +26,7 @@ from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import describe_outcome, quote_user_words
 from memorist.recall.recall_explanation import explain_recall
 from memorist.store.memory_uses import MemoryUseTotal, list_uses_of_memory
-from memorist.views.page_texts import say, say_each
+from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     ActionBlock,
     FormBlock,
@@ -39,7 +39,7 @@ from memorist.views.view_blocks import (
     ProseBlock,
     TableBlock,
     Tone,
-    build_row,
+    build_table_row,
 )
 from memorist.views.view_formatting import format_utc_time
 
@@ -59,21 +59,23 @@ def build_memories_view(context: PageContext, query: str, page: int) -> PageView
         FormBlock(
             fields=[
                 *context.fields(),
-                FormField(name="q", label=say("Find a memory"), value=query),
+                FormField(name="q", label=translate("Find a memory"), value=query),
             ],
-            button=say("Search"),
-            label=say("Search memories"),
+            button=translate("Search"),
+            label=translate("Search memories"),
         ),
         _list_memories(
             mine,
             heads[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
-            say("Memories") if not query else say("Memories with these words"),
-            say("Nothing is remembered here yet.") if not query else say("No memory fits."),
+            translate("Memories") if not query else translate("Memories with these words"),
+            translate("Nothing is remembered here yet.")
+            if not query
+            else translate("No memory fits."),
         ),
         *build_pagination_links("memories", len(heads), page, q=query, project=context.project),
     ]
     blocks += [
-        _list_memories(each, found, say("Of you, in every project"), "")
+        _list_memories(each, found, translate("Of you, in every project"), "")
         for each in others
         if page == 1 and (found := _find_heads(each, query)[:PAGE_ROWS])
     ]
@@ -81,8 +83,8 @@ def build_memories_view(context: PageContext, query: str, page: int) -> PageView
         blocks += build_problem_blocks(context)
     return PageView(
         name="memories",
-        title=say("Memories"),
-        lead=say("What is remembered of {project}.", project=context.project),
+        title=translate("Memories"),
+        lead=translate("What is remembered of {project}.", project=context.project),
         command=f'memorist memory search "{query}"' if query else "memorist memory list",
         blocks=blocks,
     )
@@ -105,7 +107,7 @@ def _list_memories(
     uses = context.uses()
     return TableBlock(
         heading=heading,
-        columns=say_each("Memory", "Kind", "Origin", "Age", "Shown", "Used", "Last shown"),
+        columns=translate_each("Memory", "Kind", "Origin", "Age", "Shown", "Used", "Last shown"),
         rows=[_memory_row(context, head, uses.get(head.path)) for head in heads],
         numeric=[3, 4, 5],
         empty=empty,
@@ -118,8 +120,8 @@ def build_problem_blocks(context: PageContext, path: str = "") -> list[PageBlock
     if path:
         wanted = context.address("memory", path=path)
         rows = [each for each in rows if each.cells[0].href == wanted]
-    columns = say_each("Memory", "What is wrong, and what mends it")
-    table = TableBlock(heading=say("What is wrong"), columns=columns, rows=rows[:PAGE_ROWS])
+    columns = translate_each("Memory", "What is wrong, and what mends it")
+    table = TableBlock(heading=translate("What is wrong"), columns=columns, rows=rows[:PAGE_ROWS])
     return [table] if rows else []
 
 
@@ -128,15 +130,19 @@ def _list_problems(context: PageContext) -> list[PageRow]:
     rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
     for stale in find_memories_with_changed_anchors(context.memory):
         what = describe_anchor_changes(stale.changes, stale.since)
-        still = context.action(say("Still true"), "confirm", path=stale.path)
-        row = _problem_row(context, stale.path, what, say("still true? else edit or forget it"))
+        still = context.action(translate("Still true"), "confirm", path=stale.path)
+        row = _problem_row(
+            context, stale.path, what, translate("still true? else edit or forget it")
+        )
         rows.append(structs.replace(row, actions=[still]))
     return rows
 
 
 def _problem_row(context: PageContext, path: str, what: str, cure: str) -> PageRow:
     href = context.address("memory", path=path) if path else ""
-    return build_row(PageCell(path or say("the folder"), href), PageCell(what, quiet=cure))
+    return build_table_row(
+        PageCell(path or translate("the folder"), href), PageCell(what, quiet=cure)
+    )
 
 
 _TRUST_TONES: dict[Trust, Tone] = {Trust.STATED: "good"}
@@ -145,8 +151,8 @@ _TRUST_TONES: dict[Trust, Tone] = {Trust.STATED: "good"}
 def _memory_row(context: PageContext, head: MemoryHeader, total: MemoryUseTotal | None) -> PageRow:
     total = total or MemoryUseTotal()
     doubts = "; ".join(head.doubts)
-    doubt = say("Not shown to a model: {doubts}", doubts=doubts) if doubts else head.path
-    return build_row(
+    doubt = translate("Not shown to a model: {doubts}", doubts=doubts) if doubts else head.path
+    return build_table_row(
         PageCell(
             head.description or head.name,
             context.memory_address(head.path),
@@ -157,7 +163,7 @@ def _memory_row(context: PageContext, head: MemoryHeader, total: MemoryUseTotal 
         f"{head.age_days(context.now)} d",
         f"{total.shown:,}",
         f"{total.used:,}",
-        format_utc_time(total.last or None)[:10] or say("never"),
+        format_utc_time(total.last or None)[:10] or translate("never"),
     )
 
 
@@ -176,13 +182,15 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
         text = topic.text()
         blocks.append(NumberBlock(pairs=_memory_numbers(context, path, log)))
         blocks += [
-            ProseBlock(heading=say("Why no model is shown it"), text="\n".join(doubts))
+            ProseBlock(heading=translate("Why no model is shown it"), text="\n".join(doubts))
         ] * bool(doubts)
         blocks += build_problem_blocks(of_project, context.prefix + path)
     else:
         text = ""
         blocks.append(
-            ProseBlock(heading=say("It is forgotten"), text=say("The history still has it."))
+            ProseBlock(
+                heading=translate("It is forgotten"), text=translate("The history still has it.")
+            )
         )
     if at:
         blocks.append(_build_version(context, path, log, at))
@@ -198,18 +206,20 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
                 fields=[
                     *context.fields(),
                     FormField(name="path", kind="hidden", value=context.prefix + path),
-                    FormField(name="text", label=say("Change its text"), kind="text", value=text),
+                    FormField(
+                        name="text", label=translate("Change its text"), kind="text", value=text
+                    ),
                 ],
-                button=say("Save the change"),
+                button=translate("Save the change"),
                 method="post",
                 path="/do/edit",
-                label=say("Edit"),
+                label=translate("Edit"),
             ),
             ActionBlock(
                 actions=[
-                    context.action(say("Forget"), "forget", path=context.prefix + path),
+                    context.action(translate("Forget"), "forget", path=context.prefix + path),
                     context.action(
-                        say("Forget for good"),
+                        translate("Forget for good"),
                         "forget-hard",
                         path=context.prefix + path,
                         danger=True,
@@ -220,9 +230,9 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
     return PageView(
         name="memories",
         title=path.removesuffix(".md"),
-        lead=say("A memory of {project}.", project=context.project)
+        lead=translate("A memory of {project}.", project=context.project)
         if not context.prefix
-        else say("A memory of yours that holds in every project."),
+        else translate("A memory of yours that holds in every project."),
         command=f"memorist memory blame {context.prefix}{path}",
         blocks=blocks,
     )
@@ -234,12 +244,12 @@ def _memory_numbers(
     head = next(each for each in context.memory.headers() if each.path == path)
     total = context.uses().get(path, MemoryUseTotal())
     return [
-        (say("kind"), head.kind.value if head.kind else "—"),
-        (say("origin"), head.trust.value),
-        (say("days old"), f"{head.age_days(context.now)}"),
-        (say("times shown"), f"{total.shown:,}"),
-        (say("times used"), f"{total.used:,}"),
-        (say("changes"), f"{len(log):,}"),
+        (translate("kind"), head.kind.value if head.kind else "—"),
+        (translate("origin"), head.trust.value),
+        (translate("days old"), f"{head.age_days(context.now)}"),
+        (translate("times shown"), f"{total.shown:,}"),
+        (translate("times used"), f"{total.used:,}"),
+        (translate("changes"), f"{len(log):,}"),
     ]
 
 
@@ -255,15 +265,15 @@ def _build_slider(
                 FormField(name="path", kind="hidden", value=context.prefix + path),
                 FormField(
                     name="at",
-                    label=say("As it stood after change"),
+                    label=translate("As it stood after change"),
                     kind="range",
                     value=str(at or len(log)),
                     most=len(log),
                 ),
             ],
-            button=say("Show"),
+            button=translate("Show"),
             path="/memory",
-            label=say("History"),
+            label=translate("History"),
         )
     ]
 
@@ -276,8 +286,8 @@ def _build_version(
     change = log[at - 1]
     data = context.memory.folder.history.read_file(path, change.id)
     return ProseBlock(
-        heading=say("As it stood after change {at}: {what}", at=at, what=change.why.what),
-        text=say("(it was gone)") if data is None else data.decode("utf-8", "replace"),
+        heading=translate("As it stood after change {at}: {what}", at=at, what=change.why.what),
+        text=translate("(it was gone)") if data is None else data.decode("utf-8", "replace"),
         note=format_utc_time(change.at),
     )
 
@@ -292,16 +302,16 @@ def _build_blame(
         why = by_id[id].why
         message = why.messages[0] if why.messages else ""
         rows.append(
-            build_row(
+            build_table_row(
                 text,
                 PageCell(why.actor, quiet=format_utc_time(by_id[id].at)[:10]),
                 PageCell(
                     f"“{why.quote}”" if why.quote else why.what,
                     build_view_address("session", id=why.session) if why.session else "",
-                    quiet=say(
+                    quiet=translate(
                         "session {session}, message {message}",
                         session=why.session[:12],
-                        message=message or say("unknown"),
+                        message=message or translate("unknown"),
                     )
                     if why.session
                     else "",
@@ -309,8 +319,8 @@ def _build_blame(
             )
         )
     return TableBlock(
-        heading=say("Where each line comes from"),
-        columns=[path, say("Written by"), say("Because of these words")],
+        heading=translate("Where each line comes from"),
+        columns=[path, translate("Written by"), translate("Because of these words")],
         rows=rows,
     )
 
@@ -318,16 +328,16 @@ def _build_blame(
 def _build_changes(context: PageContext, log: Sequence[RecordedChange]) -> TableBlock:
     undone = {each.undoes for each in log}
     return TableBlock(
-        heading=say("Changes"),
-        columns=say_each("When", "By", "What"),
+        heading=translate("Changes"),
+        columns=translate_each("When", "By", "What"),
         rows=[
-            build_row(
+            build_table_row(
                 format_utc_time(each.at),
                 each.why.actor,
                 each.why.what,
                 actions=[]
                 if each.id in undone
-                else [context.action(say("Undo"), "undo", key="u", change=each.id)],
+                else [context.action(translate("Undo"), "undo", key="u", change=each.id)],
             )
             for each in reversed(log)
         ],
@@ -337,10 +347,10 @@ def _build_changes(context: PageContext, log: Sequence[RecordedChange]) -> Table
 def _build_uses(context: PageContext, path: str) -> TableBlock:
     uses = list_uses_of_memory(context.home.database(), str(context.memory.layout.folder), path)
     return TableBlock(
-        heading=say("When it was shown, and why"),
-        columns=say_each("When", "What", "Session", "Why"),
+        heading=translate("When it was shown, and why"),
+        columns=translate_each("When", "What", "Session", "Why"),
         rows=[
-            build_row(
+            build_table_row(
                 format_utc_time(each.at),
                 each.what,
                 PageCell(each.session[:12], build_view_address("session", id=each.session)),
@@ -348,7 +358,7 @@ def _build_uses(context: PageContext, path: str) -> TableBlock:
             )
             for each in uses[:PAGE_ROWS]
         ],
-        empty=say("It was never shown to a model."),
+        empty=translate("It was never shown to a model."),
     )
 
 
@@ -358,10 +368,10 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
         FormBlock(
             fields=[
                 *context.fields(),
-                FormField(name="message", label=say("A message to the agent"), value=message),
+                FormField(name="message", label=translate("A message to the agent"), value=message),
             ],
-            button=say("Ask"),
-            label=say("Try a message"),
+            button=translate("Ask"),
+            label=translate("Try a message"),
         )
     ]
     if message:
@@ -369,10 +379,10 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
         heads = found.heads
         blocks += [
             TableBlock(
-                heading=say("Would be shown"),
-                columns=say_each("Memory", "Score", "Why"),
+                heading=translate("Would be shown"),
+                columns=translate_each("Memory", "Score", "Why"),
                 rows=[
-                    build_row(
+                    build_table_row(
                         PageCell(
                             heads[each.path].description or each.path,
                             context.address("memory", path=each.path),
@@ -384,23 +394,25 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
                     for each in found.shown
                 ],
                 numeric=[1],
-                empty=say("Nothing would be shown."),
+                empty=translate("Nothing would be shown."),
             ),
             _list_past_words(context, message),
             TableBlock(
-                heading=say("Found, and left out"),
-                columns=say_each("Memory", "Why not"),
+                heading=translate("Found, and left out"),
+                columns=translate_each("Memory", "Why not"),
                 rows=[
-                    build_row(PageCell(path, context.address("memory", path=path)), reason)
+                    build_table_row(PageCell(path, context.address("memory", path=path)), reason)
                     for path, reason in found.left_out
                 ],
-                empty=say("Nothing else has anything in common with it."),
+                empty=translate("Nothing else has anything in common with it."),
             ),
         ]
     return PageView(
         name="why",
-        title=say("Why is this shown?"),
-        lead=say("Type a message as you would to the agent, and see what it would be reminded of."),
+        title=translate("Why is this shown?"),
+        lead=translate(
+            "Type a message as you would to the agent, and see what it would be reminded of."
+        ),
         command=f'memorist recall "{message or "MESSAGE"}" --why',
         blocks=blocks,
     )
@@ -415,10 +427,10 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
         embeddings=context.home.settings.recall.embeddings,
     )
     return TableBlock(
-        heading=say("Said in past sessions, and brought back"),
-        columns=say_each("Words", "What came of it", "Session"),
+        heading=translate("Said in past sessions, and brought back"),
+        columns=translate_each("Words", "What came of it", "Session"),
         rows=[
-            build_row(
+            build_table_row(
                 PageCell(
                     quote_user_words(message, each),
                     build_view_address("message", id=each.session, line=each.passage.line),
@@ -428,5 +440,5 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
             )
             for each in found
         ],
-        empty=say("Nothing that was said before bears on it."),
+        empty=translate("Nothing that was said before bears on it."),
     )

@@ -17,7 +17,7 @@ from memorist.page.session_views import (
     read_session_timeline,
 )
 from memorist.store.memory_uses import list_uses_in_session
-from memorist.views.page_texts import say, say_count, say_each
+from memorist.views.page_texts import translate, translate_count, translate_each
 from memorist.views.view_blocks import (
     LinkBlock,
     NumberBlock,
@@ -26,7 +26,7 @@ from memorist.views.view_blocks import (
     PageView,
     ProseBlock,
     TableBlock,
-    build_row,
+    build_table_row,
 )
 from memorist.views.view_formatting import format_utc_time, get_last_path_part
 
@@ -46,10 +46,10 @@ def build_now_view(context: PageContext) -> PageView:
     blocks: list[PageBlock] = [
         NumberBlock(
             pairs=[
-                (say("running sessions"), f"{len(running):,}"),
-                (say("sessions known"), f"{len(sessions):,}"),
-                (say("memories here"), f"{len(context.memory.headers()):,}"),
-                (say("waiting for you"), f"{len(waiting):,}"),
+                (translate("running sessions"), f"{len(running):,}"),
+                (translate("sessions known"), f"{len(sessions):,}"),
+                (translate("memories here"), f"{len(context.memory.headers()):,}"),
+                (translate("waiting for you"), f"{len(waiting):,}"),
             ]
         ),
         *([_link_inbox(context, len(waiting))] if waiting else []),
@@ -61,17 +61,19 @@ def build_now_view(context: PageContext) -> PageView:
     blocks.append(_list_changes(context))
     return PageView(
         name="now",
-        title=say("Now"),
-        lead=say("What runs, what was kept, what waits. Renews itself while it is open."),
+        title=translate("Now"),
+        lead=translate("What runs, what was kept, what waits. Renews itself while it is open."),
         command="memorist",
         blocks=blocks,
     )
 
 
 def _link_inbox(context: PageContext, count: int) -> LinkBlock:
-    words = say_count("1 change waits for your word", "{count:,} changes wait for your word", count)
+    words = translate_count(
+        "1 change waits for your word", "{count:,} changes wait for your word", count
+    )
     link = (words, context.address("inbox"), False)
-    return LinkBlock(label=say("Inbox"), links=[link])
+    return LinkBlock(label=translate("Inbox"), links=[link])
 
 
 def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) -> list[PageBlock]:
@@ -81,23 +83,28 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
     blocks: list[PageBlock] = [
         build_session_table(
             [entry],
-            say("Runs: {title}", title=title) if runs else say("The newest: {title}", title=title),
+            translate("Runs: {title}", title=title)
+            if runs
+            else translate("The newest: {title}", title=title),
         )
     ]
     try:
         timeline = read_session_timeline(entry)
     except MemoristError as error:
-        return [*blocks, ProseBlock(heading=say("It cannot be read"), text=str(error))]
+        return [*blocks, ProseBlock(heading=translate("It cannot be read"), text=str(error))]
     if timeline.turns:
         last = timeline.turns[-1]
         blocks += [
             NumberBlock(
                 pairs=[
-                    (say("turn"), f"{last.number:,}"),
-                    (say("tokens in the window"), f"{last.context or sum(last.parts.values()):,}"),
-                    (say("compactions"), f"{len(timeline.compactions):,}"),
-                    (say("failures"), f"{len(timeline.troubles):,}"),
-                    (say("cost so far"), format_session_cost(timeline)),
+                    (translate("turn"), f"{last.number:,}"),
+                    (
+                        translate("tokens in the window"),
+                        f"{last.context or sum(last.parts.values()):,}",
+                    ),
+                    (translate("compactions"), f"{len(timeline.compactions):,}"),
+                    (translate("failures"), f"{len(timeline.troubles):,}"),
+                    (translate("cost so far"), format_session_cost(timeline)),
                 ]
             ),
             build_window_chart(timeline, entry.id),
@@ -107,15 +114,15 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
     )
     notes = read_kept_notes(entry)
     if notes:
-        blocks.append(ProseBlock(heading=say("Notes as they stand"), text=notes))
-    ways = [(say("The whole session"), address, False)]
+        blocks.append(ProseBlock(heading=translate("Notes as they stand"), text=notes))
+    ways = [(translate("The whole session"), address, False)]
     ways += [
-        (say("Notes turn by turn"), build_view_address("session-notes", id=entry.id), False)
+        (translate("Notes turn by turn"), build_view_address("session-notes", id=entry.id), False)
     ] * bool(timeline.turns)
     return [
         *blocks,
         LinkBlock(
-            label=say("Ways on from {project}", project=get_last_path_part(entry.project)),
+            label=translate("Ways on from {project}", project=get_last_path_part(entry.project)),
             links=ways,
         ),
     ]
@@ -125,21 +132,21 @@ def _list_rest(found: Sequence[SessionEntry], followed: Sequence[SessionEntry]) 
     rest = [each for each in found if each not in followed][:NEWEST]
     if found and not rest:
         return []
-    empty = say("No session is known yet: memorist setup joins your agent.")
-    return [build_session_table(rest, say("Others"), empty)]
+    empty = translate("No session is known yet: memorist setup joins your agent.")
+    return [build_session_table(rest, translate("Others"), empty)]
 
 
 def _list_changes(context: PageContext) -> TableBlock:
     return TableBlock(
-        heading=say("Remembered last"),
-        columns=say_each("When", "By", "What"),
+        heading=translate("Remembered last"),
+        columns=translate_each("When", "By", "What"),
         rows=[
-            build_row(
+            build_table_row(
                 format_utc_time(each.at),
                 each.why.actor,
                 PageCell(each.why.what, context.address("memories")),
             )
             for each in context.memory.folder.history.log("", NEWEST)
         ],
-        empty=say("Nothing is remembered of this project yet."),
+        empty=translate("Nothing is remembered of this project yet."),
     )

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.home_memories import HomeMemories
 from memorist.store.memory_uses import MemoryUseTotal, sum_memory_uses
-from memorist.views.page_texts import say
+from memorist.views.page_texts import translate
 from memorist.views.view_blocks import FormField, LinkBlock, PageAction
 
 PAGE_ROWS = 100
@@ -30,22 +30,22 @@ def build_pagination_links(
     last = max(1, -(-total // PAGE_ROWS))
     links = [
         (word, build_view_address(view, **query, page=number), False)
-        for word, number in ((say("Newer"), page - 1), (say("Older"), page + 1))
+        for word, number in ((translate("Newer"), page - 1), (translate("Older"), page + 1))
         if 1 <= number <= last
     ]
     here = (
-        say("Page {page:,} of {last:,}", page=page, last=last),
+        translate("Page {page:,} of {last:,}", page=page, last=last),
         build_view_address(view, **query, page=page),
         True,
     )
-    return (LinkBlock(label=say("Pages"), links=[here, *links]),) if last > 1 else ()
+    return (LinkBlock(label=translate("Pages"), links=[here, *links]),) if last > 1 else ()
 
 
 class PageContext:
     """The memory of one project, and how the page speaks of it."""
 
     def __init__(
-        self, home: MemoryHome, memory: AutoMemory, project: str, now: float, prefix: str = ""
+        self, home: HomeMemories, memory: AutoMemory, project: str, now: float, prefix: str = ""
     ) -> None:
         self.home, self.memory, self.project, self.now = home, memory, project, now
         self.prefix = prefix
@@ -95,7 +95,7 @@ class PageContext:
 def build_project_links(view: str, projects: Sequence[str], chosen: str) -> LinkBlock:
     """The projects that have a memory, as a choice."""
     return LinkBlock(
-        label=say("Projects"),
+        label=translate("Projects"),
         links=[
             (
                 each.rstrip("/").rpartition("/")[2] or each,

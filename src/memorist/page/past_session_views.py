@@ -12,7 +12,7 @@ from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_
 from memorist.store.extract_rows import StoredExtract, list_enabled_extracts
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import Rollout, list_rollouts
-from memorist.views.page_texts import say, say_each
+from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     FormBlock,
     FormField,
@@ -25,7 +25,7 @@ from memorist.views.view_blocks import (
     PageView,
     ProseBlock,
     TableBlock,
-    build_row,
+    build_table_row,
 )
 from memorist.views.view_formatting import format_utc_time, get_last_path_part
 
@@ -50,26 +50,28 @@ def build_past_sessions_view(query: str, page: int) -> PageView:
     ]
     return PageView(
         name="past",
-        title=say("Past sessions"),
-        lead=say(
+        title=translate("Past sessions"),
+        lead=translate(
             "What became of each finished session. One that is left out gives nothing to memory, "
             "and what was made of it goes."
         ),
         command="memorist rollouts status",
         blocks=[
             FormBlock(
-                fields=[FormField(name="q", label=say("Find by what was learned"), value=query)],
-                button=say("Search"),
-                label=say("Search past sessions"),
+                fields=[
+                    FormField(name="q", label=translate("Find by what was learned"), value=query)
+                ],
+                button=translate("Search"),
+                label=translate("Search past sessions"),
             ),
             TableBlock(
-                heading=say("Sessions found on this machine"),
-                columns=say_each(
+                heading=translate("Sessions found on this machine"),
+                columns=translate_each(
                     "When", "It began with", "Project", "Outcome", "Became memory", "Uses"
                 ),
                 rows=rows,
                 numeric=[5],
-                empty=say("None was found yet: memorist import looks for them."),
+                empty=translate("None was found yet: memorist import looks for them."),
             ),
             *build_pagination_links("past", len(found), page, q=query),
         ],
@@ -98,24 +100,27 @@ def build_past_session_view(id: str) -> PageView:
     blocks: list[PageBlock] = [
         NumberBlock(
             pairs=[
-                (say("outcome"), raw.outcome),
-                (say("tasks"), f"{len(raw.tasks):,}"),
-                (say("made by"), say("a model") if extract.way == "model" else say("structure")),
-                (say("times cited"), f"{extracts.uses:,}"),
+                (translate("outcome"), raw.outcome),
+                (translate("tasks"), f"{len(raw.tasks):,}"),
+                (
+                    translate("made by"),
+                    translate("a model") if extract.way == "model" else translate("structure"),
+                ),
+                (translate("times cited"), f"{extracts.uses:,}"),
             ]
         ),
         LinkBlock(
-            label=say("Ways on"),
-            links=[(say("The whole session"), build_view_address("session", id=id), False)],
+            label=translate("Ways on"),
+            links=[(translate("The whole session"), build_view_address("session", id=id), False)],
         ),
     ]
     blocks += [_build_task(each, id) for each in raw.tasks]
     summary = extract.rollout_summary.strip()
-    blocks += [ProseBlock(heading=say("Its summary"), text=summary)] * bool(summary)
+    blocks += [ProseBlock(heading=translate("Its summary"), text=summary)] * bool(summary)
     return PageView(
         name="past",
         title=shorten_to_one_line(raw.description or id, 110),
-        lead=say("What this past session left to later ones."),
+        lead=translate("What this past session left to later ones."),
         command=f"memorist rollouts show {id}",
         blocks=blocks,
     )
@@ -123,16 +128,16 @@ def build_past_session_view(id: str) -> PageView:
 
 def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
     kinds = (
-        (say("failed, and what mended it"), task.failures),
-        (say("learned"), task.knowledge),
-        (say("wished"), task.preferences),
-        (say("to look up"), task.references),
+        (translate("failed, and what mended it"), task.failures),
+        (translate("learned"), task.knowledge),
+        (translate("wished"), task.preferences),
+        (translate("to look up"), task.references),
     )
     return TableBlock(
         heading=f"{shorten_to_one_line(task.name, 110)}: {task.outcome}",
-        columns=say_each("Kind", "What", "Proof"),
+        columns=translate_each("Kind", "What", "Proof"),
         rows=[
-            build_row(
+            build_table_row(
                 kind,
                 PageCell(bullet.text, _bullet_address(bullet, id)),
                 PageCell(bullet.proof, quiet=bullet.evidence),
@@ -140,7 +145,7 @@ def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
             for kind, bullets in kinds
             for bullet in bullets
         ],
-        empty=say("Nothing was learned of it."),
+        empty=translate("Nothing was learned of it."),
     )
 
 
@@ -151,17 +156,19 @@ def _bullet_address(bullet: MemoryBullet, id: str) -> str:
 
 def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
     out = each.mode == "disabled"
-    state = PageCell(say("not yet"))
+    state = PageCell(translate("not yet"))
     outcome = PageCell("—")
     if extract is not None and extract.extracted.is_empty:
-        state = PageCell(say("nothing worth keeping"))
+        state = PageCell(translate("nothing worth keeping"))
     elif extract is not None:
-        state = PageCell(say("yes"), build_view_address("past-session", id=each.id))
+        state = PageCell(translate("yes"), build_view_address("past-session", id=each.id))
         raw = parse_raw_memory(extract.extracted.raw_memory)
         outcome = build_outcome_cell(raw.outcome)
     if each.mode != "enabled":
-        state = PageCell(say("left out") if out else say("held web content"), tone="note")
-    return build_row(
+        state = PageCell(
+            translate("left out") if out else translate("held web content"), tone="note"
+        )
+    return build_table_row(
         format_utc_time(each.updated).removesuffix(" UTC"),
         PageCell(
             shorten_to_one_line(each.first_words or "—", 140),
@@ -173,7 +180,7 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
         str(extract.uses) if extract is not None else "0",
         actions=[
             PageAction(
-                label=say("Take in") if out else say("Leave out"),
+                label=translate("Take in") if out else translate("Leave out"),
                 path="/do/" + ("take-in" if out else "leave-out"),
                 fields={"id": each.id},
             )
@@ -188,4 +195,8 @@ def set_past_session_use(id: str, *, take_in: bool) -> str:
             past.state, id, "enabled" if take_in else "disabled", past.claim_terms
         )
     )
-    return say("It may become memory again") if take_in else say("It is left out of memory")
+    return (
+        translate("It may become memory again")
+        if take_in
+        else translate("It is left out of memory")
+    )

@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
-from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.home_memories import HomeMemories
 from memorist.cli.command_environment import load_home_layout
 from memorist.cli.search_command import open_synced_session_index
 from memorist.context.context_pieces import ContextPiece
@@ -37,7 +37,7 @@ from memorist.page.spend_view import build_receipt_table, format_spend_total, su
 from memorist.recall.passages import PassageMatch
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
 from memorist.store.receipt_rows import list_session_receipts
-from memorist.views.page_texts import say, say_each
+from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     BarBlock,
     BarRow,
@@ -52,7 +52,7 @@ from memorist.views.view_blocks import (
     ProseBlock,
     TableBlock,
     Tone,
-    build_row,
+    build_table_row,
 )
 from memorist.views.view_formatting import (
     format_dollars,
@@ -75,9 +75,11 @@ def build_sessions_view(query: str, page: int) -> PageView:
     found = [each for each in everything if _fits(each, query)]
     blocks: list[PageBlock] = [
         FormBlock(
-            fields=[FormField(name="q", label=say("Find a session by its words"), value=query)],
-            button=say("Search"),
-            label=say("Search sessions"),
+            fields=[
+                FormField(name="q", label=translate("Find a session by its words"), value=query)
+            ],
+            button=translate("Search"),
+            label=translate("Search sessions"),
         )
     ]
     if query:
@@ -85,18 +87,22 @@ def build_sessions_view(query: str, page: int) -> PageView:
             passages = index.search(query, 20)
         blocks.append(_build_passages(passages))
     shown = found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
-    heading = say("Sessions with these words in title or project") if query else say("Sessions")
+    heading = (
+        translate("Sessions with these words in title or project")
+        if query
+        else translate("Sessions")
+    )
     empty = (
-        say("None.")
+        translate("None.")
         if everything
-        else say("No session is known yet: memorist setup joins your agent.")
+        else translate("No session is known yet: memorist setup joins your agent.")
     )
     blocks.append(build_session_table(shown, heading, empty))
     blocks += build_pagination_links("sessions", len(found), page, q=query)
     return PageView(
         name="sessions",
-        title=say("Sessions"),
-        lead=say(
+        title=translate("Sessions"),
+        lead=translate(
             "{count:,} sessions of every agent and project on this machine.", count=len(everything)
         ),
         command=f'memorist search --all "{query}"' if query else "memorist sessions --all",
@@ -111,7 +117,7 @@ def build_session_table(
     outcomes = find_session_outcomes(load_home_layout(), (each.id for each in entries))
     return TableBlock(
         heading=heading,
-        columns=say_each("Last active", "What it was about", "Project", "Agent", "Outcome"),
+        columns=translate_each("Last active", "What it was about", "Project", "Agent", "Outcome"),
         rows=[_session_row(each, outcomes.get(each.id, "")) for each in entries],
         empty=empty,
     )
@@ -126,14 +132,14 @@ _OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wro
 
 
 def _session_row(each: SessionEntry, outcome: str) -> PageRow:
-    return build_row(
+    return build_table_row(
         format_utc_time(each.updated).removesuffix(" UTC"),
         PageCell(
-            shorten_to_one_line(each.title or say("(nothing was asked)"), PIECE_CHARS),
+            shorten_to_one_line(each.title or translate("(nothing was asked)"), PIECE_CHARS),
             build_view_address("session", id=each.id),
         ),
         get_last_path_part(each.project) or "—",
-        PageCell(each.agent, quiet=say("with notes") if each.notes else ""),
+        PageCell(each.agent, quiet=translate("with notes") if each.notes else ""),
         build_outcome_cell(outcome),
     )
 
@@ -146,10 +152,10 @@ def _fits(each: SessionEntry, query: str) -> bool:
 
 def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
     rows = [
-        build_row(
+        build_table_row(
             format_utc_time(each.passage.at or None).removesuffix(" UTC"),
             PageCell(
-                shorten_to_one_line(each.passage.said or say("(no words)"), 240),
+                shorten_to_one_line(each.passage.said or translate("(no words)"), 240),
                 build_view_address("message", id=each.session, line=each.passage.line),
                 quiet=shorten_to_one_line(each.passage.answered, 240),
             ),
@@ -161,10 +167,10 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
         for each in found
     ]
     return TableBlock(
-        heading=say("What was said"),
-        columns=say_each("When", "You, and the agent's answer", "Session"),
+        heading=translate("What was said"),
+        columns=translate_each("When", "You, and the agent's answer", "Session"),
         rows=rows,
-        empty=say("No past turn has these words."),
+        empty=translate("No past turn has these words."),
     )
 
 
@@ -187,7 +193,7 @@ def _read_timeline(entry: SessionEntry, size: int) -> SessionTimeline:
     return build_session_timeline(read_recording(entry))
 
 
-def build_session_view_at_turn(home: MemoryHome, id: str, turn: int | None) -> PageView:
+def build_session_view_at_turn(home: HomeMemories, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = require_known_session(id)
     timeline = read_session_timeline(entry)
@@ -216,7 +222,7 @@ def build_session_view_at_turn(home: MemoryHome, id: str, turn: int | None) -> P
     return PageView(
         name="sessions",
         title=shorten_to_one_line(entry.title or entry.id, 110),
-        lead=_say_size(number if turn else 0, total, listing.model or say("no known model")),
+        lead=_say_size(number if turn else 0, total, listing.model or translate("no known model")),
         command=f"memorist context {entry.file} --diff{at}",
         blocks=blocks,
     )
@@ -224,12 +230,12 @@ def build_session_view_at_turn(home: MemoryHome, id: str, turn: int | None) -> P
 
 def _say_size(turn: int, tokens: int, model: str) -> str:
     if not turn:
-        return say(
+        return translate(
             "What stood in the window at the end: about {tokens:,} tokens, counted for {model}.",
             tokens=tokens,
             model=model,
         )
-    return say(
+    return translate(
         "What stood in the window when turn {turn} began: about {tokens:,} tokens, "
         "counted for {model}.",
         turn=turn,
@@ -241,19 +247,19 @@ def _say_size(turn: int, tokens: int, model: str) -> str:
 def format_session_cost(timeline: SessionTimeline) -> str:
     """What a session cost so far, as far as its models' prices are known."""
     cost = sum(each.cost for each in timeline.turns)
-    return format_dollars(cost) if cost else say("not known")
+    return format_dollars(cost) if cost else translate("not known")
 
 
 def _session_numbers(
     entry: SessionEntry, timeline: SessionTimeline, total: int
 ) -> list[tuple[str, str]]:
     return [
-        (say("agent"), entry.agent),
-        (say("project"), get_last_path_part(entry.project) or "—"),
-        (say("turns"), f"{len(timeline.turns):,}"),
-        (say("tokens in the window"), f"{total:,}"),
-        (say("compactions"), f"{len(timeline.compactions):,}"),
-        (say("cost of the session"), format_session_cost(timeline)),
+        (translate("agent"), entry.agent),
+        (translate("project"), get_last_path_part(entry.project) or "—"),
+        (translate("turns"), f"{len(timeline.turns):,}"),
+        (translate("tokens in the window"), f"{total:,}"),
+        (translate("compactions"), f"{len(timeline.compactions):,}"),
+        (translate("cost of the session"), format_session_cost(timeline)),
     ]
 
 
@@ -264,7 +270,7 @@ def _turn_address(id: str, turn: int) -> str:
 def _turn_forms(id: str, turn: int, timeline: SessionTimeline) -> list[PageBlock]:
     if len(timeline.turns) < 2:
         return []
-    end = (say("The end"), build_view_address("session", id=id), False)
+    end = (translate("The end"), build_view_address("session", id=id), False)
     return _choose_turn("session", id, turn, len(timeline.turns), end)
 
 
@@ -272,21 +278,21 @@ def _choose_turn(
     view: str, id: str, turn: int, count: int, last: tuple[str, str, bool]
 ) -> list[PageBlock]:
     """The form and the links that lead to another turn in a view of a session."""
-    near = ((say("Turn before"), turn - 1), (say("Next turn"), turn + 1))
+    near = ((translate("Turn before"), turn - 1), (translate("Next turn"), turn + 1))
     return [
         FormBlock(
             fields=[
                 FormField(name="id", kind="hidden", value=id),
                 FormField(
-                    name="turn", label=say("Turn"), kind="range", value=str(turn), most=count
+                    name="turn", label=translate("Turn"), kind="range", value=str(turn), most=count
                 ),
             ],
-            button=say("Show this turn"),
+            button=translate("Show this turn"),
             path=f"/{view}",
-            label=say("Choose a turn"),
+            label=translate("Choose a turn"),
         ),
         LinkBlock(
-            label=say("Turns"),
+            label=translate("Turns"),
             links=[
                 *(
                     (words, build_view_address(view, id=id, turn=n), False)
@@ -306,10 +312,10 @@ def _build_parts(listing: ContextListing, total: int) -> TableBlock:
         sums[each.tag] = (count + 1, tokens + each.tokens)
     ordered = sorted(sums.items(), key=lambda item: -item[1][1])
     return TableBlock(
-        heading=say("What fills the window"),
-        columns=say_each("Part", "Pieces", "Tokens", "Share"),
+        heading=translate("What fills the window"),
+        columns=translate_each("Part", "Pieces", "Tokens", "Share"),
         rows=[
-            build_row(tag, f"{count:,}", f"{tokens:,}", format_percent(tokens, total))
+            build_table_row(tag, f"{count:,}", f"{tokens:,}", format_percent(tokens, total))
             for tag, (count, tokens) in ordered
         ],
         numeric=[1, 2, 3],
@@ -322,12 +328,12 @@ def _build_changes(listing: ContextListing, id: str) -> list[PageBlock]:
         return []
     return [
         TableBlock(
-            heading=say("Came and went since the turn before"),
-            columns=say_each("Change", "Part", "Tokens", "Source and reason"),
+            heading=translate("Came and went since the turn before"),
+            columns=translate_each("Change", "Part", "Tokens", "Source and reason"),
             rows=[
-                build_row(
+                build_table_row(
                     PageCell(
-                        say("came") if each.change == "added" else say("went"),
+                        translate("came") if each.change == "added" else translate("went"),
                         tone="good" if each.change == "added" else "note",
                     ),
                     *_piece_cells(each.piece, id),
@@ -343,11 +349,11 @@ def _build_pieces(listing: ContextListing, id: str) -> TableBlock:
     heaviest = sorted(listing.pieces, key=lambda each: -each.tokens)[:PAGE_ROWS]
     left = len(listing.pieces) - len(heaviest)
     return TableBlock(
-        heading=say("Every piece, heaviest first")
+        heading=translate("Every piece, heaviest first")
         if left <= 0
-        else say("Every piece, heaviest first ({left:,} lighter ones left out)", left=left),
-        columns=say_each("Part", "Tokens", "Source and reason"),
-        rows=[build_row(*_piece_cells(each, id)) for each in heaviest],
+        else translate("Every piece, heaviest first ({left:,} lighter ones left out)", left=left),
+        columns=translate_each("Part", "Tokens", "Source and reason"),
+        rows=[build_table_row(*_piece_cells(each, id)) for each in heaviest],
         numeric=[1],
     )
 
@@ -366,12 +372,12 @@ def _piece_cells(piece: ContextPiece, id: str) -> list[PageCell]:
 def _build_dearest(timeline: SessionTimeline, id: str) -> TableBlock:
     rows = sorted(timeline.turns, key=lambda each: (-each.cost, -each.context))[:DEAREST]
     return TableBlock(
-        heading=say("Dearest turns"),
-        columns=say_each("Turn", "Cost", "Context", "It began with"),
+        heading=translate("Dearest turns"),
+        columns=translate_each("Turn", "Cost", "Context", "It began with"),
         rows=[
-            build_row(
+            build_table_row(
                 PageCell(str(each.number), _turn_address(id, each.number)),
-                format_dollars(each.cost) if each.cost else say("not known"),
+                format_dollars(each.cost) if each.cost else translate("not known"),
                 f"{each.context:,}",
                 PageCell(
                     shorten_to_one_line(" ".join(each.said.split()), PIECE_CHARS),
@@ -388,35 +394,37 @@ def _build_marks(timeline: SessionTimeline, id: str) -> list[PageBlock]:
     blocks: list[PageBlock] = []
     if timeline.compactions:
         rows = [
-            build_row(
+            build_table_row(
                 PageCell(str(turn), _turn_address(id, max(1, turn))),
                 "—" if mark.tokens_before is None else f"{mark.tokens_before:,}",
                 f"{after:,}" if after else "—",
-                mark.trigger or say("not told"),
+                mark.trigger or translate("not told"),
             )
             for turn, mark, after in timeline.compactions
         ]
         blocks.append(
             TableBlock(
-                heading=say("Compactions"),
-                columns=say_each("Turn", "Tokens before", "Tokens after", "Begun by"),
+                heading=translate("Compactions"),
+                columns=translate_each("Turn", "Tokens before", "Tokens after", "Begun by"),
                 rows=rows,
                 numeric=[0, 1, 2],
             )
         )
     if timeline.losses:
         rows = [
-            build_row(
+            build_table_row(
                 PageCell(str(each.turn), _turn_address(id, each.turn)),
                 PageCell(f"{each.tokens:,}", build_view_address("message", id=id, line=each.line)),
-                format_dollars(each.cost) if each.cost else say("not known"),
+                format_dollars(each.cost) if each.cost else translate("not known"),
             )
             for each in timeline.losses
         ]
         blocks.append(
             TableBlock(
-                heading=say("Cache breaks"),
-                columns=say_each("Turn", "Tokens no longer read from the cache", "What that cost"),
+                heading=translate("Cache breaks"),
+                columns=translate_each(
+                    "Turn", "Tokens no longer read from the cache", "What that cost"
+                ),
                 rows=rows,
                 numeric=[0, 1, 2],
             )
@@ -427,17 +435,17 @@ def _build_marks(timeline: SessionTimeline, id: str) -> list[PageBlock]:
 def _name_kinds() -> dict[str, str]:
     """The parts of the window in words: `BESIDE`, and what `estimate_tokens_by_kind` counts."""
     return {
-        BESIDE: say("beside the file"),
-        "user": say("user"),
-        "assistant": say("assistant"),
-        "thinking": say("thinking"),
-        "tool calls": say("tool calls"),
-        "tool results": say("tool results"),
-        "images": say("images"),
-        "injected": say("injected"),
-        "summaries": say("summaries"),
-        "other agents": say("other agents"),
-        "other": say("other"),
+        BESIDE: translate("beside the file"),
+        "user": translate("user"),
+        "assistant": translate("assistant"),
+        "thinking": translate("thinking"),
+        "tool calls": translate("tool calls"),
+        "tool results": translate("tool results"),
+        "images": translate("images"),
+        "injected": translate("injected"),
+        "summaries": translate("summaries"),
+        "other agents": translate("other agents"),
+        "other": translate("other"),
     }
 
 
@@ -450,18 +458,18 @@ def build_window_chart(timeline: SessionTimeline, id: str) -> BarBlock:
     other_tokens = sums.pop(BESIDE, 0)
     parts = [BESIDE] * bool(other_tokens) + [kind for kind, _ in sums.most_common(WINDOW_PARTS)]
     return BarBlock(
-        heading=say("What filled the window, turn by turn"),
-        unit=say("tokens when each turn ended"),
+        heading=translate("What filled the window, turn by turn"),
+        unit=translate("tokens when each turn ended"),
         parts=[names.get(part, part) for part in parts],
         bars=[
             BarRow(
-                label=say("Turn {number}", number=each.number),
+                label=translate("Turn {number}", number=each.number),
                 values=[float(each.parts.get(part, 0)) for part in parts],
                 href=_turn_address(id, each.number),
             )
             for each in timeline.turns
         ],
-        note=say(
+        note=translate(
             "Kinds are estimated from the session's file; “beside the file” is what the provider "
             "counted beyond them, such as the system prompt and the tools."
         ),
@@ -472,19 +480,19 @@ def _build_troubles(timeline: SessionTimeline) -> list[PageBlock]:
     if not timeline.troubles:
         return []
     rows = [
-        build_row(
+        build_table_row(
             shorten_to_one_line(each.what, PIECE_CHARS),
             shorten_to_one_line(each.error, PIECE_CHARS),
             PageCell(shorten_to_one_line(each.mended, PIECE_CHARS), tone="good")
             if each.mended
-            else PageCell(say("nothing that the record shows")),
+            else PageCell(translate("nothing that the record shows")),
         )
         for each in timeline.troubles[:PAGE_ROWS]
     ]
     return [
         TableBlock(
-            heading=say("What failed, and what mended it"),
-            columns=say_each("What failed", "How", "What mended it"),
+            heading=translate("What failed, and what mended it"),
+            columns=translate_each("What failed", "How", "What mended it"),
             rows=rows,
         )
     ]
@@ -495,19 +503,19 @@ def build_memory_use_blocks(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     if not uses:
         return []
     rows = [
-        build_row(format_utc_time(each.at), each.path, each.what, each.why or "—")
+        build_table_row(format_utc_time(each.at), each.path, each.what, each.why or "—")
         for each in reversed(uses[-PAGE_ROWS:])
     ]
     return [
         TableBlock(
-            heading=say("Memories it was shown"),
-            columns=say_each("When", "Memory", "What", "Why"),
+            heading=translate("Memories it was shown"),
+            columns=translate_each("When", "Memory", "What", "Why"),
             rows=rows,
         )
     ]
 
 
-def _build_own_work(home: MemoryHome, id: str, timeline: SessionTimeline) -> list[PageBlock]:
+def _build_own_work(home: HomeMemories, id: str, timeline: SessionTimeline) -> list[PageBlock]:
     """What memorist's own work in a session cost, what it saved, and its receipts."""
     receipts = list_session_receipts(home.database(), id)
     spent = sum_receipt_costs(receipts, home.settings.models.prices)
@@ -518,18 +526,18 @@ def _build_own_work(home: MemoryHome, id: str, timeline: SessionTimeline) -> lis
         if mark.tokens_before and after
     )
     if freed:
-        pairs.append((say("tokens that compactions took out"), f"{freed:,}"))
+        pairs.append((translate("tokens that compactions took out"), f"{freed:,}"))
     numbers = [NumberBlock(pairs=pairs)] if pairs else []
     return [*numbers, build_receipt_table([("", each) for each in receipts[-PAGE_ROWS:]])]
 
 
 def _build_notes(entry: SessionEntry, turns: int) -> list[PageBlock]:
     notes = read_kept_notes(entry)
-    blocks: list[PageBlock] = [ProseBlock(heading=say("Notes of the session"), text=notes)] * bool(
-        notes
-    )
-    link = (say("Notes as they stood at each turn"), _notes_address(entry.id, turns), False)
-    return [*blocks, *([LinkBlock(label=say("Notes"), links=[link])] if turns else [])]
+    blocks: list[PageBlock] = [
+        ProseBlock(heading=translate("Notes of the session"), text=notes)
+    ] * bool(notes)
+    link = (translate("Notes as they stood at each turn"), _notes_address(entry.id, turns), False)
+    return [*blocks, *([LinkBlock(label=translate("Notes"), links=[link])] if turns else [])]
 
 
 def _notes_address(id: str, turn: int) -> str:
@@ -549,15 +557,15 @@ def build_notes_at_turn_view(id: str, turn: int | None) -> PageView:
     before = render_structural_notes_at(entries, turn - 1) if turn > 1 else ""
     now = render_structural_notes_at(entries, turn)
     removed, come = find_removed_and_added_lines(before, now)
-    window = (say("The window at this turn"), _turn_address(id, turn), False)
+    window = (translate("The window at this turn"), _turn_address(id, turn), False)
     return PageView(
         name="sessions",
-        title=say(
+        title=translate(
             "Notes at turn {turn:,} of “{title}”",
             turn=turn,
             title=shorten_to_one_line(entry.title or id, 90),
         ),
-        lead=say(
+        lead=translate(
             "What the transcript's structure proves at that point. Notes that a model wrote are "
             "kept as they stand now alone."
         ),
@@ -565,15 +573,18 @@ def build_notes_at_turn_view(id: str, turn: int | None) -> PageView:
         blocks=[
             *_choose_turn("session-notes", id, turn, count, window),
             TableBlock(
-                heading=say("Came and went with this turn"),
-                columns=say_each("Change", "Line"),
+                heading=translate("Came and went with this turn"),
+                columns=translate_each("Change", "Line"),
                 rows=[
-                    *(build_row(PageCell(say("came"), tone="good"), x) for x in come),
-                    *(build_row(PageCell(say("went"), tone="note"), x) for x in removed),
+                    *(build_table_row(PageCell(translate("came"), tone="good"), x) for x in come),
+                    *(
+                        build_table_row(PageCell(translate("went"), tone="note"), x)
+                        for x in removed
+                    ),
                 ],
-                empty=say("Nothing: the notes stayed as they were."),
+                empty=translate("Nothing: the notes stayed as they were."),
             ),
-            ProseBlock(heading=say("Notes"), text=now or say("(nothing yet)")),
+            ProseBlock(heading=translate("Notes"), text=now or translate("(nothing yet)")),
         ],
     )
 
@@ -590,21 +601,21 @@ def build_message_excerpt_view(id: str, line: int) -> PageView:
         raise InputError(f"the session has no message at line {line}")
     blocks: list[PageBlock] = [
         ProseBlock(
-            heading=say("{role}, line {line}", role=each.role, line=each.line),
+            heading=translate("{role}, line {line}", role=each.role, line=each.line),
             text="\n\n".join(
                 part for part in (each.text, *(result.text for result in each.tool_results)) if part
             )
-            or say("(no text)"),
-            note=", ".join(say("calls {tool}", tool=use.name) for use in each.tool_uses),
+            or translate("(no text)"),
+            note=", ".join(translate("calls {tool}", tool=use.name) for use in each.tool_uses),
         )
         for each in found
     ]
     back = LinkBlock(
-        label=say("Ways on"),
+        label=translate("Ways on"),
         links=[
-            (say("The whole session"), build_view_address("session", id=id), False),
+            (translate("The whole session"), build_view_address("session", id=id), False),
             (
-                say("Messages after these"),
+                translate("Messages after these"),
                 build_view_address("message", id=id, line=_next_line(found)),
                 False,
             ),
@@ -612,10 +623,10 @@ def build_message_excerpt_view(id: str, line: int) -> PageView:
     )
     return PageView(
         name="sessions",
-        title=say(
+        title=translate(
             "Line {line} of “{title}”", line=line, title=shorten_to_one_line(entry.title or id, 90)
         ),
-        lead=f"{entry.agent}, {get_last_path_part(entry.project) or say('no project')}",
+        lead=f"{entry.agent}, {get_last_path_part(entry.project) or translate('no project')}",
         command=f"sed -n {line}p {entry.file}",
         blocks=[back, *blocks],
     )

@@ -22,7 +22,7 @@ from memorist.models.model_pricing import (
 )
 from memorist.page.page_context import PAGE_ROWS, PageContext, build_view_address
 from memorist.store.receipt_rows import list_newest_receipts
-from memorist.views.page_texts import say, say_each
+from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     BarBlock,
     BarRow,
@@ -33,7 +33,7 @@ from memorist.views.view_blocks import (
     ProseBlock,
     TableBlock,
     Tone,
-    build_row,
+    build_table_row,
 )
 from memorist.views.view_formatting import format_dollars, format_utc_time
 
@@ -78,9 +78,9 @@ def format_spend_total(spent: ReceiptCostTotal) -> list[tuple[str, str]]:
     if not spent.runs:
         return []
     return [
-        (say("runs of memorist here"), f"{spent.runs:,}"),
-        (say("what they cost"), format_dollars(spent.cost)),
-        (say("saved by the shared cache"), format_dollars(spent.saved)),
+        (translate("runs of memorist here"), f"{spent.runs:,}"),
+        (translate("what they cost"), format_dollars(spent.cost)),
+        (translate("saved by the shared cache"), format_dollars(spent.saved)),
     ]
 
 
@@ -93,22 +93,24 @@ def build_spend_view(context: PageContext) -> PageView:
     spent = sum_receipt_costs(recent, settings.models.prices)
     return PageView(
         name="spend",
-        title=say("Spend"),
-        lead=say("Background work from {first} to {last}.", first=found.first, last=found.last),
+        title=translate("Spend"),
+        lead=translate(
+            "Background work from {first} to {last}.", first=found.first, last=found.last
+        ),
         command=f"memorist status --days {DAYS}",
         blocks=[
             NumberBlock(
                 pairs=[
-                    (say("runs"), f"{found.total.runs:,}"),
-                    (say("requests"), f"{found.total.requests:,}"),
-                    (say("tokens"), f"{found.total.usage.context:,}"),
-                    (say("cost"), format_dollars(found.total.cost_usd)),
-                    (say("saved by the shared cache"), format_dollars(spent.saved)),
+                    (translate("runs"), f"{found.total.runs:,}"),
+                    (translate("requests"), f"{found.total.requests:,}"),
+                    (translate("tokens"), f"{found.total.usage.context:,}"),
+                    (translate("cost"), format_dollars(found.total.cost_usd)),
+                    (translate("saved by the shared cache"), format_dollars(spent.saved)),
                 ]
             ),
             BarBlock(
-                heading=say("Tokens by kind of work"),
-                unit=say("tokens"),
+                heading=translate("Tokens by kind of work"),
+                unit=translate("tokens"),
                 bars=[
                     BarRow(label=each.label, values=[float(each.usage.context)])
                     for each in found.kinds
@@ -117,7 +119,7 @@ def build_spend_view(context: PageContext) -> PageView:
             _build_caps(found),
             build_receipt_table(newest[:PAGE_ROWS]),
             ProseBlock(
-                heading=say("The whole report"), text="\n".join(render_budget_status(found))
+                heading=translate("The whole report"), text="\n".join(render_budget_status(found))
             ),
         ],
     )
@@ -125,10 +127,10 @@ def build_spend_view(context: PageContext) -> PageView:
 
 def _build_caps(found: BudgetStatus) -> TableBlock:
     return TableBlock(
-        heading=say("Caps of today"),
-        columns=say_each("Cap", "Used", "Reserved", "Left", "Of"),
+        heading=translate("Caps of today"),
+        columns=translate_each("Cap", "Used", "Reserved", "Left", "Of"),
         rows=[
-            build_row(
+            build_table_row(
                 each.measure,
                 *(
                     PageCell(format_amount(each.measure, amount))
@@ -138,20 +140,20 @@ def _build_caps(found: BudgetStatus) -> TableBlock:
             for each in found.caps
         ],
         numeric=[1, 2, 3, 4],
-        empty=say("Caps are off."),
+        empty=translate("Caps are off."),
     )
 
 
 def build_receipt_table(receipts: Sequence[tuple[str, Receipt]]) -> TableBlock:
     """Receipts, each with the id of its session where the table is of several."""
     named = any(session for session, _ in receipts)
-    columns = say_each("When", "Work", "Outcome", "Tokens", "Cost", "Changed")
+    columns = translate_each("When", "Work", "Outcome", "Tokens", "Cost", "Changed")
     return TableBlock(
-        heading=say("Forks and other work by a model, with their receipts"),
-        columns=[*columns, say("Session")] if named else columns,
+        heading=translate("Forks and other work by a model, with their receipts"),
+        columns=[*columns, translate("Session")] if named else columns,
         rows=[_receipt_row(each, session, named=named) for session, each in receipts],
         numeric=[3, 4],
-        empty=say("No model has worked for memorist here."),
+        empty=translate("No model has worked for memorist here."),
     )
 
 
@@ -166,12 +168,12 @@ def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
         ),
         PageCell(
             f"{each.usage.context:,}",
-            quiet=say("{cache_read:,} from cache", cache_read=each.usage.cache_read),
+            quiet=translate("{cache_read:,} from cache", cache_read=each.usage.cache_read),
         ),
-        say("not known") if each.cost_usd is None else format_dollars(each.cost_usd),
+        translate("not known") if each.cost_usd is None else format_dollars(each.cost_usd),
         ", ".join(change.path for change in each.files) or "—",
     ]
     link = PageCell(
         session[:12] or "—", build_view_address("session", id=session) if session else ""
     )
-    return build_row(*cells, *([link] if named else []))
+    return build_table_row(*cells, *([link] if named else []))

@@ -40,7 +40,7 @@ from memorist.page.page_context import PageContext, build_project_links, build_v
 from memorist.store.disk_files import DiskFiles
 from memorist.uvicorn_server import BoundedConfig
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
-from memorist.views.page_texts import ENGLISH, choose_language, say, use_language
+from memorist.views.page_texts import ENGLISH, choose_language, translate, use_language
 from memorist.views.view_blocks import PageView, convert_view_to_safe_values
 
 MAX_BODY_BYTES = 2_000_000
@@ -188,7 +188,7 @@ class PageServer:
         except (KeyError, ValueError):
             return PlainTextResponse("There is no such view.", 404)
         except MemoristError as error:
-            view = PageView(name=name, title=say("This cannot be shown"), lead=str(error),
+            view = PageView(name=name, title=translate("This cannot be shown"), lead=str(error),
                             command="memorist doctor")  # fmt: skip
         if form == "json":
             data = msgspec.json.format(
@@ -233,7 +233,7 @@ class PageServer:
             except KeyError:
                 return PlainTextResponse("The form lacks a field.", 400)
             except MemoristError as error:
-                self._said = say("Not done: {error}", error=error)
+                self._said = translate("Not done: {error}", error=error)
         back = restrict_redirect_to_page(fields.get("back", ""))
         if request.path_params["action"].startswith("forget"):
             back = build_view_address("memories", project=fields.get("project", ""))

@@ -49,6 +49,12 @@ def read_regular_text_file(path: Path, limit: int = MAX_READ_BYTES) -> str:
     return read_regular_file(path, limit).decode("utf-8-sig")
 
 
-def is_present(path: Path) -> bool:
+def path_or_link_exists(path: str | Path) -> bool:
     """Whether anything is there, also a link that leads nowhere or what may not be looked at."""
-    return os.path.lexists(path)
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError:
+        return True
+    return True

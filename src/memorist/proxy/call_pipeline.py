@@ -37,8 +37,8 @@ from memorist.proxy.provider_routing import ProviderRoute
 from memorist.proxy.proxy_session_pool import (
     EngineCallFailed,
     PreparedRequest,
-    ProxyEngines,
     ProxySessionPool,
+    TenantSessionOpener,
     log,
     run_engine_call,
 )
@@ -68,7 +68,7 @@ class PreparedCall(Struct, frozen=True):
 class _HomeConversations:
     """The conversations of one home."""
 
-    def __init__(self, homes: ProxyEngines, tenant: str) -> None:
+    def __init__(self, homes: TenantSessionOpener, tenant: str) -> None:
         layout = Layout(homes.home(tenant))
         self.store = ConversationStore(DiskFiles(), layout.known_conversations)
         self.matcher = ConversationMatcher(
@@ -104,7 +104,7 @@ def rebuild_responses_history(layout: Layout, id: str) -> list[Any] | None:
 class CallPipeline:
     """One for each proxy. Construct it inside a running loop."""
 
-    def __init__(self, homes: ProxyEngines, settings: ProxySettings) -> None:
+    def __init__(self, homes: TenantSessionOpener, settings: ProxySettings) -> None:
         self._homes = homes
         self._by_tenant: OrderedDict[str, _HomeConversations] = OrderedDict()
         self._bodies = BodyCache()

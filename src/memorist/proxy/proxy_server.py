@@ -30,8 +30,8 @@ from memorist.proxy.header_rules import find_host_or_origin_refusal, find_token_
 from memorist.proxy.heavy_work_process import HeavyWorkProcess
 from memorist.proxy.provider_routing import find_provider_route, has_dot_segment
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
-from memorist.proxy.proxy_session_pool import ProxyEngines
-from memorist.proxy.tenant_lookup import Tenancy, find_tenant
+from memorist.proxy.proxy_session_pool import TenantSessionOpener
+from memorist.proxy.tenant_lookup import TenantIdentification, find_tenant
 from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,
     ExchangeDependencies,
@@ -71,14 +71,18 @@ class Proxy:
     """One proxy. `answer` handles a client's request. Construct it inside a running loop."""
 
     def __init__(
-        self, engines: Memorist | Tenants, settings: ProxySettings, token: str, tenancy: Tenancy
+        self,
+        engines: Memorist | Tenants,
+        settings: ProxySettings,
+        token: str,
+        tenancy: TenantIdentification,
     ) -> None:
         self._settings = settings
         self._token = token
         self._tenancy = tenancy
         self._upstream = UpstreamConnectionPool(settings)
         self._metrics = ProxyMetrics()
-        self.pipeline = CallPipeline(ProxyEngines(engines), settings)
+        self.pipeline = CallPipeline(TenantSessionOpener(engines), settings)
 
     async def close(self) -> None:
         """Close all conversations and connections."""
@@ -192,14 +196,14 @@ SWITCH_SECONDS = 0.0001
 """How long the thread of a long reading may keep the interpreter from the loop: a request needs it
 some ten times or more. Our choice; Python's own is fifty times that.
 """
-SINGLE_HOME = Tenancy()
+SINGLE_HOME = TenantIdentification()
 """All clients share one home."""
 SHUTDOWN_SECONDS = 5.0
 """Longest wait for replies in progress when the proxy is stopped. Our choice."""
 
 
 def open_proxy_socket(
-    settings: ProxySettings, token: str, tenancy: Tenancy = SINGLE_HOME
+    settings: ProxySettings, token: str, tenancy: TenantIdentification = SINGLE_HOME
 ) -> socket.socket:
     """Open the socket to serve on.
 
@@ -224,7 +228,7 @@ async def serve(
     *,
     until: asyncio.Event,
     token: str = "",
-    tenancy: Tenancy = SINGLE_HOME,
+    tenancy: TenantIdentification = SINGLE_HOME,
 ) -> None:
     """Serve until the event is set; then let replies in progress finish within a bound, and close
     every conversation.
@@ -259,7 +263,7 @@ async def serve_until_signal(
     listening: socket.socket,
     settings: ProxySettings,
     token: str,
-    tenancy: Tenancy,
+    tenancy: TenantIdentification,
 ) -> None:
     """Serve until the process receives SIGINT or SIGTERM."""
     until = asyncio.Event()

@@ -92,7 +92,7 @@ class _ConversationFailures:
 class ProxySessionPool:
     """The sessions of all conversations of one proxy."""
 
-    def __init__(self, homes: ProxyEngines, settings: ProxySettings) -> None:
+    def __init__(self, homes: TenantSessionOpener, settings: ProxySettings) -> None:
         self._homes = homes
         self._settings = settings
         self._pool = SessionPool[_ConversationKey, Session](
@@ -271,7 +271,7 @@ def _innermost_frame(error: BaseException) -> str:
 log = logging.getLogger("memorist.proxy")
 
 
-class ProxyEngines:
+class TenantSessionOpener:
     """Opens sessions in the home of their tenant."""
 
     def __init__(self, engines: Memorist | Tenants) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientRuleComparison
-from memorist.auto_memory.memory_file import Topic, Trust
+from memorist.auto_memory.memory_file import MemoryFile, Trust
 from memorist.auto_memory.memory_index import parse_pointer_target, render_index_line
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.team_memory import TEAM_INDEX_HEADING, is_team_path
@@ -82,7 +82,7 @@ def format_age(days: int) -> str:
 
 
 def render_memory(
-    topic: Topic,
+    topic: MemoryFile,
     header: MemoryHeader,
     *,
     folder: str,
@@ -163,7 +163,7 @@ def render_client_rule_conflict(found: ClientRuleComparison) -> str:
     return f"{found.otherwise.source} says otherwise: “{shorten_to_one_line(line, POINTER_CHARS)}”"
 
 
-def is_body_equal_to_description(topic: Topic, header: MemoryHeader) -> bool:
+def is_body_equal_to_description(topic: MemoryFile, header: MemoryHeader) -> bool:
     """Whether a memory's text says no more than its line in the index."""
     return normalize_for_comparison(topic.body).rstrip(".。") == normalize_for_comparison(
         header.description

@@ -95,7 +95,7 @@ class SelectedMemory(Struct, frozen=True):
     why: str
 
 
-def select_relevant(
+def select_relevant_memories(
     query: str,
     matches: Sequence[MemoryMatch],
     headers: Mapping[str, MemoryHeader],
@@ -134,7 +134,7 @@ def list_relevant_paths(
         match.path
         for match in matches
         if above[match.path] >= floor
-        and is_relevant(match, compared, query, common_nearness, is_nearest=match is best)
+        and is_relevant_match(match, compared, query, common_nearness, is_nearest=match is best)
     )
 
 
@@ -162,7 +162,7 @@ def measure_relevance(match: MemoryMatch) -> float:
     return match.nearness + WORD_SHARE * match.evidence
 
 
-def is_relevant(
+def is_relevant_match(
     match: MemoryMatch,
     compared: int,
     query: str,
@@ -222,7 +222,7 @@ def explain_omission(
     common_nearness = measure_common_nearness(matches)
     is_nearest = match is _find_nearest(matches)
     common = ", ".join(match.words) or "no word"
-    if is_relevant(match, compared, query, common_nearness, is_nearest=is_nearest):
+    if is_relevant_match(match, compared, query, common_nearness, is_nearest=is_nearest):
         return f"others come before it ({common})"
     unit = "nats" if match.nearness is None else "deviations"
     needed = measure_threshold(match, compared, query, common_nearness, is_nearest=is_nearest)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
-from memorist.auto_memory.memory_file import Topic
+from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.store.database import Connection
 from memorist.store.memory_uses import MemoryUse, record_memory_uses
@@ -42,7 +42,7 @@ class ReachableMemory:
             return self.own.everywhere, path.removeprefix(EVERYWHERE_PREFIX)
         return self.own, path
 
-    def read(self, path: str) -> tuple[Topic, tuple[str, ...]]:
+    def read(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
         """A memory, whose path is the one it has in its own folder, and why a model may not see it
         (empty where it may). Raises InputError.
         """

@@ -44,7 +44,7 @@ from memorist.recall.memory_selection import (
     SelectedMemory,
     has_enough_search_words,
     mentions_file,
-    select_relevant,
+    select_relevant_memories,
 )
 from memorist.recall.model_selection import LABEL, ModelSelector
 from memorist.recall.reachable_memory import ReachableMemory
@@ -256,7 +256,7 @@ class MemoryRecall:
         matches = self._searcher.search(
             query[:MAX_QUERY_CHARS], 4 * self._settings.limit + len(self._chosen_sizes)
         )
-        return select_relevant(
+        return select_relevant_memories(
             query,
             matches,
             headers,

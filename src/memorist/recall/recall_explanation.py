@@ -13,7 +13,7 @@ from memorist.recall.memory_selection import (
     MemoryMatch,
     SelectedMemory,
     explain_omission,
-    select_relevant,
+    select_relevant_memories,
 )
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.settings import RecallSettings
@@ -38,7 +38,7 @@ def explain_recall(
     search = open_memory_search(memory, settings, wait_for_embeddings=True)
     matches = search.search(query, 4 * max(limit, settings.limit))
     search.close()
-    picks = select_relevant(query, matches, heads, type(settings)(limit=limit))
+    picks = select_relevant_memories(query, matches, heads, type(settings)(limit=limit))
     doubts = {pick.path: reachable.read(pick.path)[1] for pick in picks}
     return RecallExplanation(
         heads=heads,

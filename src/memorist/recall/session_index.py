@@ -40,12 +40,12 @@ from memorist.recall.word_chance import measure_evidence
 from memorist.safety.secrets import redact
 from memorist.store.database import (
     PAUSE_SECONDS,
-    UnsavedConnection,
+    InMemoryConnection,
     connect_database,
     create_private_file,
     is_database_damage,
     is_database_locked,
-    is_unwritable,
+    is_unwritable_error,
     move_damaged_database_aside,
     open_unsaved_copy,
     transaction,
@@ -144,7 +144,7 @@ class SessionIndex:
                 move_damaged_database_aside(self._path)
                 return self._connect()
         except (sqlite3.Error, OSError) as error:
-            if is_unwritable(error, self._path) or is_database_locked(error):
+            if is_unwritable_error(error, self._path) or is_database_locked(error):
                 return open_unsaved_copy(self._path, error, _prepare_tables)
             raise StoreError(
                 f"the index {self._path.name} cannot be opened ({error}); check the folder's "
@@ -176,7 +176,7 @@ class SessionIndex:
         """Whether it is to be opened again: the file is another one by now, or was replaced by a
         copy in memory a minute ago.
         """
-        if isinstance(self._database, UnsavedConnection):
+        if isinstance(self._database, InMemoryConnection):
             return time.monotonic() >= self._copy_until
         return get_device_and_inode(self._path) != self._opened_file
 

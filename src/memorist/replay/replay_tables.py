@@ -12,7 +12,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.replay.replay_results import NotesUpdateRecord, ReceiptTotals, SessionRecord
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
-from memorist.views.view_blocks import NumberBlock, PageCell, TableBlock, build_row
+from memorist.views.view_blocks import NumberBlock, PageCell, TableBlock, build_table_row
 from memorist.views.view_formatting import (
     cut_text_and_count_missing,
     format_compact,
@@ -44,7 +44,7 @@ def _build_table(
     return TableBlock(
         heading=heading,
         columns=[name for name, _ in columns],
-        rows=[build_row(*row) for row in rows],
+        rows=[build_table_row(*row) for row in rows],
         numeric=[at for at, (_, kind) in enumerate(columns) if kind == "number"],
         code=[at for at, (_, kind) in enumerate(columns) if kind == "code"],
         most=most,
@@ -389,7 +389,7 @@ def build_side_record_counts_table(session: SessionRecord) -> TableBlock:
 def build_overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
     """All sessions of a replay, each with a link to its chapter."""
     rows = [
-        build_row(
+        build_table_row(
             PageCell(
                 get_session_title(each),
                 make_chapter_address(number),

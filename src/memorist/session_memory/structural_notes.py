@@ -240,7 +240,7 @@ def render_user_requests(ledger: TranscriptLedger, lines: list[NoteLine]) -> str
     return "\n".join(out)
 
 
-def render_results(lines: list[NoteLine]) -> str:
+def render_turn_results(lines: list[NoteLine]) -> str:
     """Render final words and commit messages, grouped by turn."""
     turns: dict[int, list[NoteLine]] = {}
     for each in sorted(lines, key=lambda each: each.order):
@@ -739,7 +739,7 @@ def render_structural_sections(
         render_lines_by_source(by_section.get(DOCS_SECTION, [])),
         render_lines_by_source(by_section.get(LEARNINGS_SECTION, [])),
     )
-    texts[RESULTS_SECTION] = render_results(by_section.get(RESULTS_SECTION, []))
+    texts[RESULTS_SECTION] = render_turn_results(by_section.get(RESULTS_SECTION, []))
     texts[TASK_SECTION] = render_user_requests(ledger, by_section.get(TASK_SECTION, []))
     plan = _render_bullets(by_section.get(PLAN_SECTION, []))
     if plan:

@@ -89,20 +89,6 @@ def list_visible_subfolders(
     return found
 
 
-def does_path_or_link_exist(path: str) -> bool:
-    """Whether something has this name, even a dangling link.
-
-    Most roots do not exist, and this is far cheaper than resolving real paths.
-    """
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
 def read_file_facts(path: str) -> SkillFileFacts | str:
     """Return the facts of a file, following links; or why it is no regular file. Raises OSError."""
     found = os.lstat(path)

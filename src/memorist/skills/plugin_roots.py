@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memorist.skills.folder_listings import describe_error, read_file_facts, read_limited_text
-from memorist.skills.plugin_files import (
+from memorist.skills.plugin_manifests import (
     MANIFEST_PATHS,
     PluginManifest,
     parse_enabled_codex_plugins,

@@ -16,19 +16,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.platforms.regular_files import path_or_link_exists
 from memorist.platforms.user_home import expand_user
 from memorist.settings import SkillsSettings
 from memorist.skills.folder_listings import (
     FolderListings,
     SkillFileFacts,
     describe_error,
-    does_path_or_link_exist,
     list_visible_subfolders,
     read_file_facts,
     read_limited_text,
     replace_undecodable_path_bytes,
 )
-from memorist.skills.plugin_files import MANIFEST_PATHS
+from memorist.skills.plugin_manifests import MANIFEST_PATHS
 from memorist.skills.plugin_roots import PluginManifests, list_plugin_skill_roots
 from memorist.skills.skill import (
     SKILL_FILE,
@@ -151,7 +151,7 @@ class SkillDiscovery:
         once.
         """
         limits = self._settings
-        if not does_path_or_link_exist(root.path):
+        if not path_or_link_exists(root.path):
             return
         top = os.path.realpath(root.path)
         shown = replace_undecodable_path_bytes(top)

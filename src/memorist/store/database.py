@@ -165,7 +165,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
     StoreError when the disk refuses. A database with newer migrations than known is used as it is.
 
     Where nothing may be written, or another process keeps it locked while it has to be brought up
-    to date, a copy in memory is given (`UnsavedConnection`), so that all that reads goes on.
+    to date, a copy in memory is given (`InMemoryConnection`), so that all that reads goes on.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
             move_damaged_database_aside(path)
             return _connect_database(path, waits_once=waits_once)
     except (sqlite3.Error, OSError) as error:
-        if is_unwritable(error, path) or is_database_locked(error):
+        if is_unwritable_error(error, path) or is_database_locked(error):
             return open_unsaved_copy(path, error, _prepare_database)
         raise StoreError(
             f"the database {path.name} cannot be opened ({error}); check the folder's space "
@@ -185,7 +185,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
         ) from error
 
 
-class UnsavedConnection(sqlite3.Connection):
+class InMemoryConnection(sqlite3.Connection):
     """A copy of a database in memory: what is written to it is lost when it is closed."""
 
 
@@ -202,7 +202,7 @@ _warned: set[Path] = set()
 """Folders that this process said cannot be written."""
 
 
-def is_unwritable(error: sqlite3.Error | OSError, path: Path) -> bool:
+def is_unwritable_error(error: sqlite3.Error | OSError, path: Path) -> bool:
     """Whether the error means that a file may not be written, or that there is no room for it, or
     no folder where one belongs.
 
@@ -231,7 +231,7 @@ def is_storage_failure(error: BaseException | None) -> bool:
 
 def open_unsaved_copy(
     path: Path, error: Exception, prepare: Callable[[sqlite3.Connection], object]
-) -> UnsavedConnection:
+) -> InMemoryConnection:
     """A copy of the database in memory, prepared as the file would be; an empty one where the file
     cannot be read either. One warning for each folder goes to the log `memorist`.
     """
@@ -243,7 +243,7 @@ def open_unsaved_copy(
             error,
         )
     connection = sqlite3.connect(
-        ":memory:", isolation_level=None, check_same_thread=False, factory=UnsavedConnection
+        ":memory:", isolation_level=None, check_same_thread=False, factory=InMemoryConnection
     )
     with contextlib.suppress(sqlite3.Error, OSError):
         _copy_database(path, connection)

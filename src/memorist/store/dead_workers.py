@@ -1,4 +1,4 @@
-"""Claims of workers that are known to be dead. Runs on either database (`State`)."""
+"""Claims of workers that are known to be dead. Runs on either database (`StateDatabase`)."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from memorist.errors import StoreError
 if TYPE_CHECKING:
     pass
 from memorist.store.database import (
-    UnsavedConnection,
+    InMemoryConnection,
     connect_database,
     create_private_file,
     is_database_damage,
     is_database_locked,
-    is_unwritable,
+    is_unwritable_error,
     move_damaged_database_aside,
     open_unsaved_copy,
     transaction,
@@ -78,7 +78,7 @@ def open_or_replace_index(path: Path) -> tuple[sqlite3.Connection, bool]:
             move_damaged_database_aside(path)
             return _connect_index(path)[0], True
     except (sqlite3.Error, OSError) as error:
-        if is_unwritable(error, path) or is_database_locked(error):
+        if is_unwritable_error(error, path) or is_database_locked(error):
             return open_unsaved_index(path, error), False
         raise StoreError(
             f"the index {path.name} cannot be opened ({error}); check the folder's space and "
@@ -86,7 +86,7 @@ def open_or_replace_index(path: Path) -> tuple[sqlite3.Connection, bool]:
         ) from error
 
 
-def open_unsaved_index(path: Path, error: Exception) -> UnsavedConnection:
+def open_unsaved_index(path: Path, error: Exception) -> InMemoryConnection:
     """A copy of an index in memory; `error` is why. Raises StoreError."""
     return open_unsaved_copy(path, error, _prepare_index)
 

@@ -1,5 +1,5 @@
 """The jobs of both stages: claimed by one worker at a time, and finished only by it. Runs on either
-database (`State`).
+database (`StateDatabase`).
 
 Every function is one transaction, so that a process killed anywhere leaves either what was before
 or what came after.

@@ -295,7 +295,7 @@ def record_blocked_work(database: sqlite3.Connection, blocked: BlockedWork) -> b
     return True
 
 
-def list_blocked_since(database: sqlite3.Connection, day: int) -> list[BlockedWork]:
+def list_blocked_work_since(database: sqlite3.Connection, day: int) -> list[BlockedWork]:
     """Work that did not run from that day on, newest day first."""
     rows = database.execute(
         "select * from blocked where day >= ? order by day desc, label, cause", (day,)

@@ -67,7 +67,7 @@ class StateDatabase(Protocol):
         ...
 
 
-class SqliteState:
+class SqliteStateDatabase:
     """The database in the home folder. Uses the machine's clock, or the one given."""
 
     def __init__(self, database: sqlite3.Connection, now: Callable[[], float] = time.time) -> None:
@@ -131,7 +131,7 @@ def _state_error(verb: str, error: sqlite3.Error) -> StoreError:
 
 def open_sqlite_state(
     path: Path, now: Callable[[], float] = time.time, *, waits_once: bool = False
-) -> SqliteState:
+) -> SqliteStateDatabase:
     """Open the database of a home folder, and look whether it is sound.
 
     One that is damaged is moved aside and a new one is begun, which leaves a remark (`remarks`):
@@ -143,7 +143,7 @@ def open_sqlite_state(
         database.close()
         move_damaged_database_aside(path)
         database = open_database(path, waits_once=waits_once)
-    state = SqliteState(database, now)
+    state = SqliteStateDatabase(database, now)
     remarks = list_recorded_damage(state)
     for name in sorted(each.name for each in path.parent.glob(f"{path.name}.damaged*")):
         if not any(name in text for text in remarks):

@@ -18,7 +18,7 @@ from msgspec import Struct
 from memorist.errors import StoreError
 from memorist.store.database import BUSY_SECONDS, create_private_file
 from memorist.store.disk_files import make_folders
-from memorist.store.state_database import SqliteState, StateDatabase, open_state
+from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_state
 
 _TEAM_TABLES = (
     "create table if not exists team_spaces (name text primary key, id text not null, version "
@@ -339,7 +339,7 @@ def open_team_store(location: str, *, most: int) -> TeamStore:
             f"the team store {path} cannot be opened ({error}); check the folder's space and "
             f"permissions"
         ) from error
-    return TeamStore(SqliteState(database), most=most)
+    return TeamStore(SqliteStateDatabase(database), most=most)
 
 
 def _token_hash(token: str) -> str:

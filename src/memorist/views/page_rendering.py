@@ -21,8 +21,8 @@ from markdown_it.utils import EnvType, OptionsDict
 from msgspec import Struct
 
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
-from memorist.views.page_texts import get_current_language, say
-from memorist.views.view_blocks import PageView, convert_view_to_safe_values, show_untrusted
+from memorist.views.page_texts import get_current_language, translate
+from memorist.views.view_blocks import PageView, convert_view_to_safe_values, render_untrusted_text
 from memorist.views.view_formatting import format_number, reveal_invisible_characters
 
 _SHOWN_AS_TEXT = ("link", "image", "autolink", "reference")
@@ -68,17 +68,17 @@ def _render_text(
 def list_navigation_labels() -> dict[str, str]:
     """The views in the order of the navigation, each with what it is called there."""
     return {
-        "now": say("Now"),
-        "sessions": say("Sessions"),
-        "memories": say("Memories"),
-        "why": say("Why"),
-        "inbox": say("Inbox"),
-        "dreams": say("Dreams"),
-        "past": say("Past sessions"),
-        "spend": say("Spend"),
-        "health": say("Health"),
-        "team": say("Team"),
-        "machines": say("My machines"),
+        "now": translate("Now"),
+        "sessions": translate("Sessions"),
+        "memories": translate("Memories"),
+        "why": translate("Why"),
+        "inbox": translate("Inbox"),
+        "dreams": translate("Dreams"),
+        "past": translate("Past sessions"),
+        "spend": translate("Spend"),
+        "health": translate("Health"),
+        "team": translate("Team"),
+        "machines": translate("My machines"),
     }
 
 
@@ -131,7 +131,10 @@ def read_asset(name: str) -> bytes:
 
 def _frame_values(frame: PageFrame) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(frame)
-    return values | {"said": show_untrusted(frame.said), "footer": show_untrusted(frame.footer)}
+    return values | {
+        "said": render_untrusted_text(frame.said),
+        "footer": render_untrusted_text(frame.footer),
+    }
 
 
 @cache
@@ -149,7 +152,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["say"] = say
+    environment.globals["translate"] = translate
     environment.filters["whole"] = lambda number: format_number(round(number))
     environment.filters["markdown"] = render_markdown_html
     return environment

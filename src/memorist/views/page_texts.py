@@ -43,17 +43,17 @@ def get_current_language() -> str:
     return _language.get()
 
 
-def say(message: str, /, **values: object) -> str:
+def translate(message: str, /, **values: object) -> str:
     """The text in the reader's language, with the values in their places."""
     return _translate(message, None).format(**values) if values else _translate(message, None)
 
 
-def say_each(*messages: str) -> list[str]:
+def translate_each(*messages: str) -> list[str]:
     """Several texts in the reader's language, such as the heads of a table."""
-    return [say(message) for message in messages]
+    return [translate(message) for message in messages]
 
 
-def say_count(one: str, many: str, count: int, /, **values: object) -> str:
+def translate_count(one: str, many: str, count: int, /, **values: object) -> str:
     """The text for one thing, or for many with their `{count}`."""
     return _translate(many, one, count).format(count=count, **values)
 

@@ -50,7 +50,7 @@ class PageRow(Struct, frozen=True, kw_only=True):
     actions: Sequence[PageAction] = ()
 
 
-def build_row(*cells: str | PageCell, actions: Sequence[PageAction] = ()) -> PageRow:
+def build_table_row(*cells: str | PageCell, actions: Sequence[PageAction] = ()) -> PageRow:
     """A row of these cells; a text alone is a cell without address, tone or second line."""
     return PageRow(
         cells=[PageCell(cell) if isinstance(cell, str) else cell for cell in cells],
@@ -223,18 +223,18 @@ def convert_view_to_safe_values(view: PageView) -> dict[str, Any]:
 
 def _make_safe(value: object, key: str = "") -> object:
     if isinstance(value, str):
-        return value if key in _OWN else show_untrusted(value)
+        return value if key in _OWN else render_untrusted_text(value)
     if isinstance(value, dict):
         return {name: each if name == "fields" else _make_safe(each, name)
                 for name, each in value.items()}  # fmt: skip
     if key == "links" and isinstance(value, list | tuple):
-        return [[show_untrusted(words), address, here] for words, address, here in value]
+        return [[render_untrusted_text(words), address, here] for words, address, here in value]
     if isinstance(value, list | tuple):
         return [_make_safe(each, key) for each in value]
     return value
 
 
-def show_untrusted(text: str) -> str:
+def render_untrusted_text(text: str) -> str:
     """Text of a session or memory for a reader: bounded, secrets masked, hidden characters as code
     points such as ‹U+202E›.
     """

@@ -23,7 +23,7 @@ from memorist.auto_memory.interop.dialect import (
     map_next_path_numbers,
 )
 from memorist.auto_memory.memory_changes import find_memory_path_problem
-from memorist.auto_memory.memory_file import Topic, make_file_name, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, make_file_name, parse_memory_file
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
     RankedHeaders,
@@ -62,7 +62,7 @@ def _has_header(path: str, data: bytes) -> bool:
 
 def import_claude_code_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read every Markdown file but the index, bytes unchanged."""
-    topics: list[Topic] = []
+    topics: list[MemoryFile] = []
     left: list[IgnoredImportEntry] = []
     used_paths = map_next_path_numbers(files)
     for path, data in sorted(files.items()):
@@ -117,7 +117,7 @@ def _count_own_lines(index: str) -> int:
 
 
 def export_claude_code_memory(
-    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+    topics: Sequence[MemoryFile], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Write every memory as its file, and add their lines to the index; foreign files and lines
     stay.
@@ -144,7 +144,7 @@ def export_claude_code_memory(
     return DialectExport(files=files, losses=tuple(lost))
 
 
-def _build_export_index(topics: Sequence[Topic], present: str) -> MemoryIndex:
+def _build_export_index(topics: Sequence[MemoryFile], present: str) -> MemoryIndex:
     heads: list[MemoryHeader] = [
         build_memory_header(topic, modified=0.0, size=0) for topic in topics
     ]

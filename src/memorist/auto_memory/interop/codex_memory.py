@@ -22,7 +22,7 @@ from memorist.auto_memory.interop.dialect import (
     MemoryDialect,
     build_memory_export_loss,
     claim_free_path,
-    create_entry_topic,
+    create_memory_file_from_entry,
     decode_text,
     list_traits_lost_in_export,
     map_next_path_numbers,
@@ -31,7 +31,7 @@ from memorist.auto_memory.interop.dialect import (
     separate_superseded_memories,
     split_headed_sections,
 )
-from memorist.auto_memory.memory_file import MemoryKind, Topic, make_file_name
+from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, make_file_name
 from memorist.core.text_analysis import encode_file_text_as_utf8
 
 # Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md` (codex.md section
@@ -80,7 +80,7 @@ class CodexTaskGroup(Struct, frozen=True, kw_only=True):
 class CodexFileMemories(Struct, frozen=True):
     """Memories of one file; `folders` maps a memory's path to the folders it is limited to."""
 
-    topics: list[Topic]
+    topics: list[MemoryFile]
     folders: dict[str, tuple[str, ...]]
     ignored: list[IgnoredImportEntry]
 
@@ -132,7 +132,7 @@ def read_codex_summary(path: str, text: str, used_paths: dict[str, int]) -> Code
             profile = "\n".join(part.lines).strip()
             found.topics.extend(
                 [
-                    create_entry_topic(
+                    create_memory_file_from_entry(
                         _strip_entry_tags(profile), MemoryKind.USER, used_paths, name="user profile"
                     )
                 ]
@@ -170,7 +170,9 @@ def _add_entries(
 ) -> None:
     """Add a section's entries; below a heading that names folders they apply to those only."""
     entries, others = parse_bullets(part.lines)
-    topics = [create_entry_topic(_strip_entry_tags(each), kind, used_paths) for each in entries]
+    topics = [
+        create_memory_file_from_entry(_strip_entry_tags(each), kind, used_paths) for each in entries
+    ]
     folders = parse_absolute_folders(part.title) if part.level > 2 else ()
     found.topics.extend(topics)
     found.folders.update({topic.path: folders for topic in topics if folders})
@@ -197,13 +199,15 @@ def _add_group(
 ) -> None:
     """Add the memories of one task group."""
     tasks = 0
-    topics: list[Topic] = []
+    topics: list[MemoryFile] = []
     for part in group.sections:
         name = part.title.casefold()
         entries, others = parse_bullets(part.lines)
         if part.level == 2 and name == PREFERENCES:
             topics += [
-                create_entry_topic(_strip_entry_tags(each), MemoryKind.FEEDBACK, used_paths)
+                create_memory_file_from_entry(
+                    _strip_entry_tags(each), MemoryKind.FEEDBACK, used_paths
+                )
                 for each in entries
             ]
             found.ignored.extend(_ignored_lines(f"{path}: {group.title}: {part.title}", others))
@@ -226,7 +230,7 @@ def _add_group(
 
 def _build_knowledge_topics(
     title: str, scope: str, name: str, entries: Sequence[str], used_paths: dict[str, int]
-) -> list[Topic]:
+) -> list[MemoryFile]:
     """Build one topic from a group's knowledge: single lines seldom make sense without the
     group.
     """
@@ -241,7 +245,7 @@ def _build_knowledge_topics(
         ]
     )
     return [
-        create_entry_topic(
+        create_memory_file_from_entry(
             text,
             MemoryKind.PROJECT,
             used_paths,
@@ -317,7 +321,7 @@ def import_codex_memory(files: Mapping[str, bytes]) -> DialectImport:
     handbook.
     """
     used_paths: dict[str, int] = {}
-    topics: list[Topic] = []
+    topics: list[MemoryFile] = []
     left: list[IgnoredImportEntry] = []
     folders: dict[str, tuple[str, ...]] = {}
     counts: dict[str, int] = {}
@@ -352,7 +356,7 @@ def import_codex_memory(files: Mapping[str, bytes]) -> DialectImport:
     return DialectImport(topics=tuple(topics), ignored=tuple(left), folders=folders)
 
 
-def _read_note(path: str, text: str, used_paths: dict[str, int]) -> list[Topic]:
+def _read_note(path: str, text: str, used_paths: dict[str, int]) -> list[MemoryFile]:
     """Read a note, named by its heading or by its file."""
     stem = path.removeprefix(NOTES_FOLDER).removesuffix(".md")
     timed = _NOTE_TIME.match(stem)
@@ -366,7 +370,7 @@ def _read_note(path: str, text: str, used_paths: dict[str, int]) -> list[Topic]:
     if first.startswith("# ") and rest.strip():
         name, text = first[2:].strip(), rest
     return (
-        [create_entry_topic(text, None, used_paths, name=name, created=topic)]
+        [create_memory_file_from_entry(text, None, used_paths, name=name, created=topic)]
         if text.strip()
         else []
     )
@@ -374,7 +378,7 @@ def _read_note(path: str, text: str, used_paths: dict[str, int]) -> list[Topic]:
 
 def _read_raw_memories(
     text: str, used_paths: dict[str, int], folders: dict[str, tuple[str, ...]]
-) -> list[Topic]:
+) -> list[MemoryFile]:
     """Read one memory per session from the raw memories."""
     found = list(_THREAD_HEADING.finditer(text))
     ends = [match.start() for match in found[1:]] + [len(text)]
@@ -383,7 +387,7 @@ def _read_raw_memories(
         body = text[match.end() : end].strip()
         if not body:
             continue
-        topic = create_entry_topic(
+        topic = create_memory_file_from_entry(
             body, MemoryKind.PROJECT, used_paths, name=f"session {match['thread']}"
         )
         topics.append(topic)
@@ -394,7 +398,7 @@ def _read_raw_memories(
 
 
 def export_codex_memory(
-    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+    topics: Sequence[MemoryFile], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Write one note for each memory that no note contains yet."""
     active, missing = separate_superseded_memories(topics)
@@ -421,7 +425,7 @@ def _stripped_text(data: bytes) -> str:
     return decode_text(data).strip()
 
 
-def _note_path(topic: Topic, used_paths: dict[str, int]) -> str:
+def _note_path(topic: MemoryFile, used_paths: dict[str, int]) -> str:
     """Make a file name in Codex's form: time, then lower-case letters, digits and dashes."""
     created = topic.provenance.created
     time = (

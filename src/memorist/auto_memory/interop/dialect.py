@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import (
     MEMORIST_KEY,
+    MemoryFile,
     MemoryKind,
     Provenance,
-    Topic,
     Trust,
-    create_topic,
+    create_memory_file,
     make_file_name,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
@@ -182,7 +182,7 @@ class DialectImport(Struct, frozen=True, kw_only=True):
     The path of each topic is one that a memory folder accepts; all are distinct.
     """
 
-    topics: tuple[Topic, ...]
+    topics: tuple[MemoryFile, ...]
     ignored: tuple[IgnoredImportEntry, ...] = ()
     folders: Mapping[str, tuple[str, ...]] = {}
     """Full paths of the folders to which a memory applies, by the memory's path; a missing one
@@ -225,7 +225,7 @@ class MemoryDialect(Struct, frozen=True, kw_only=True):
     """The one file that it writes; empty when there are several."""
     recognise: Callable[[Mapping[str, bytes]], bool]
     read: Callable[[Mapping[str, bytes]], DialectImport]
-    write: Callable[[Sequence[Topic], Mapping[str, bytes]], DialectExport]
+    write: Callable[[Sequence[MemoryFile], Mapping[str, bytes]], DialectExport]
 
 
 def add_missing_section_entries(
@@ -255,21 +255,21 @@ def decode_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def create_entry_topic(
+def create_memory_file_from_entry(
     text: str,
     kind: MemoryKind | None,
     used_paths: dict[str, int],
     *,
     name: str = "",
     created: str = "",
-) -> Topic:
+) -> MemoryFile:
     """Create a memory from a text without a file of its own; its path is added to `used_paths`."""
     # The file name is made from the text, and the gate does not check names.
     first = _first_header_line(redact(text).text)
     path = claim_free_path(make_file_name(name or first[:_ENTRY_NAME_CHARS]), used_paths)
     provenance = Provenance(created=created, trust=Trust.IMPORTED)
     title = name or path.removesuffix(".md")
-    return create_topic(
+    return create_memory_file(
         path,
         kind=kind,
         name=title,
@@ -279,14 +279,16 @@ def create_entry_topic(
     )
 
 
-def create_list_topics(
+def create_memory_files_from_list(
     lines: Sequence[str], source: str, kind: MemoryKind | None, used_paths: dict[str, int]
-) -> tuple[list[Topic], list[IgnoredImportEntry]]:
+) -> tuple[list[MemoryFile], list[IgnoredImportEntry]]:
     """Create a memory for each distinct list entry, and report the other lines as ignored in
     `source`.
     """
     found, others = parse_bullets(lines)
-    topics = [create_entry_topic(each, kind, used_paths) for each in dict.fromkeys(found)]
+    topics = [
+        create_memory_file_from_entry(each, kind, used_paths) for each in dict.fromkeys(found)
+    ]
     return topics, [
         IgnoredImportEntry(source, f"{len(others)} lines are no list entries")
     ] if others else []
@@ -319,7 +321,9 @@ def fold_path(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
 
 
-def list_traits_lost_in_export(topic: Topic, supported_traits: frozenset[str]) -> tuple[str, ...]:
+def list_traits_lost_in_export(
+    topic: MemoryFile, supported_traits: frozenset[str]
+) -> tuple[str, ...]:
     """Find what a memory loses in a dialect with only these traits."""
     front = topic.document.front
     provenance = topic.provenance
@@ -346,14 +350,14 @@ def list_traits_lost_in_export(topic: Topic, supported_traits: frozenset[str]) -
     return tuple(name for name in MEMORY_TRAITS if there[name] and name not in supported_traits)
 
 
-def build_memory_export_loss(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, ...]:
+def build_memory_export_loss(topic: MemoryFile, what: Sequence[str]) -> tuple[ExportLoss, ...]:
     """Build the loss record of one memory; empty when nothing is lost."""
     return (ExportLoss(topic.path, tuple(what)),) if what else ()
 
 
 def separate_superseded_memories(
-    topics: Sequence[Topic],
-) -> tuple[list[Topic], tuple[ExportLoss, ...]]:
+    topics: Sequence[MemoryFile],
+) -> tuple[list[MemoryFile], tuple[ExportLoss, ...]]:
     """Split memories into active and superseded: most layouts cannot mark one as superseded."""
     active = [topic for topic in topics if topic.provenance.status == "active"]
     superseded = [topic for topic in topics if topic.provenance.status != "active"]

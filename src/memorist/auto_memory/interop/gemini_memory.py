@@ -19,14 +19,14 @@ from memorist.auto_memory.interop.dialect import (
     add_missing_section_entries,
     build_memory_export_loss,
     collapse_whitespace,
-    create_list_topics,
+    create_memory_files_from_list,
     decode_text,
     find_section_by_heading,
     list_traits_lost_in_export,
     separate_superseded_memories,
     split_headed_sections,
 )
-from memorist.auto_memory.memory_file import MemoryKind, Topic
+from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 
 GEMINI_FILE = "GEMINI.md"
@@ -49,20 +49,20 @@ def import_gemini_memory(files: Mapping[str, bytes]) -> DialectImport:
 
     The layout does not say the kind; a list in a project's `MEMORY.md` is about the project.
     """
-    topics: list[Topic] = []
+    topics: list[MemoryFile] = []
     left: list[IgnoredImportEntry] = []
     used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = decode_text(data)
         start, end = find_section_by_heading(text, GEMINI_HEADING)
         if start >= 0:
-            found, others = create_list_topics(
+            found, others = create_memory_files_from_list(
                 text[start:end].split("\n")[1:], f"{path}: {GEMINI_HEADING}", None, used_names
             )
             topics, left = topics + found, left + others
             text = text[:start] + text[end:]
         if path.rsplit("/", 1)[-1] == INDEX_NAME:
-            found, others = create_list_topics(
+            found, others = create_memory_files_from_list(
                 [line for each in split_headed_sections(text) for line in each.lines],
                 path,
                 MemoryKind.PROJECT,
@@ -88,7 +88,7 @@ def render_gemini_line(text: str) -> str:
 
 
 def export_gemini_memory(
-    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+    topics: Sequence[MemoryFile], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
     active, missing = separate_superseded_memories(topics)

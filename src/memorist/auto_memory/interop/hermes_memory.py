@@ -17,12 +17,12 @@ from memorist.auto_memory.interop.dialect import (
     IgnoredImportEntry,
     MemoryDialect,
     build_memory_export_loss,
-    create_entry_topic,
+    create_memory_file_from_entry,
     decode_text,
     list_traits_lost_in_export,
     separate_superseded_memories,
 )
-from memorist.auto_memory.memory_file import USER_KINDS, MemoryKind, Topic
+from memorist.auto_memory.memory_file import USER_KINDS, MemoryFile, MemoryKind
 from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.core.text_analysis import encode_file_text_as_utf8
 
@@ -68,14 +68,14 @@ def split_hermes_entries(text: str) -> list[str]:
 
 def import_hermes_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read every entry: those of `USER.md` are about the user, the others about the project."""
-    topics: list[Topic] = []
+    topics: list[MemoryFile] = []
     left: list[IgnoredImportEntry] = []
     used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         store = _hermes_store(path)
         if store:
             topics += [
-                create_entry_topic(each, _HERMES_KINDS[store], used_names)
+                create_memory_file_from_entry(each, _HERMES_KINDS[store], used_names)
                 for each in split_hermes_entries(decode_text(data))
             ]
         else:
@@ -84,7 +84,7 @@ def import_hermes_memory(files: Mapping[str, bytes]) -> DialectImport:
 
 
 def export_hermes_memory(
-    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+    topics: Sequence[MemoryFile], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Add the memories that the files do not contain yet, as far as the limits allow."""
     active, missing = separate_superseded_memories(topics)

@@ -17,7 +17,7 @@ from memorist.auto_memory.interop.dialect import (
     map_next_path_numbers,
 )
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, parse_memory_file
 from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.auto_memory.write_gate import (
@@ -36,8 +36,8 @@ MAX_COMPARED_CHARS = 1_000
 class ImportTargetState(Struct, frozen=True, kw_only=True):
     """The memory that is imported into."""
 
-    topics: Sequence[Topic] = ()
-    proposed: Sequence[Topic] = ()
+    topics: Sequence[MemoryFile] = ()
+    proposed: Sequence[MemoryFile] = ()
     """Memories as the inbox's proposals would make them."""
     imported_paths: Collection[str] = ()
     """Paths last written by an import: nobody has changed them since, so a newer import may."""
@@ -130,7 +130,7 @@ def plan_import(
     )
 
 
-def _why_elsewhere(topic: Topic, folders: Mapping[str, tuple[str, ...]], root: str) -> str:
+def _why_elsewhere(topic: MemoryFile, folders: Mapping[str, tuple[str, ...]], root: str) -> str:
     """Explain why a memory limited to some folders does not apply to this project; empty when it
     may.
     """
@@ -146,8 +146,8 @@ def _is_related_folder(folder: str, root: str) -> bool:
 
 
 def _plan_item(
-    topic: Topic,
-    present: Mapping[str, Topic],
+    topic: MemoryFile,
+    present: Mapping[str, MemoryFile],
     here: ImportTargetState,
     case: WriteGateContext,
     known: _KnownTexts,

@@ -17,8 +17,8 @@ from memorist.auto_memory.interop.dialect import (
     MemoryDialect,
     add_missing_section_entries,
     build_memory_export_loss,
-    create_entry_topic,
-    create_list_topics,
+    create_memory_file_from_entry,
+    create_memory_files_from_list,
     decode_text,
     find_section_by_heading,
     list_traits_lost_in_export,
@@ -27,7 +27,7 @@ from memorist.auto_memory.interop.dialect import (
     separate_superseded_memories,
     split_headed_sections,
 )
-from memorist.auto_memory.memory_file import MemoryKind, Topic
+from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.non_english_rule_score import (
     score_non_english_rule,
@@ -68,14 +68,14 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
 
     They say how to work: kind `feedback`.
     """
-    topics: list[Topic] = []
+    topics: list[MemoryFile] = []
     left: list[IgnoredImportEntry] = []
     used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = decode_text(data)
         start, end = find_section_by_heading(text, INSTRUCTION_HEADING)
         if start >= 0:
-            found, others = create_list_topics(
+            found, others = create_memory_files_from_list(
                 text[start:end].split("\n")[1:],
                 f"{path}: {INSTRUCTION_HEADING}",
                 MemoryKind.FEEDBACK,
@@ -91,7 +91,7 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
         for part in split_headed_sections(strip_front_matter_and_comments(text)):
             rules, rest = separate_rules_from_other_lines(part.lines)
             topics += [
-                create_entry_topic(rule, MemoryKind.FEEDBACK, used_names)
+                create_memory_file_from_entry(rule, MemoryKind.FEEDBACK, used_names)
                 for rule in dict.fromkeys(rules)
             ]
             where = f"{path}: {part.title or 'its beginning'}"
@@ -194,7 +194,7 @@ def _reads_as_rule(sentence: ProseSentence, plain: str) -> bool:
 
 
 def export_instruction_memory(
-    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+    topics: Sequence[MemoryFile], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
     active, missing = separate_superseded_memories(topics)

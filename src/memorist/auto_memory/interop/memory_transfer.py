@@ -18,7 +18,7 @@ from memorist.auto_memory.interop.dialect_registry import DIALECTS, recognise_me
 from memorist.auto_memory.interop.import_plan import ImportPlan, ImportTargetState, plan_import
 from memorist.auto_memory.interop.instruction_files import INSTRUCTION_FILE_ENDINGS
 from memorist.auto_memory.memory_changes import ChangeReason
-from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, parse_memory_file
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, WriteConflict
@@ -195,7 +195,7 @@ class ExportPlan(Struct, frozen=True, kw_only=True):
 
 def separate_exportable_memories(
     memory: AutoMemory, kinds: Collection[MemoryKind] = ()
-) -> tuple[list[Topic], tuple[ExportLoss, ...]]:
+) -> tuple[list[MemoryFile], tuple[ExportLoss, ...]]:
     """Select the memories of these kinds (none: all), most valuable first, and those that must not
     leave.
 
@@ -203,7 +203,7 @@ def separate_exportable_memories(
     """
     memory.headers()
     ranked = memory.folder.list_by_value()
-    topics: list[Topic] = []
+    topics: list[MemoryFile] = []
     kept: list[ExportLoss] = []
     for path in [*ranked, *sorted({head.path for head in memory.headers()} - set(ranked))]:
         try:
@@ -226,7 +226,7 @@ def separate_exportable_memories(
 
 
 def plan_export(
-    files: FileSystem, topics: Sequence[Topic], target: Path, dialect: str
+    files: FileSystem, topics: Sequence[MemoryFile], target: Path, dialect: str
 ) -> ExportPlan:
     """Plan what an export to a folder would write.
 

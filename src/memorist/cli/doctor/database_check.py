@@ -18,7 +18,7 @@ from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SessionHead
 from memorist.store.database import (
     is_database_damage,
-    is_unwritable,
+    is_unwritable_error,
     load_migrations,
     move_damaged_database_aside,
     open_database,
@@ -44,7 +44,7 @@ def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("select count(*) from sqlite_master")
     except sqlite3.Error as error:
         connection.close()
-        if not is_unwritable(error, path):
+        if not is_unwritable_error(error, path):
             raise
         connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     connection.row_factory = sqlite3.Row

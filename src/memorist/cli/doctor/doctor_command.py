@@ -27,8 +27,8 @@ from memorist.cli.doctor.lock_check import check_locks
 from memorist.cli.doctor.memory_check import check_memories
 from memorist.cli.doctor.model_check import (
     check_background_model,
-    check_budgets,
     check_model_answers,
+    check_paused_background_work,
 )
 from memorist.cli.doctor.rollout_check import check_jobs, check_rollout_database
 from memorist.cli.doctor.team_check import check_team
@@ -49,7 +49,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("documents", check_document_leftovers),
     ("texts", check_custom_texts),
     ("model", check_background_model),
-    ("budgets", check_budgets),
+    ("budgets", check_paused_background_work),
     ("hooks", check_hooks),
     ("flags", check_flags),
     ("extras", check_extras),

@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
-from memorist.auto_memory.merge_conflict import has_merge_conflict, is_sync_copy
+from memorist.auto_memory.merge_conflict import has_merge_conflict, is_conflicted_copy
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
@@ -129,7 +129,7 @@ def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckRes
                 f"{where.folder / name} holds a merge conflict of Git: neither version is shown",
                 "Edit it, leave one of the two versions, and take out the marks around them.",
             )
-        elif is_sync_copy(name):
+        elif is_conflicted_copy(name):
             yield CheckResult(
                 "note",
                 f"{where.folder / name} is a second version of a memory, left by a sync of files; "

@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.budget.budget_shares import CAP_SHARES
 from memorist.budget.budget_status import BudgetStatus
-from memorist.budget.work_priority import CAP_SHARES
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
@@ -62,7 +62,7 @@ from memorist.ports import ContextWindowSource, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.settings import AutoMemorySettings
 from memorist.transcript.answer_check import LineCheck
-from memorist.transcript.name_search import NamePresence, find_recognizable_names
+from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
 
 MAX_OUTPUT = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,
@@ -540,7 +540,7 @@ def _check_reachable(address: str) -> CheckResult:
     return CheckResult("good", f"the model's server {host}:{port} answers")
 
 
-def check_budgets(context: DoctorContext) -> Iterator[CheckResult]:
+def check_paused_background_work(context: DoctorContext) -> Iterator[CheckResult]:
     """Check whether background work with the model is paused.
 
     The database is only read; other checks report its faults.

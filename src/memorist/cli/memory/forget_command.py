@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_purge import purge_memories
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.cli import output
@@ -50,7 +50,7 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
             print_write_outcome(owner.forget(owned), "forgotten")
 
 
-def _print_forgotten(home: MemoryHome, memory: AutoMemory, paths: Sequence[str]) -> None:
+def _print_forgotten(home: HomeMemories, memory: AutoMemory, paths: Sequence[str]) -> None:
     """Forget these memories for good, and say what became of each copy."""
     changes, removal, sessions = purge_memories(home, memory, paths)
     named = ", ".join(paths)

@@ -8,7 +8,7 @@ from memorist.auto_memory.memory_blame import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.named_memory import find_named_memory
-from memorist.auto_memory.removed_memories import find_removed_topic_by_name
+from memorist.auto_memory.removed_memories import find_removed_memory_by_name
 from memorist.cli import output
 from memorist.cli.memory.client_counterparts import (
     ClientFileComparison,
@@ -154,7 +154,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (home, memory):
         owner, path = find_named_memory(memory, path)
-        former = find_removed_topic_by_name(owner, path)
+        former = find_removed_memory_by_name(owner, path)
         topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path
         uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)

@@ -12,14 +12,14 @@ import click
 
 from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
-from memorist.auto_memory.memory_file import MemoryKind, Topic
+from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import change_memory_scope
 from memorist.auto_memory.moved_projects import (
     describe_elsewhere_memory,
 )
 from memorist.auto_memory.named_memory import find_named_memory
-from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_topic_by_name
+from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_memory_by_name
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
@@ -108,7 +108,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        former = find_removed_topic_by_name(owner, path)
+        former = find_removed_memory_by_name(owner, path)
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
         )
@@ -159,7 +159,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 
 
-def describe_replaced_memories(topic: Topic, former: RemovedTopic | None) -> Iterator[str]:
+def describe_replaced_memories(topic: MemoryFile, former: RemovedTopic | None) -> Iterator[str]:
     """Say what a memory came in place of, and what came in its place."""
     for path in topic.provenance.replaces:
         yield f"it replaces {path}: memorist memory show {path}"

@@ -11,8 +11,8 @@ import click
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_file import MemoryKind
-from memorist.auto_memory.memory_home import MemoryHome
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.command_environment import load_project_settings
 
@@ -22,7 +22,7 @@ KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
 @contextmanager
 def open_project_memory(
     directory: Path | None = None, project: Path | None = None
-) -> Iterator[tuple[MemoryHome, AutoMemory]]:
+) -> Iterator[tuple[HomeMemories, AutoMemory]]:
     """Open the home folder and a memory: of a project's folder (by default the working folder), or
     the named memory folder. The settings are those of the project.
     """
@@ -34,7 +34,7 @@ def open_project_memory(
                 settings.auto_memory, directory=str(directory.expanduser().absolute())
             ),
         )
-    home = MemoryHome(settings)
+    home = HomeMemories(settings)
     try:
         yield home, home.memory(str(project or Path.cwd()))
     finally:

@@ -15,7 +15,7 @@ from memorist.settings import Settings
 from memorist.store.database import (
     PAUSE_SECONDS,
     Connection,
-    UnsavedConnection,
+    InMemoryConnection,
     open_database,
 )
 from memorist.store.disk_files import DiskFiles
@@ -23,7 +23,7 @@ from memorist.store.home_layout import Layout
 from memorist.system import SystemClock
 
 
-class MemoryHome:
+class HomeMemories:
     """Opens the memories of projects, and the state database, when they are first asked for."""
 
     def __init__(
@@ -44,7 +44,7 @@ class MemoryHome:
         the file is tried again once in a minute. Raises StoreError.
         """
         now = self._clock.monotonic()
-        unsaved = isinstance(self.opened_database, UnsavedConnection)
+        unsaved = isinstance(self.opened_database, InMemoryConnection)
         if self.opened_database is None or (unsaved and now >= self._database_due):
             # Sessions that are open keep the copy that they have.
             self.opened_database = open_database(self.layout.database, waits_once=True)
