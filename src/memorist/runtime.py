@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
 
     async def run_fork_for_review(self, spec: ForkSpec, model: Model, files: FileSystem) -> Receipt:
         """Like `run_fork`, for a fork whose `files` are a copy that is reviewed afterwards: the
-        caller records the receipt once it knows what was accepted.
+        caller records the receipt once it knows what was accepted, and reviews within
+        `review_receipt`.
 
         Only receipts of runs that will not be reviewed are recorded here: a cancelled run (without
         files), and one that was blocked for a new reason.
@@ -117,6 +119,23 @@ class Runtime(Struct, frozen=True, kw_only=True):
             for blocked in receipts:
                 self.record_receipt(blocked)
         return receipt
+
+    @contextmanager
+    def review_receipt(self, receipt: Receipt) -> Iterator[None]:
+        """For the review of a finished fork's work: where the block is cancelled or fails, the
+        receipt is recorded here, without files, for what the fork used counts all the same. Else
+        the caller records it.
+        """
+        try:
+            yield
+        except (asyncio.CancelledError, Exception) as error:
+            cancelled = isinstance(error, asyncio.CancelledError)
+            receipt = replace(
+                receipt, outcome=ForkOutcome.CANCELLED if cancelled else ForkOutcome.FAILED
+            )
+            said = "Its review was cancelled." if cancelled else str(error)
+            self.record_receipt(build_discarded_receipt(receipt, said))
+            raise
 
     async def _run_admitted(
         self, spec: ForkSpec, model: Model, files: FileSystem, record: Callable[[Receipt], object]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from memorist.budget.budget_governor import BudgetGovernor
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.errors import ModelUnavailable
+from memorist.errors import InputError, ModelUnavailable
 from memorist.events import (
     ConversationCompacted,
     Event,
@@ -46,6 +47,7 @@ from memorist.store.spend_rows import ResourceAmount, sum_reserved_amount
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Hang, HttpError, Say, Step
+from support.waiting import wait_until
 
 MODEL = "claude-made-up"
 NONE = SpendSettings(day_requests=0)
@@ -92,6 +94,12 @@ class Host:
         return await engine.open(id, project=str(project), listener=self.events.append)
 
     async def turn(self, session: Session, text: str, tokens: int = 100) -> None:
+        await self.begin_turn(session, text, tokens)
+        await session.session_memory.drain(5)
+        await asyncio.sleep(0.02)
+
+    async def begin_turn(self, session: Session, text: str, tokens: int) -> None:
+        """A turn whose background work goes on."""
         self.answer = Say(text=f"Done with {text[:20]}", usage=Usage(input=tokens - 10, output=10))
         self.messages.append({"role": "user", "content": text})
         request = await session.prepare(
@@ -102,8 +110,6 @@ class Host:
         await session.observe(reply.body)
         self.messages.append({"role": "assistant", "content": reply.body["content"]})
         await session.end_turn()
-        await session.session_memory.drain(5)
-        await asyncio.sleep(0.02)
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -225,6 +231,7 @@ async def test_extraction_waits_at_the_cap_and_then_sees_what_it_missed(
         before = (host.asked("extraction"), outcomes(session, "extraction"))
         host.clock.advance(86_400)
         await host.turn(session, "Well, go on.")
+        await wait_until(lambda: len(outcomes(session, "extraction")) == 2)
         await session.close()
         (asked,) = [request for request in host.model.requests if request.label == "extraction"]
 
@@ -401,6 +408,50 @@ async def test_a_fork_stops_at_its_own_dollars(tmp_path: Path, project: Path) ->
 
     assert outcomes(session, "session_memory") == [ForkOutcome.OVER_LIMIT]
     assert host.asked("session_memory") == 1
+
+
+@pytest.mark.covers("SG-1", "FK-8")
+@pytest.mark.parametrize(
+    ("label", "review"),
+    [
+        ("extraction", "auto_memory.extraction.build_fork_line_check"),
+        ("session_memory", "session_memory.session_notes.review_notes_and_add_derived"),
+    ],
+)
+async def test_a_fork_whose_review_is_cut_off_leaves_its_receipt_and_what_it_used(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch, label: str, review: str
+) -> None:
+    """The session closes while an answer is looked at: nothing of it stands, and it is counted."""
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def review_slowly(*given: Any, **more: Any) -> Any:
+        begun.set()
+        goes_on.wait()
+        raise InputError("nobody waits for it")
+
+    monkeypatch.setattr(f"memorist.{review}", review_slowly)
+    host = Host(tmp_path / "home", auto_memory=AutoMemorySettings(drain_seconds=0.2))
+    used = Usage(input=70, output=7)
+    async with host.engine() as engine:
+        session = await host.open(engine, project)
+        line = "_Where the work stands at this moment: what is in hand, what is waiting, what comes next._"
+        edit = f"<old>\n{line}\n</old>\n<new>\n{line}\nThe tests need port 5433.\n</new>"
+        host.forks = {
+            "extraction": Say(text="Nothing.", usage=used),
+            "session_memory": Say(
+                text=f'<edit path="{session.layout.notes}">\n{edit}\n</edit>', usage=used
+            ),
+        }
+        await host.begin_turn(session, "The tests need port 5433.", 12_000)
+        await wait_until(begun.is_set)
+        await session.close()
+        goes_on.set()
+        (receipt,) = [each for each in session.receipts() if each.label == label]
+        left = sum_reserved_amount(engine.database(), host.clock.now())
+
+    assert (receipt.outcome, receipt.requests, receipt.files) == (ForkOutcome.CANCELLED, 1, ())
+    assert receipt.usage == used
+    assert left == ResourceAmount()
 
 
 @pytest.mark.covers("SG-1", "FK-8")

@@ -500,21 +500,19 @@ class MemoryExtraction:
             self._runtime.emit(ExtractionFailed(receipt.said, receipt.outcome.value))
             return
         try:
-            changes = self._list_fork_changes(overlay)
-            refused = await asyncio.to_thread(self._find_faults, changes, spec)
-            for each in refused:
-                self._runtime.emit(MemoryRefused(each.path, each.reasons))
-            faulty = {each.path for each in refused}
-            written = self._write_fork_changes(
-                [change for change in changes if change.path not in faulty], messages
-            )
-            written = replace(written, refused=(*written.refused, *refused))
+            with runtime.review_receipt(receipt):
+                changes = self._list_fork_changes(overlay)
+                refused = await asyncio.to_thread(self._find_faults, changes, spec)
+                for each in refused:
+                    self._runtime.emit(MemoryRefused(each.path, each.reasons))
+                faulty = {each.path for each in refused}
+                written = self._write_fork_changes(
+                    [change for change in changes if change.path not in faulty], messages
+                )
         except (StoreError, InputError) as error:
-            self._runtime.record_receipt(
-                replace(receipt, outcome=ForkOutcome.FAILED, files=(), said=str(error))
-            )
             self._runtime.emit(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
             return
+        written = replace(written, refused=(*written.refused, *refused))
         self._tell_written(written)
         self._runtime.record_receipt(_correct_receipt(receipt, written))
         self._advance_cursor(messages)

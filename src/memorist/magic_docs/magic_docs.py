@@ -270,12 +270,11 @@ class MagicDocs(SessionExtension):
             runtime.record_receipt(build_discarded_receipt(receipt))
             self._report_skipped(path, (receipt.said,))
             return
-        refused = await self._write_update(
-            scope,
-            ProposedDocumentUpdate(
-                path, data, document, shown, overlay.changes().get(path, (None, None))[1]
-            ),
-        )
+        after = overlay.changes().get(path, (None, None))[1]
+        with runtime.review_receipt(receipt):
+            refused = await self._write_update(
+                scope, ProposedDocumentUpdate(path, data, document, shown, after)
+            )
         if refused != ():
             receipt = build_discarded_receipt(
                 receipt, "\n".join(filter(None, (receipt.said, *(refused or ()))))

@@ -207,13 +207,14 @@ class _ModelExtraction:
             asked = replace(part, evidence=chosen.text, before=before)
             receipt = await self._ask_model(asked)
             answer = parse_answer(receipt.said)
-            judged = (
-                await asyncio.to_thread(
-                    merge_answer_with_proven, answer, self._judged_session(asked, chosen)
+            with self._runtime.review_receipt(receipt):
+                judged = (
+                    await asyncio.to_thread(
+                        merge_answer_with_proven, answer, self._judged_session(asked, chosen)
+                    )
+                    if _is_answered(receipt) and isinstance(answer, StageOneAnswer)
+                    else None
                 )
-                if _is_answered(receipt) and isinstance(answer, StageOneAnswer)
-                else None
-            )
             self._record(receipt, answer, judged)
             if isinstance(self._model.error, ContextTooLong):
                 shrinks += 1

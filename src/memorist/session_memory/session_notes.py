@@ -299,19 +299,27 @@ class SessionMemory(SessionExtension):
             draft = OverlayFiles(self._runtime.files)
             try:
                 receipt = await self._runtime.run_fork_for_review(spec, self._runtime.model, draft)
+                reviewed = await self._review_run(receipt, spec, before, draft)
             except asyncio.CancelledError:
                 # A close that waited long enough: what structure proves is not lost with the model.
                 self._write_structural(self._read_file() or before, due, upto)
                 raise
-            if receipt.outcome is not ForkOutcome.BLOCKED:
-                after = _read_draft(draft, before)
-                reviewed = await self._review_edit(before, after, receipt, spec)
+            if reviewed is not None:
                 receipt, stands = self._accept_edit(reviewed, due, upto)
                 self._runtime.record_receipt(receipt)
                 if stands:
                     return
             before = self._read_file() or before
         await self._update_structurally(before, due, upto)
+
+    async def _review_run(
+        self, receipt: Receipt, spec: ForkSpec, before: str, draft: OverlayFiles
+    ) -> _ReviewedEdit | None:
+        """Review what a run made of the notes; None where it was not let run."""
+        if receipt.outcome is ForkOutcome.BLOCKED:
+            return None
+        with self._runtime.review_receipt(receipt):
+            return await self._review_edit(before, _read_draft(draft, before), receipt, spec)
 
     def _ensure_notes(self) -> str:
         """The notes, created from the template if missing: exclusively, 0600 in a folder of
