@@ -27,14 +27,14 @@ from memorist.recall.session_index import SessionIndex
 from memorist.settings import Settings
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.call_outcome import (
+from memorist.transcript_analysis.call_outcome import (
     CallOutcome,
     get_result_head_and_tail,
     parse_call_outcome,
 )
-from memorist.transcript.command_lines import build_command_key
-from memorist.transcript.invocation_log import split_invocations
-from memorist.transcript.tool_actions import CommandAction, parse_tool_action
+from memorist.transcript_analysis.command_lines import build_command_key
+from memorist.transcript_analysis.invocation_log import split_invocations
+from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
 
 _WORK_KINDS = frozenset({"test", "lint", "typecheck", "format", "build", "commit", "push"})
 

@@ -24,13 +24,13 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead, UsageReport
 from memorist.session_memory.structural_notes import render_structural_sections
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
     ReadAction,
     parse_tool_action,
 )
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 PREFIX = 15_000
 """Tokens of system prompt and tools where a session does not tell."""

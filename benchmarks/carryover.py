@@ -54,7 +54,7 @@ from memorist.formats.transcript_format import SessionHead
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.settings import CompactionSettings
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 # What a conversation shows, and what of it the assistant uses later: the two measures of
 # `carryover`. Pure.

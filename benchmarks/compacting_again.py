@@ -53,7 +53,7 @@ from memorist.session_memory.notes_template import replace_structural_notes
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.settings import CompactionSettings
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 THRESHOLD, BUDGET = 40_000, 8_000
 LARGEST_FILE, SMALLEST_FILE = 5_000_000, 400_000

@@ -38,7 +38,7 @@ from memorist.compaction.identifier_ranking import (
     collect_identifiers,
     compute_identifier_features,
 )
-from memorist.transcript.names_in_text import find_recognizable_names
+from memorist.transcript_analysis.names_in_text import find_recognizable_names
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 

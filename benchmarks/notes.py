@@ -30,7 +30,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TranscriptEntry
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 BUDGET = 3_000
 """Tokens (o200k) of the notes at most, and of the baselines that are cut."""

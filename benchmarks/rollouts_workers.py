@@ -20,7 +20,7 @@ from memorist.rollouts.job_worker import (
     WorkerDependencies,
     WorkerStages,
 )
-from memorist.rollouts.shared_worker import run_shared_worker
+from memorist.rollouts.multi_machine_worker import run_shared_worker
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
 from memorist.store.job_claim_rules import build_lease_policy

@@ -31,7 +31,7 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.settings import CompactionSettings
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl")
 OPTIONS = OfflineOptions(

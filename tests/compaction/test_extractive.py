@@ -23,7 +23,7 @@ from memorist.compaction.user_words import UtteranceOccurrences, fit_utterances
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import find_cut_points
-from memorist.transcript.names_in_text import hash_normalized_word_runs
+from memorist.transcript_analysis.names_in_text import hash_normalized_word_runs
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
 

@@ -21,7 +21,7 @@ from memorist.compaction.summary_review import (
     render_source_text,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.transcript.answer_check import LineCheck
+from memorist.transcript_analysis.answer_check import LineCheck
 
 HISTORY = (
     Message(

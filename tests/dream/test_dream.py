@@ -36,7 +36,7 @@ from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.transcript_writer import TranscriptWriter
 from memorist.testing import Fail, Hang, Say, ScriptedModel
 from memorist.testing.steps import Step
-from memorist.transcript.answer_check import LineCheck
+from memorist.transcript_analysis.answer_check import LineCheck
 from support.waiting import wait_until
 
 

@@ -25,7 +25,7 @@ from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_state
-from memorist.transcript.written_files import list_files_written_by_command
+from memorist.transcript_analysis.written_files import list_files_written_by_command
 from support.past_sessions import ROUNDING, write_session
 
 FAILED = "error: unrecognized subcommand 'bun'"

@@ -30,7 +30,7 @@ from memorist.settings import Settings
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Hang, ReplyParts, Say, Step
-from memorist.transcript.transcript_ledger import UNREAD_LIMIT, TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import UNREAD_LIMIT, TranscriptLedger
 
 TEMPLATE = load_prompt("session_memory/template")
 PAGE = (

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.host_history import COMPARED_ENTRIES, HostHistory
-from memorist.engine.view_window import ViewWindow
+from memorist.engine.shown_history import ShownHistory
 from memorist.formats.codec_registry import find_codec
 
 CODEC = find_codec("anthropic")
@@ -41,7 +41,7 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
     bytes and ours in their places, and a list that was given away is never touched again.
     """
     history = HostHistory(CODEC)
-    window = ViewWindow(CODEC, history)
+    window = ShownHistory(CODEC, history)
     window.append_own(ours(0))
     expected: list[tuple[str, bool]] = [("ours 0", False)]
     items: list[dict[str, Any]] = []
@@ -82,7 +82,7 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
 def test_what_is_shown_in_place_of_a_hosts_entry_has_its_mark_of_today() -> None:
     """The mark comes and goes with the host's own entry: frozen, it would be one too many."""
     history = HostHistory(CODEC)
-    window = ViewWindow(CODEC, history)
+    window = ShownHistory(CODEC, history)
     window.add_entries(history.add_request([user("long", marked=True)]).entries)
     window.rewrite([replace(each, blocks=(TextBlock("l…"),)) for each in window.messages])
 
@@ -107,7 +107,7 @@ def test_instructions_that_change_with_each_request_are_sent_as_they_are_now(rol
     """
     codec = find_codec("openai_chat")
     history = HostHistory(codec)
-    window = ViewWindow(codec, history)
+    window = ShownHistory(codec, history)
     said: list[dict[str, Any]] = []
     for number in range(3 * COMPARED_ENTRIES):
         said.append({"role": "user", "content": f"word {number}"})
@@ -132,7 +132,7 @@ def test_ours_stands_before_new_words_and_before_nothing_that_was_sent_or_answer
     sent, answered, or belongs to a call.
     """
     history = HostHistory(CODEC)
-    window = ViewWindow(CODEC, history)
+    window = ShownHistory(CODEC, history)
     items: list[dict[str, Any]] = [user("one"), reply("first"), user("two")]
     window.add_entries(history.add_request(items).entries)
     one, first, two = window.messages
@@ -169,7 +169,7 @@ def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.Mo
     the tenth.
     """
     history = HostHistory(CODEC)
-    window = ViewWindow(CODEC, history)
+    window = ShownHistory(CODEC, history)
     window.append_own(ours(0))
     looked: list[int] = []
     plain = history.item

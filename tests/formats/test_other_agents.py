@@ -22,7 +22,7 @@ from memorist.formats.transcript_format import (
     TranscriptEntry,
     encode_transcript_entry,
 )
-from memorist.transcript.tool_actions import CommandAction, parse_tool_action
+from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
 from support.other_agents import (
     ANSWERED,
     ASKED,

@@ -218,7 +218,7 @@ def test_little_is_loaded_before_the_first_call() -> None:
     )
     code += "import_module('memorist.mcp_server.call_dispatch')\n"
     code += (
-        "print(loaded('memorist.engine.engine', 'memorist.transcript.transcript_ledger', "
+        "print(loaded('memorist.engine.engine', 'memorist.transcript_analysis.transcript_ledger', "
         "'memorist.rollouts.stage_one', 'anthropic', 'openai', 'numpy'))"
     )
 

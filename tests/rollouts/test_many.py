@@ -14,7 +14,7 @@ import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
 from memorist.rollouts.job_worker import JobEnded, JobEvent, JobNotClaimed, SharedWorkerIntervals
-from memorist.rollouts.shared_worker import run_shared_worker
+from memorist.rollouts.multi_machine_worker import run_shared_worker
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import (
     delete_all_extraction_state,

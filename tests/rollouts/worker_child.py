@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from memorist.rollouts.job_worker import SharedWorkerIntervals
-from memorist.rollouts.shared_worker import run_shared_worker
+from memorist.rollouts.multi_machine_worker import run_shared_worker
 from memorist.store.postgres import PostgresState
 from rollouts.stages import SETTINGS, Scripted, means
 

@@ -8,7 +8,7 @@ import pytest
 
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 
 class Told:

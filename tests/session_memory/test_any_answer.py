@@ -15,7 +15,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.prompt_templates import load_prompt
 from memorist.session_memory.notes_template import parse_section_bodies, parse_template_sections
 from memorist.testing import Say, ScriptedServer
-from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl").absolute()
 TEMPLATE = load_prompt("session_memory/template")

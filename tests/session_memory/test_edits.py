@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import ToolUse
-from memorist.transcript.command_lines import find_restored_files
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.command_lines import find_restored_files
+from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     OtherToolAction,
     ReadAction,

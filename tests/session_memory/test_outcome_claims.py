@@ -14,8 +14,8 @@ from memorist.engine.engine import Memorist
 from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
 from memorist.testing import Say, ScriptedServer
-from memorist.transcript.answer_check import LineCheck
-from memorist.transcript.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.answer_check import LineCheck
+from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
 
 pytestmark = pytest.mark.covers("SM-13")
 

@@ -19,7 +19,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 pytestmark = pytest.mark.covers("SM-13")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memorist.transcript.command_lines import classify_command
+from memorist.transcript_analysis.command_lines import classify_command
 
 pytestmark = pytest.mark.covers("SM-13")
 

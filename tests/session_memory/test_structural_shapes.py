@@ -10,14 +10,14 @@ import pytest
 from memorist.core.apply_patch import find_patch_edits
 from memorist.core.messages import ToolUse
 from memorist.core.text_analysis import estimate_o200k_tokens
-from memorist.transcript.call_outcome import render_user_answers
-from memorist.transcript.command_lines import (
+from memorist.transcript_analysis.call_outcome import render_user_answers
+from memorist.transcript_analysis.command_lines import (
     classify_command,
     find_commit_or_pr_message,
     find_printed_files,
     strip_command_noise,
 )
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
     OtherToolAction,

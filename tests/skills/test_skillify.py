@@ -24,7 +24,7 @@ from memorist.skills.skillify import (
     render_skill_interview,
 )
 from memorist.store.disk_files import DiskFiles
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 from rollouts.conftest import claude
 
 pytestmark = pytest.mark.covers("SK-3")

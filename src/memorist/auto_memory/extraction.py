@@ -90,9 +90,9 @@ from memorist.session_memory.notes_brief import (
 )
 from memorist.store.database import is_storage_failure
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_check import CoveringText
-from memorist.transcript.answer_source import build_fork_line_check
-from memorist.transcript.user_words_in_results import UserWordsReader
+from memorist.transcript_analysis.answer_check import CoveringText
+from memorist.transcript_analysis.answer_source import build_fork_line_check
+from memorist.transcript_analysis.user_words_in_results import UserWordsReader
 
 LABEL = "extraction"
 UNCERTAIN = "you may have meant this for later sessions as well"

@@ -36,7 +36,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_brief import BRIEF_HEAD, NEWEST_HEAD
 from memorist.settings import AutoMemorySettings
-from memorist.transcript.answer_check import LineCheck
+from memorist.transcript_analysis.answer_check import LineCheck
 
 ANTHROPIC_MEMORY_TOOL = "memory"
 """Anthropic's memory tool (claude-code.md section 13.3)."""

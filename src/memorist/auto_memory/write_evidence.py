@@ -21,7 +21,7 @@ from memorist.auto_memory.statements.user_prose import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import DocumentBlock, Message, Origin, UnknownBlock
 from memorist.safety.terminal_text import remove_color_codes
-from memorist.transcript.user_words_in_results import insert_user_words_from_results
+from memorist.transcript_analysis.user_words_in_results import insert_user_words_from_results
 
 # The user's own words in a typed message, without quotations, pasted text and reported speech
 # (SF-2).

@@ -35,7 +35,7 @@ from memorist.compaction.window_at_message import (
     rebuild_recorded_window,
 )
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
-from memorist.context.rollback import drop_rolled_back_entries
+from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.recorded_compaction import compact_with_model, write_compacted_session

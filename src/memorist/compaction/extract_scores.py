@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from memorist.compaction.extract_weights import load_extract_weights
 from memorist.compaction.history_extracts import Extract, SourceBlock, split_into_extracts
-from memorist.transcript.names_in_text import find_recognizable_names
+from memorist.transcript_analysis.names_in_text import find_recognizable_names
 
 AGE_UNIT, CLEARED_AGE_UNIT = 2_000, 1_000
 """Tokens; an age enters as log(1 + tokens since / unit)."""

@@ -24,7 +24,6 @@ from memorist.compaction.extract_scores import (
     collect_extract_scoring_context,
     split_blocks_into_scored_extracts,
 )
-from memorist.compaction.handed_over_words import list_handed_over_user_words
 from memorist.compaction.history_extracts import (
     Extract,
     ExtractSource,
@@ -44,6 +43,7 @@ from memorist.compaction.newest_messages import (
     is_user_request,
     list_removed_or_shortened_messages,
 )
+from memorist.compaction.quoted_user_words import list_handed_over_user_words
 from memorist.compaction.user_words import (
     USER_WORDS_TITLE,
     UtteranceOccurrences,
@@ -62,15 +62,15 @@ from memorist.core.token_count import (
 )
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.session_memory.work_notes import ERRORS_SECTION
-from memorist.transcript.display_paths import find_display_root
-from memorist.transcript.names_in_text import (
+from memorist.transcript_analysis.display_paths import find_display_root
+from memorist.transcript_analysis.names_in_text import (
     NamePresence,
     WordRun,
     find_recognizable_names,
     hash_normalized_word_runs,
 )
-from memorist.transcript.touched_files import FileRecord
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.touched_files import FileRecord
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 SUMMARY_OPENING = (
     "This session goes on from an earlier conversation that no longer fits. What follows was "

@@ -19,14 +19,14 @@ from memorist.compaction.extractive_summary import (
     is_instruction_message,
     render_summary_section,
 )
-from memorist.compaction.handed_over_words import (
+from memorist.compaction.measured_conversation import get_typed_text
+from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_marks
+from memorist.compaction.quoted_user_words import (
     ASKED_LABEL,
     REPLIED,
     STILL_AT_WORK,
     find_handed_over_work_state,
 )
-from memorist.compaction.measured_conversation import get_typed_text
-from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_marks
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, ToolUse
@@ -35,8 +35,8 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 from memorist.safety.secrets import redact
-from memorist.transcript.tool_actions import TaskItem
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.tool_actions import TaskItem
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 NOTES_SHARE = 0.25
 """Share of the budget for the notes that a model wrote. Our choice."""

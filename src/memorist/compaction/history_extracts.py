@@ -23,8 +23,8 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
 )
-from memorist.transcript.display_paths import make_display_path
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.display_paths import make_display_path
+from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
     ReadAction,

@@ -46,7 +46,7 @@ from memorist.core.token_count import estimate_messages_tokens, get_token_factor
 from memorist.session_memory.notes_template import replace_structural_notes
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.settings import CompactionSettings
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 AUTO_ORDER: tuple[CompactionStrategy, ...] = ("micro", "structural")
 """Strategies that `auto` tries, the least lossy first, until the conversation fits its budget. Not

@@ -27,8 +27,8 @@ from memorist.core.truncation import truncate_end
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.settings import CompactionSettings
-from memorist.transcript.tool_actions import ReadAction, parse_tool_action
-from memorist.transcript.transcript_ledger import SessionActions, TranscriptLedger
+from memorist.transcript_analysis.tool_actions import ReadAction, parse_tool_action
+from memorist.transcript_analysis.transcript_ledger import SessionActions, TranscriptLedger
 
 RESTORED_PREFIX = "<system-reminder>\n[memorist] Brought back after compaction:"
 """Prefix of every restored message; identifies earlier ones, which are then rebuilt."""

@@ -27,9 +27,9 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import SHORT_WORD, STEM_LENGTH, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
-from memorist.transcript.answer_check import LineCheck, join_json_texts
-from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
-from memorist.transcript.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.answer_check import LineCheck, join_json_texts
+from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
 
 MIN_NAME_SHARE = 0.5
 """Least share of the extractive summary's identifiers that a model's summary of the same size must

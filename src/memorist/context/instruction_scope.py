@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memorist.core.front_matter import split_front_matter
 from memorist.core.messages import Message
-from memorist.transcript.tool_actions import ChangeAction, ReadAction, parse_tool_action
+from memorist.transcript_analysis.tool_actions import ChangeAction, ReadAction, parse_tool_action
 
 MAX_EXPANDED_PATTERNS = 1_000
 """Upper bound of patterns after brace expansion of one list (claude-code.md section 2.3)."""

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.context.rollback import drop_rolled_back_entries
+from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import (
     WORLD_STATE_ID_PREFIX,
     JsonObject,

@@ -68,7 +68,7 @@ from memorist.settings import DreamSettings
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.overlay_files import OverlayFiles
 from memorist.telemetry.tracing import decorate_work_for_tracing
-from memorist.transcript.answer_check import LineCheck
+from memorist.transcript_analysis.answer_check import LineCheck
 
 DREAM_LABEL = "dream"
 COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)

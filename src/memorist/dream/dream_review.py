@@ -29,8 +29,8 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
-from memorist.transcript.answer_check import CoveringText, LineCheck
-from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.answer_check import CoveringText, LineCheck
+from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
 """All that a model leaves of a memory which it retires."""

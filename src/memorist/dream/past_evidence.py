@@ -29,7 +29,7 @@ from memorist.ports import FileSystem
 from memorist.settings import ContextSettings
 from memorist.store.home_layout import SessionLayout
 from memorist.store.transcript_reader import read_transcript
-from memorist.transcript.user_words_in_results import insert_user_words_from_results
+from memorist.transcript_analysis.user_words_in_results import insert_user_words_from_results
 
 MAX_PAST_SESSIONS = 20
 """Newest past sessions that one dream reads."""

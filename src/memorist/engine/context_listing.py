@@ -32,7 +32,7 @@ from memorist.context.recorded_context import (
     find_last_model,
     find_turn_by_number,
 )
-from memorist.context.rollback import drop_rolled_back_entries
+from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
 from memorist.core.token_count import get_token_factor
 from memorist.engine.engine import Memorist

@@ -18,13 +18,13 @@ from msgspec import Struct
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import Message
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
-from memorist.transcript.call_outcome import (
+from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
+from memorist.transcript_analysis.call_outcome import (
     find_error_line,
     get_result_head_and_tail,
     parse_call_outcome,
 )
-from memorist.transcript.tool_actions import CommandAction, parse_tool_action
+from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
 
 MEASURES = ("turns", "corrections", "repeated_failures", "tokens")
 """Fields of `SessionMeasures` that are compared."""

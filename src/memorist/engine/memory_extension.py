@@ -23,8 +23,8 @@ from memorist.recall.memory_selection import list_successful_tools
 from memorist.recall.recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext
 from memorist.team.team_watcher import TeamWatcher
-from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
-from memorist.transcript.written_files import list_files_written_by_command
+from memorist.transcript_analysis.tool_actions import ChangeAction, CommandAction, parse_tool_action
+from memorist.transcript_analysis.written_files import list_files_written_by_command
 
 MAX_SCAN_WAIT_SECONDS = 60.0
 """Longest wait at close, in seconds, for the initial scan when a memory is still to be written

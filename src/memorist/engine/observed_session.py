@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.auto_memory.moved_projects import describe_elsewhere_memory
 from memorist.auto_memory.statements.session_requests import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
-from memorist.context.rollback import starts_turn
+from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.memory_extension import MemoryExtension

@@ -39,8 +39,8 @@ from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.runtime import SessionContext
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.state_database import StateDatabase
-from memorist.transcript.invocation_log import FixedInvocation, split_invocations
-from memorist.transcript.tool_actions import CommandAction, parse_tool_action
+from memorist.transcript_analysis.invocation_log import FixedInvocation, split_invocations
+from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
 
 
 class PastSessionRecall(SessionExtension):

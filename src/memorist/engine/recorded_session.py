@@ -11,7 +11,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.compaction.offline_compaction import build_structural_notes
 from memorist.compaction.window_at_message import rebuild_recorded_window
-from memorist.context.rollback import drop_rolled_back_entries
+from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.session_list import list_known_sessions
 from memorist.errors import InputError, NothingToDo

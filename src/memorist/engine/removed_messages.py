@@ -11,7 +11,7 @@ from typing import get_args
 
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
-from memorist.context.rollback import drop_rolled_back_entries
+from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_message_tokens
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry

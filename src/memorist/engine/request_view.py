@@ -19,7 +19,7 @@ from memorist.compaction.compactor import Compactor
 from memorist.compaction.window_at_message import find_text_by_id
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
 from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
-from memorist.engine.view_window import RolledBackTurns, ViewWindow
+from memorist.engine.shown_history import RolledBackTurns, ShownHistory
 from memorist.errors import StoreError
 from memorist.formats import transcript_format
 from memorist.ports import FileSystem
@@ -64,7 +64,7 @@ class RequestView:
 
     def __init__(
         self,
-        window: ViewWindow,
+        window: ShownHistory,
         history: HostHistory,
         compactor: Compactor,
         *,

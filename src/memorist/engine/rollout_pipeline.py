@@ -25,7 +25,7 @@ from memorist.models.rate_limits import RateLimitReport
 from memorist.platforms.processes import name_current_process
 from memorist.ports import Model
 from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.copied_sessions import (
+from memorist.rollouts.database_sessions import (
     copy_cursor_chats,
     copy_opencode_sessions,
     find_database_folder,
@@ -52,7 +52,7 @@ from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
     SourceScan,
-    list_agent_folders,
+    list_agent_session_folders,
     list_default_source_folders,
     load_skipped_files,
     save_skipped_files,
@@ -186,7 +186,7 @@ class RolloutPipeline(RolloutStore):
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         elif agent == "cursor":
             self._uncopied = copy_cursor_chats(self.layout, self._environment)
-        folders = list_agent_folders(agent, self.layout, self._environment)
+        folders = list_agent_session_folders(agent, self.layout, self._environment)
         found = [each.folder for each in folders if each.folder.exists()]
         if not found:
             raise NothingToDo(

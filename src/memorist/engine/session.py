@@ -33,7 +33,7 @@ from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
 from memorist.engine.shared_session_lease import SharedSessionLease
-from memorist.engine.view_window import ViewWindow
+from memorist.engine.shown_history import ShownHistory
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (
     CacheBroke,
@@ -90,7 +90,7 @@ class Session:
         self._history = HostHistory(
             self._codec, log.known_ids, is_typed=log.context.host.interactive
         )
-        window = ViewWindow(self._codec, self._history)
+        window = ShownHistory(self._codec, self._history)
         self._view = RequestView(
             window,
             self._history,

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memorist.compaction.handoff import HandoffSource, render_handoff
 from memorist.compaction.window_at_message import rebuild_recorded_window
-from memorist.context.rollback import drop_rolled_back_entries
+from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.recorded_session import RecordedSession, read_session_notes
 from memorist.errors import InputError

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compactor import Compactor
-from memorist.context.rollback import starts_turn
+from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import Message
 from memorist.engine.removed_messages import read_whole_conversation
 from memorist.errors import StoreError, UnreadableSession

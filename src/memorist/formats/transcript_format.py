@@ -176,7 +176,7 @@ class TurnRollback(Struct, frozen=True):
     line: int
     kept: bool = False
     """The messages still are before this marker: memorist's own transcript deletes nothing (CX-7,
-    `context.rollback.surviving`).
+    `context.turn_rollback.drop_rolled_back_entries`).
     """
 
 

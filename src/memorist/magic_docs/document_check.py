@@ -25,8 +25,8 @@ from memorist.safety.permission_claims import (
 )
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
-from memorist.transcript.answer_check import LineCheck
-from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.answer_check import LineCheck
+from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60
 """Words of a document from which its shrinking is checked. Our choice."""

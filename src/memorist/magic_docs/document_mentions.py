@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from memorist.context.instruction_scope import find_touched_paths
 from memorist.core.messages import Message
 from memorist.magic_docs.document_header import is_markdown
-from memorist.transcript.tool_actions import CommandAction, parse_tool_action
+from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
 
 MAX_MESSAGES_KEPT = 5_000
 """Messages that an update is compared with, as in extraction: whole sessions, and the newest part

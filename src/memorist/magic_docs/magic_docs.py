@@ -62,7 +62,7 @@ from memorist.session_memory.notes_brief import (
     render_conversation_brief,
 )
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_check import join_json_texts
+from memorist.transcript_analysis.answer_check import join_json_texts
 
 MAGIC_DOCS_LABEL = "magic_docs"
 

@@ -26,7 +26,7 @@ from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import SessionLayout
 from memorist.store.session_rows import list_sessions_newest_first
 from memorist.store.transcript_reader import read_transcript
-from memorist.transcript.user_words_in_results import insert_user_words_from_results
+from memorist.transcript_analysis.user_words_in_results import insert_user_words_from_results
 
 MAX_SEARCHED_SESSIONS = 20
 """Newest sessions that are searched when none is named."""

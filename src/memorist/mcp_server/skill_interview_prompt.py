@@ -12,7 +12,7 @@ from memorist.mcp_server.tool_arguments import make_encodable
 from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skillify import build_skill_skeleton, render_skill_interview
 from memorist.skills.skillify_source import SkillMaterial, read_skill_material
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 
 def build_skill_interview_prompt(sessions: ProjectSessions, session: str, description: str) -> str:

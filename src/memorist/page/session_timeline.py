@@ -17,7 +17,7 @@ from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
 from memorist.replay.replay_results import FailureRecord
 from memorist.replay.session_recorder import estimate_tokens_by_kind, list_work_failures
 from memorist.session_memory.structural_notes import render_structural_sections
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 BESIDE = "beside the file"
 """What the provider counted and the session's file does not hold: system prompt, tools, and the

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from memorist.context.rollback import drop_rolled_back_entries
+from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import JsonObject, Message
 from memorist.errors import FormatError, MemoristError
 from memorist.formats.codec_registry import find_codec

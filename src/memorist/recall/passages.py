@@ -27,10 +27,10 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_injected_order_or_permission
 from memorist.safety.secrets import redact
-from memorist.transcript.command_lines import classify_command
-from memorist.transcript.invocation_log import FixedInvocation
-from memorist.transcript.statement_pool import SAID, refine_or_reject_sentence_source
-from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
+from memorist.transcript_analysis.command_lines import classify_command
+from memorist.transcript_analysis.invocation_log import FixedInvocation
+from memorist.transcript_analysis.statement_pool import SAID, refine_or_reject_sentence_source
+from memorist.transcript_analysis.tool_actions import ChangeAction, CommandAction, parse_tool_action
 
 MAX_SAID_CHARS = 4_000
 """Characters kept of what the user said in one turn; a longer text is a paste."""

@@ -53,7 +53,7 @@ from memorist.store.database import (
 from memorist.store.index_database import get_device_and_inode
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.invocation_log import (
+from memorist.transcript_analysis.invocation_log import (
     FixedInvocation,
     Invocation,
     InvocationLog,

@@ -42,7 +42,7 @@ from memorist.replay.replay_results import (
     NotesUpdateRecord,
     RecallRecord,
 )
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 MAX_POINTS = 2_000
 """Points kept for the chart; at twice as many, every second one is dropped."""

@@ -28,8 +28,8 @@ from memorist.rollouts.session_evidence import (
     SpeakerTier,
     truncate_evidence_row,
 )
-from memorist.transcript.call_outcome import get_result_head_and_tail, parse_call_outcome
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.call_outcome import get_result_head_and_tail, parse_call_outcome
+from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
     DelegateAction,
@@ -40,7 +40,7 @@ from memorist.transcript.tool_actions import (
     ToolAction,
     find_call_kind,
 )
-from memorist.transcript.user_words_in_results import (
+from memorist.transcript_analysis.user_words_in_results import (
     find_user_words_in_result,
     parse_tool_action_unless_mcp,
 )

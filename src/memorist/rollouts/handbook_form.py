@@ -57,7 +57,7 @@ from memorist.rollouts.summary_composition import (
 )
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.transcript.answer_check import CoveringText
+from memorist.transcript_analysis.answer_check import CoveringText
 
 MAX_FORM_TOKENS = 6_000
 """Tokens of the claims and topics that one form shows: a quarter of a window of 32,000, and some

@@ -31,8 +31,8 @@ from memorist.safety.permission_claims import (
 )
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
-from memorist.transcript.answer_check import MIN_COVERED_SHARE, CoveringText, LineCheck
-from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.answer_check import MIN_COVERED_SHARE, CoveringText, LineCheck
+from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 PLANTED = "reads like an order planted for an agent"
 REQUEST_REPEATED = "only repeats what was asked"

@@ -17,7 +17,6 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens
 from memorist.rollouts.agent_reports import SHIPPED, build_agent_statement_lines
-from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.task_commands import (
     MAX_STEPS,
@@ -30,6 +29,7 @@ from memorist.rollouts.task_commands import (
     render_opened_requests,
     render_reusable_commands,
 )
+from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.task_log import (
     AGREED_PREFIX,
     CHECKS,
@@ -44,10 +44,10 @@ from memorist.session_memory.structural_notes import (
     build_user_request_lines,
 )
 from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure
-from memorist.transcript.command_log import WorkFailure
-from memorist.transcript.dialogue import ANSWERING
-from memorist.transcript.display_paths import find_display_root
-from memorist.transcript.note_lines import NoteLine, build_note_line, select_note_lines
+from memorist.transcript_analysis.command_log import WorkFailure
+from memorist.transcript_analysis.dialogue import ANSWERING
+from memorist.transcript_analysis.display_paths import find_display_root
+from memorist.transcript_analysis.note_lines import NoteLine, build_note_line, select_note_lines
 
 SESSION_TOKENS = 1_500
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""

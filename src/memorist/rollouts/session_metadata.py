@@ -18,8 +18,8 @@ from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, parse_iso_timestamp
-from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
+from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
 from memorist.store.rollout_rows import MemoryMode
 
 MAX_HEAD_LINES = 400

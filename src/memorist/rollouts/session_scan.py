@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.context.rollback import find_rolled_back_spans
+from memorist.context.turn_rollback import find_rolled_back_spans
 from memorist.core.messages import Message
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import (

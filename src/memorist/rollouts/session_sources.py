@@ -103,7 +103,9 @@ def list_default_source_folders(
     layout: Layout, environment: Mapping[str, str]
 ) -> list[SourceFolder]:
     """Return where the agents and memorist keep their sessions for this user."""
-    found = [each for name in AGENTS for each in list_agent_folders(name, layout, environment)]
+    found = [
+        each for name in AGENTS for each in list_agent_session_folders(name, layout, environment)
+    ]
     return [*found, SourceFolder(layout.projects)]
 
 
@@ -111,7 +113,7 @@ AGENTS = ("claude-code", "codex", "copilot", "cursor", "gemini", "opencode", "pi
 """The agents whose sessions can be found, by the names that users give."""
 
 
-def list_agent_folders(
+def list_agent_session_folders(
     agent: str, layout: Layout, environment: Mapping[str, str]
 ) -> tuple[SourceFolder, ...]:
     """Where one of `AGENTS` keeps its sessions for this user; for one that keeps them in a

@@ -56,7 +56,7 @@ from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
 
 EXTRACTION_LABEL = "rollouts"
 

@@ -31,7 +31,6 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
 from memorist.rollouts.lesson_scope import applies_everywhere, get_rollout_default_scope
-from memorist.rollouts.message_effects import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     SAID_PREFIX,
@@ -49,6 +48,7 @@ from memorist.rollouts.structural_stage_one import (
     render_session_summary,
     slugify_with_underscores,
 )
+from memorist.rollouts.task_feedback import select_lasting_sentences
 from memorist.safety.instruction_detection import contains_instruction
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import (
@@ -60,7 +60,7 @@ from memorist.safety.permission_claims import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.answer_check import CoveringText, LineCheck
+from memorist.transcript_analysis.answer_check import CoveringText, LineCheck
 
 MAX_SUMMARY_CHARACTERS = 40_000
 """Characters of a summary that are kept."""

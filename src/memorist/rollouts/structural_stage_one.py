@@ -21,7 +21,6 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
 from memorist.rollouts.lesson_scope import get_project_name, get_rollout_default_scope
-from memorist.rollouts.message_effects import MessageTaskEffect
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     PASSED_ON_PREFIX,
@@ -41,14 +40,15 @@ from memorist.rollouts.session_lessons import (
     SessionLesson,
     choose_lessons,
 )
+from memorist.rollouts.task_feedback import MessageTaskEffect
 from memorist.rollouts.task_log import CHECKS, SHIPPING, TaskLogBuilder, TaskRecord, TaskUserMessage
 from memorist.safety.secrets import redact
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.command_lines import truncate_command
-from memorist.transcript.display_paths import make_display_path
+from memorist.transcript_analysis.command_lines import truncate_command
+from memorist.transcript_analysis.display_paths import make_display_path
 
 # Render a session's summary task by task, from its raw memory and its actions (codex.md section
 # 1.7). Pure.

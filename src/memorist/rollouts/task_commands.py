@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 
 from memorist.core.lazy import lazy_pattern
 from memorist.rollouts.task_log import CommandRuns, TaskRecord
-from memorist.transcript.command_lines import (
+from memorist.transcript_analysis.command_lines import (
     classify_command,
     drop_printing_and_cd_commands,
     is_check_covered_by,
     split_command,
     truncate_command,
 )
-from memorist.transcript.command_log import ONLY_TELLS
+from memorist.transcript_analysis.command_log import ONLY_TELLS
 
 
 def render_opened_requests(task: TaskRecord) -> Iterator[tuple[str, int]]:

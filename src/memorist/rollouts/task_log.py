@@ -26,30 +26,30 @@ from memorist.formats.transcript_format import CompactionBoundary, TranscriptEnt
 from memorist.rollouts.accepted_proposals import find_agreed_proposal
 from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
 from memorist.rollouts.lesson_scope import applies_everywhere
-from memorist.rollouts.message_effects import (
+from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
+from memorist.rollouts.session_evidence import render_line_pointer
+from memorist.rollouts.task_feedback import (
     MAX_LASTING_CHARACTERS,
     MessageTaskEffect,
     classify_effect_on_task,
     find_habit_and_decision_sentences,
     may_hold_later,
 )
-from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
-from memorist.rollouts.session_evidence import render_line_pointer
-from memorist.transcript.background_work import BackgroundCalls
-from memorist.transcript.call_outcome import (
+from memorist.transcript_analysis.background_work import BackgroundCalls
+from memorist.transcript_analysis.call_outcome import (
     CallOutcome,
     get_result_head_and_tail,
     parse_call_outcome,
 )
-from memorist.transcript.command_lines import find_commit_or_pr_message
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.command_lines import find_commit_or_pr_message
+from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
     ToolAction,
     find_call_kind,
     parse_tool_action,
 )
-from memorist.transcript.transcript_ledger import TranscriptLedger, describe_tool_action
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger, describe_tool_action
 
 # The record of one task of a recorded session during its scan. Values only.
 

@@ -11,7 +11,7 @@ from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.transcript_format import SessionHead
 from memorist.session_memory.notes_trigger import NotesDue, NotesProgress, check_notes_due
 from memorist.settings import SessionMemorySettingsSource
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 NEWEST_MESSAGES = 24
 """Messages kept for a brief; about one page of conversation."""

@@ -19,7 +19,7 @@ from memorist.session_memory.notes_template import (
     parse_authored_sections,
     parse_section_bodies,
 )
-from memorist.transcript.answer_check import CoveringText, LineCheck
+from memorist.transcript_analysis.answer_check import CoveringText, LineCheck
 
 _WORD = lazy_pattern(r"\w+")
 _EMPTY_ENTRY = lazy_pattern(

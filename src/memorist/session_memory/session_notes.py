@@ -72,8 +72,8 @@ from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_source import build_fork_line_check
-from memorist.transcript.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.answer_source import build_fork_line_check
+from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
 
 NOTES_LABEL = "session_memory"
 

@@ -26,16 +26,16 @@ from memorist.session_memory.work_notes import (
     render_command_outcome,
 )
 from memorist.settings import SessionMemorySettings
-from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
-from memorist.transcript.display_paths import find_display_root, make_display_path
-from memorist.transcript.note_lines import (
+from memorist.transcript_analysis.dialogue import ANSWERING, DialogueUserMessage
+from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
+from memorist.transcript_analysis.note_lines import (
     LINE_OVERHEAD,
     LineSelection,
     NoteLine,
     build_note_line,
     select_note_lines,
 )
-from memorist.transcript.statement_pool import (
+from memorist.transcript_analysis.statement_pool import (
     BASE_WEIGHT,
     COMMENT,
     COMMIT,
@@ -49,7 +49,7 @@ from memorist.transcript.statement_pool import (
     StatementCandidate,
     score_statement,
 )
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
     DelegateAction,
@@ -57,8 +57,8 @@ from memorist.transcript.tool_actions import (
     ReadAction,
     ToolAction,
 )
-from memorist.transcript.transcript_ledger import TranscriptLedger
-from memorist.transcript.turn_log import StepAction, TurnRecord, WorkStep
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.turn_log import StepAction, TurnRecord, WorkStep
 
 # Build the note lines from the dialogue: title, task, results, learnings, documentation. Pure.
 

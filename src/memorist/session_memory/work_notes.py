@@ -8,13 +8,16 @@ import re
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
-from memorist.transcript.command_lines import drop_printing_and_cd_commands, truncate_command
-from memorist.transcript.command_log import CommandRecord, WorkFailure
-from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
-from memorist.transcript.display_paths import make_display_path
-from memorist.transcript.note_lines import NoteLine, build_note_line
-from memorist.transcript.touched_files import FileRecord, render_line_replacement
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.command_lines import (
+    drop_printing_and_cd_commands,
+    truncate_command,
+)
+from memorist.transcript_analysis.command_log import CommandRecord, WorkFailure
+from memorist.transcript_analysis.dialogue import ANSWERING, DialogueUserMessage
+from memorist.transcript_analysis.display_paths import make_display_path
+from memorist.transcript_analysis.note_lines import NoteLine, build_note_line
+from memorist.transcript_analysis.touched_files import FileRecord, render_line_replacement
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 FILES_SECTION, WORKFLOW_SECTION, ERRORS_SECTION = (
     "Files and Functions",

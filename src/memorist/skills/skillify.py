@@ -27,9 +27,9 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_command_outcome
 from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
-from memorist.transcript.display_paths import find_display_root, make_display_path
-from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
+from memorist.transcript_analysis.tool_actions import SHORT_COMMAND_LIMIT
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 MAX_STEPS = 40
 """Steps of a skeleton at most; a body of more than 500 lines is advised against (codex.md section

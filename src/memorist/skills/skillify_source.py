@@ -16,7 +16,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 _CLIENT_COMMAND = lazy_pattern(
     r"/(?:agents|bug|clear|compact|config|context|cost|doctor|exit|export|help|hooks|ide|init|login"

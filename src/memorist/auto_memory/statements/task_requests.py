@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import matches_state
 from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quotations
 from memorist.auto_memory.write_evidence import split_script_words
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript.answer_check import CoveringText
+from memorist.transcript_analysis.answer_check import CoveringText
 
 MIN_SHARED = 0.7
 """Share of the words of a request and of a memory that each has of the other's. Our choice: a

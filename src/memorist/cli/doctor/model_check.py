@@ -61,8 +61,8 @@ from memorist.models.model_choice import (
 from memorist.ports import ContextWindowSource, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.settings import AutoMemorySettings
-from memorist.transcript.answer_check import LineCheck
-from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.answer_check import LineCheck
+from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 MAX_OUTPUT = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,

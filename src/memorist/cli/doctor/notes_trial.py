@@ -30,10 +30,10 @@ from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.session_memory.structural_notes import render_structural_sections
-from memorist.transcript.answer_check import CoveringText
-from memorist.transcript.answer_source import build_fork_line_check
-from memorist.transcript.outcome_claims import ProvenOutcomes
-from memorist.transcript.transcript_ledger import SessionActions, TranscriptLedger
+from memorist.transcript_analysis.answer_check import CoveringText
+from memorist.transcript_analysis.answer_source import build_fork_line_check
+from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.transcript_ledger import SessionActions, TranscriptLedger
 
 MIN_STANDING_SHARE = 0.5
 """Share of the lines of an answer that stand, from which on a model is good enough for notes. Our

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from memorist.transcript.statement_pool import StatementCandidate
+from memorist.transcript_analysis.statement_pool import StatementCandidate
 
 STEP_LIMIT = 160
 """Steps kept with their details; at twice the number the older half is dropped."""

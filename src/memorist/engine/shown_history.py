@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memorist.context.rollback import starts_turn
+from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import WORLD_STATE_ID_PREFIX, Message
 from memorist.engine.host_history import COMPARED_ENTRIES, HostEntry, HostHistory
 from memorist.formats.request_codec import Codec, copy_cache_mark, strip_entry_cache_marks
@@ -42,7 +42,7 @@ class RolledBackTurns(Struct, frozen=True):
         return sum(map(starts_turn, self.messages))
 
 
-class ViewWindow:
+class ShownHistory:
     """The entries that the next request shows."""
 
     def __init__(self, codec: Codec, history: HostHistory) -> None:

@@ -20,7 +20,7 @@ from memorist.core.file_edits import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolUse
 from memorist.core.text_analysis import parse_word_list
-from memorist.transcript.command_lines import (
+from memorist.transcript_analysis.command_lines import (
     classify_command,
     filters_check_output,
     find_printed_files,

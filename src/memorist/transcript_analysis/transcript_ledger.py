@@ -18,23 +18,35 @@ from memorist.core.sentences import keep_start_and_end, shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
 from memorist.formats.host_markup import is_interruption_notice, strip_host_markup
 from memorist.safety.secrets import redact
-from memorist.transcript.background_work import BackgroundCalls, BackgroundWork, is_plan_path
-from memorist.transcript.call_outcome import (
+from memorist.transcript_analysis.background_work import (
+    BackgroundCalls,
+    BackgroundWork,
+    is_plan_path,
+)
+from memorist.transcript_analysis.call_outcome import (
     CallOutcome,
     get_result_head_and_tail,
     parse_call_outcome,
 )
-from memorist.transcript.code_outline import extract_code_outline
-from memorist.transcript.command_lines import (
+from memorist.transcript_analysis.code_outline import extract_code_outline
+from memorist.transcript_analysis.command_lines import (
     find_commit_or_pr_message,
     find_deleted_files,
     find_restored_files,
     split_command,
 )
-from memorist.transcript.command_log import CommandAndFailureLog, WorkFailure
-from memorist.transcript.dialogue import ANSWERING, SessionDialogue
-from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.command_log import CommandAndFailureLog, WorkFailure
+from memorist.transcript_analysis.dialogue import ANSWERING, SessionDialogue
+from memorist.transcript_analysis.statement_pool import (
+    COMMENT,
+    COMMIT,
+    EARLIER,
+    PLAN,
+    SAID,
+    SHOWN,
+    THOUGHT,
+)
+from memorist.transcript_analysis.tool_actions import (
     AskUserAction,
     ChangeAction,
     CommandAction,
@@ -48,8 +60,8 @@ from memorist.transcript.tool_actions import (
     ToolAction,
     parse_tool_action,
 )
-from memorist.transcript.touched_files import SessionFiles, parse_git_status
-from memorist.transcript.turn_log import StepAction, TurnLog
+from memorist.transcript_analysis.touched_files import SessionFiles, parse_git_status
+from memorist.transcript_analysis.turn_log import StepAction, TurnLog
 
 # What was done in a session: calls and their results, recorded as files, commands, tasks and
 # steps. Pure.

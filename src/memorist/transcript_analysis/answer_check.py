@@ -15,7 +15,7 @@ from memorist.core.language_detection import detect_language
 from memorist.core.lazy import lazy_pattern
 from memorist.core.search_words import count_unspaced_letters
 from memorist.core.text_analysis import analyze_text
-from memorist.transcript.names_in_text import NamePresence, find_recognizable_names
+from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 ECHO_RUN = 4
 """Words in a row that count as taken from the prompt. Our choice: shorter runs are common speech.

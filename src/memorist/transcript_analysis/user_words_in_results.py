@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.transcript.call_outcome import parse_codex_answers
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.call_outcome import parse_codex_answers
+from memorist.transcript_analysis.tool_actions import (
     AskUserAction,
     ChangeAction,
     OtherToolAction,

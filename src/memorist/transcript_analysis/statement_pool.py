@@ -16,7 +16,7 @@ from memorist.core.sentences import (
     analyze_sentence,
     extract_prose_sentences,
 )
-from memorist.transcript.note_lines import NoteLine
+from memorist.transcript_analysis.note_lines import NoteLine
 
 FRAGMENT_FACTOR = 0.8
 """Factor for a sentence without an end: a heading or a bare list item says less on its own."""

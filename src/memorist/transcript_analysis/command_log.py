@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript.call_outcome import CallOutcome
-from memorist.transcript.command_lines import (
+from memorist.transcript_analysis.call_outcome import CallOutcome
+from memorist.transcript_analysis.command_lines import (
     build_command_key,
     drop_printing_and_cd_commands,
     is_check_covered_by,

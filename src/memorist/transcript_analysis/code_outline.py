@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript.call_outcome import OUTCOME_CACHE_SIZE
+from memorist.transcript_analysis.call_outcome import OUTCOME_CACHE_SIZE
 
 TARGETED_LIMIT = 4_000
 """Characters of a result that still counts as targeted."""

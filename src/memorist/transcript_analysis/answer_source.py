@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from memorist.core.messages import Message, Origin
 from memorist.forks.fork_spec import ForkSpec
 from memorist.formats.codec_registry import find_codec
-from memorist.transcript.answer_check import LineCheck, join_json_texts
+from memorist.transcript_analysis.answer_check import LineCheck, join_json_texts
 
 _NOT_SAID = (Origin.TOOL, Origin.INJECTED)
 

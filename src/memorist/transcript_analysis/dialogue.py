@@ -19,9 +19,9 @@ from memorist.core.sentences import (
     shorten_to_one_line,
 )
 from memorist.formats.host_markup import strip_host_markup
-from memorist.transcript.command_log import CommandAndFailureLog
-from memorist.transcript.note_lines import NoteLine
-from memorist.transcript.statement_pool import (
+from memorist.transcript_analysis.command_log import CommandAndFailureLog
+from memorist.transcript_analysis.note_lines import NoteLine
+from memorist.transcript_analysis.statement_pool import (
     BASE_WEIGHT,
     FINAL,
     INTENT,
@@ -30,7 +30,7 @@ from memorist.transcript.statement_pool import (
     StatementPool,
     refine_or_reject_sentence_source,
 )
-from memorist.transcript.turn_log import TurnLog
+from memorist.transcript_analysis.turn_log import TurnLog
 
 REQUEST_LIMIT = 60
 """User messages kept with their sentences; at twice the number the middle ones are dropped."""

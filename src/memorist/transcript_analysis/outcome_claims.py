@@ -14,10 +14,10 @@ from collections.abc import Collection, Iterable
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
-from memorist.transcript.command_lines import split_command
-from memorist.transcript.command_log import CommandRecord
-from memorist.transcript.touched_files import FileRecord
-from memorist.transcript.transcript_ledger import SessionActions
+from memorist.transcript_analysis.command_lines import split_command
+from memorist.transcript_analysis.command_log import CommandRecord
+from memorist.transcript_analysis.touched_files import FileRecord
+from memorist.transcript_analysis.transcript_ledger import SessionActions
 
 _CLAUSE_END = lazy_pattern(
     r"[.!?;](?=\s|$)|,? but |,? (?:and )?then |,? although |,? while | – | — "

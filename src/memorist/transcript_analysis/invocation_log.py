@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
-from memorist.transcript.call_outcome import get_result_head_and_tail, parse_call_outcome
-from memorist.transcript.command_lines import classify_command, split_command
-from memorist.transcript.tool_actions import CommandAction, parse_tool_action
+from memorist.transcript_analysis.call_outcome import get_result_head_and_tail, parse_call_outcome
+from memorist.transcript_analysis.command_lines import classify_command, split_command
+from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
 
 MEND_CALLS = 15
 """Calls after a failure within which a success may be what fixed it."""

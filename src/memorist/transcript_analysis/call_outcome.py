@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ToolResult
-from memorist.transcript.tool_actions import (
+from memorist.transcript_analysis.tool_actions import (
     CommandAction,
     ToolAction,
     find_call_kind,
