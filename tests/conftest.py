@@ -17,10 +17,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from support.sweeps import sampled
+
 # The same examples in each run, so that what passed once passes again; `make fuzz` looks for new
-# ones.
+# ones, and `make test-slow` draws all of each sweep.
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("fuzz", deadline=None)
+settings.register_profile("whole", settings.get_profile("same"))
 settings.load_profile("same")
 
 LEDGER = tomllib.loads((Path(__file__).parent / "requirements.toml").read_text("utf-8"))
@@ -130,3 +133,9 @@ def recorded_sessions() -> list[Path]:
     if not found:
         pytest.skip("the recorded sessions (../shared/data) are not here; this test needs them")
     return found
+
+
+@pytest.fixture(params=sampled([1, 5], {5}), ids="one in {}".format)
+def sampled_sessions(recorded_sessions: list[Path], request: pytest.FixtureRequest) -> list[Path]:
+    """Each of so many of them, the first among them."""
+    return recorded_sessions[:: request.param]

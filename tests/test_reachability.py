@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from support.reachability import Definition, NameGraph
@@ -29,6 +29,12 @@ UNREAD_FIELDS = {
     "RankedEntry.dense": "a host that ranks its own texts reads it",
     "MemoryDialect.supported_traits": "a host that adds a dialect reads what those there carry",
 }
+
+
+@cache
+def package_graph() -> NameGraph:
+    """The package's names, read once for both rules."""
+    return NameGraph(ROOT / "src" / "memorist")
 
 
 def users_have(graph: NameGraph) -> set[Definition]:
@@ -62,7 +68,7 @@ def users_have(graph: NameGraph) -> set[Definition]:
 
 def test_all_that_is_defined_is_reached() -> None:
     """Nothing stands for tests alone, or for nobody: it is called by what users have, or it goes."""
-    graph = NameGraph(ROOT / "src" / "memorist")
+    graph = package_graph()
     reached = graph.reach(users_have(graph))
     shadows = {
         f"{module}.{name}".removeprefix("memorist.")
@@ -93,19 +99,16 @@ def test_each_field_of_a_struct_is_read() -> None:
     whoever takes them, and templates read those of pages.
     """
     package = ROOT / "src" / "memorist"
-    texts = {path: path.read_text("utf-8") for path in package.rglob("*.py")}
-    read = {name for text in texts.values() for name in read_names(text)}
+    graph = package_graph()
+    read = {name for path in graph.modules.values() for name in read_names(path.read_text("utf-8"))}
     for path in package.rglob("*.j2"):
         read |= set(re.findall(r"\w+", path.read_text("utf-8")))
     unread = {
-        f"{owner.name}.{field.target.id}"
-        for path, text in texts.items()
-        if path.name not in ("events.py", "settings.py")
-        for owner in ast.parse(text).body
-        if isinstance(owner, ast.ClassDef) and any("Struct" in ast.unparse(b) for b in owner.bases)
-        for field in owner.body
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if field.target.id not in read
+        f"{owner}.{field}"
+        for (module, owner), fields in graph.struct_fields.items()
+        if graph.modules[module].name not in ("events.py", "settings.py")
+        for field in fields
+        if field not in read
     }
 
     assert unread == set(UNREAD_FIELDS)

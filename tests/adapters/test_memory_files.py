@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memorist.adapters.memory_tool import MemoryToolCommands
@@ -19,6 +19,7 @@ from memorist.settings import AutoMemorySettings, Policy
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.testing import FrozenClock
+from support.sweeps import examples
 
 TEXT = "The build takes nine minutes.\nIts cache is in build/.\n"
 NOTE = "/memories/build.md"
@@ -275,9 +276,7 @@ COMMANDS = st.one_of(
 
 
 @pytest.mark.covers("SF-2", "SF-5")
-@settings(
-    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@examples(10, whole=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(commands=st.lists(COMMANDS, min_size=1, max_size=6))
 def test_hostile_commands_change_nothing_outside_the_folder(
     tmp_path: Path, commands: list[tuple[object, ...]]

@@ -6,16 +6,17 @@ import pytest
 from dulwich.index import commit_tree
 from dulwich.object_store import MemoryObjectStore
 from dulwich.objects import Blob, ObjectID, RawObjectID
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.git_objects import TreeEditor, cast_to_object_id, read_tree_files
+from support.sweeps import examples
 
 PATHS = st.sampled_from(["a.md", "a/b.md", "a/c.md", "a-b.md", "a.b/c.md", "b/c/d.md", "b/c/e.md"])
 STEPS = st.lists(st.dictionaries(PATHS, st.none() | st.sampled_from(["x", "y"]), max_size=4))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, whole=60)
 @given(STEPS)
 def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
     steps: list[dict[str, str | None]],

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.sweeps import sampled
+
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
@@ -41,7 +43,7 @@ def mortal(left):
     for name in ("replace", "rename", "link", "unlink", "mkdir", "fsync", "write"):
         before(name)
 
-for at in range(1_000):
+for at in range(0, 1_000, int(sys.argv[2])):
     home = Path(sys.argv[1]) / str(at)
     child = os.fork()
     if not child:
@@ -67,12 +69,15 @@ print(at)
 
 
 @pytest.mark.covers("AM-10", "SF-4", "SF-5")
-def test_a_kill_before_anything_that_a_first_change_does_stops_no_later_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stride", sampled([1, 7], {7}))
+def test_a_kill_before_anything_that_a_first_change_does_stops_no_later_one(
+    tmp_path: Path, stride: int
+) -> None:
     """Killed while the history is made, while a file of it is written, while its branch moves: the
     next change is recorded, whatever was left there.
     """
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        [sys.executable, "-c", SCRIPT, str(tmp_path), str(stride)],
         capture_output=True,
         text=True,
         check=False,

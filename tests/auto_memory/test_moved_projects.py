@@ -32,6 +32,7 @@ from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.testing import FrozenClock
+from support.sweeps import sampled
 
 CLOCK = FrozenClock(1_800_000_000.0)
 NOW = CLOCK.now()
@@ -197,8 +198,9 @@ def make_both_places(tmp_path: Path) -> tuple[Layout, str, Path]:
 # A file of the history that was open when the process "died" is closed by the collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.covers("AM-4", "SF-5")
+@pytest.mark.parametrize("stride", sampled([1, 7], {7}))
 def test_what_is_known_in_both_places_is_kept_when_killed_at_any_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int
 ) -> None:
     """Memories of either place, also under a name that both use, lines that the user wrote into the
     index, what waits and what was accepted: all is there after the next call, and nothing twice.
@@ -218,7 +220,7 @@ def test_what_is_known_in_both_places_is_kept_when_killed_at_any_step(
         return step
 
     finished = False
-    for dies_at in itertools.count(1):
+    for dies_at in itertools.count(1, stride):
         layout, old, moved = make_both_places(tmp_path / str(dies_at))
         steps = 0
         with monkeypatch.context() as patched:

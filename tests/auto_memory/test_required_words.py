@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.statements import (
@@ -29,6 +29,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     define_statement_pattern,
 )
 from memorist.core.messages import Message, Origin, TextBlock
+from support.sweeps import examples
 
 pytestmark = pytest.mark.covers("AM-7")
 
@@ -62,7 +63,7 @@ def matched_sentences(draw: st.DrawFn) -> tuple[StatementPattern, str]:
     )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(15, whole=100, suppress_health_check=list(HealthCheck))
 @given(matched_sentences())
 def test_a_pattern_that_matches_is_tried(example: tuple[StatementPattern, str]) -> None:
     """No pattern is left out that matches, whatever the sentence and the case of its letters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.statements.statement_parser import (
@@ -17,6 +17,7 @@ from memorist.auto_memory.statements.user_prose import (
     split_prose_sentences,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
+from support.sweeps import examples
 
 
 def typed(text: str, origin: Origin = Origin.USER) -> Message:
@@ -290,7 +291,7 @@ PIECES = st.sampled_from(
         st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=40).map("".join),
     )
 )
-@settings(max_examples=300, deadline=None)
+@examples(25, whole=300)
 def test_a_quote_stands_in_the_message_word_for_word(text: str) -> None:
     """Whatever the text; what is kept is part of the quote, and nothing empty is kept."""
     found = find_statements(typed(text))
@@ -307,7 +308,7 @@ def test_a_quote_stands_in_the_message_word_for_word(text: str) -> None:
     st.sampled_from(["Never force push.", "Remember that I own the parser.", "以后都先写测试。"]),
     st.text(alphabet="abc xyz\n", max_size=60),
 )
-@settings(max_examples=100, deadline=None)
+@examples(15, whole=100)
 def test_fencing_a_saying_always_hides_it(saying: str, around: str) -> None:
     """Code is never taken for a wish, whatever stands around it."""
     assert find_statements(typed(f"{around}\n```\n{saying}\n```\n")) == find_statements(
@@ -318,7 +319,7 @@ def test_fencing_a_saying_always_hides_it(saying: str, around: str) -> None:
 @given(
     st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=60).map("".join), st.integers(1, 200)
 )
-@settings(max_examples=100, deadline=None)
+@examples(15, whole=100)
 def test_the_patterns_see_a_bounded_part_of_any_text(text: str, times: int) -> None:
     """So the cost grows with the text and no faster: lines are looked at once, and sentences of two
     short paragraphs go further.

@@ -14,6 +14,7 @@ SESSION = Path(__file__).parents[2] / "examples/sessions/codex-invoice-rounding.
 pytestmark = pytest.mark.covers("CP-15")
 
 
+@pytest.mark.slow
 def test_each_way_is_measured_at_the_same_kind_of_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """A made-up session that is compacted often enough: shares are between 0 and 1."""
     monkeypatch.setattr(compacting_again, "THRESHOLD", 6_000)

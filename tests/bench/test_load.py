@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.load import LoadSizes, load_rows, measure_load
 
 
+@pytest.mark.slow
 def test_every_request_of_several_agents_is_counted_and_none_is_lost() -> None:
     """Agents with tools, beside a larger first request: all are answered through the proxy, and
     the table tells how many and how late.

@@ -120,6 +120,7 @@ async def test_the_median_of_the_timed_turns_is_what_is_shown_and_compared() -> 
     assert ratio.met is None, "the goal is for one size"
 
 
+@pytest.mark.slow
 async def test_the_goal_against_others_is_held_at_the_size_that_it_names() -> None:
     """Twenty times less at 200,000 tokens, said to be met when it is."""
     rows = (await compare_preparing((COMPARED,), [known([])])).rows

@@ -12,6 +12,7 @@ from benchmarks import proxy
 from benchmarks.proxy import ProxyTimings, bare_server, converse, proxy_before, proxy_rows
 
 
+@pytest.mark.slow
 @pytest.mark.covers("IN-3")
 def test_a_conversation_of_half_a_megabyte_goes_through_as_it_came(tmp_path: Path) -> None:
     """Each request is answered on all three ways, and none is changed by the proxy."""

@@ -316,6 +316,7 @@ def command(*options: str, **environment: str) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.slow
 def test_the_command_asks_a_real_server(data: Path, tmp_path: Path) -> None:
     """Over the wire, with the SDK, on this machine; the sum is printed with its cost."""
     with ScriptedServer(answers) as server:

@@ -36,6 +36,7 @@ def test_the_corpus_is_the_same_each_time_and_holds_its_secrets() -> None:
     assert not any(sample.secret for sample in innocent())
 
 
+@pytest.mark.slow
 def test_the_table_says_when_the_other_is_not_installed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.sweeps import sampled
+
 SCRIPT = """
 import json, os, shutil, signal, sys, zlib
 from pathlib import Path
@@ -107,7 +109,7 @@ print(step)
 
 
 @pytest.mark.covers("AM-10")
-@pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.slow), 23])
+@pytest.mark.parametrize("stride", sampled([1, 47], {47}))
 def test_forgetting_for_good_killed_at_any_step_is_finished_by_the_same_command(
     stride: int, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -38,6 +38,7 @@ from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.session_memory.notes_template import compose_notes
 from memorist.settings import CompactionSettings, Settings
+from support.sweeps import examples
 
 TEMPLATE = load_prompt("session_memory/template")
 SUMMARY = "1. Request and intent: go on with the work."
@@ -122,7 +123,7 @@ ROUNDS = st.lists(
 
 @pytest.mark.covers("CP-3", "CP-10", "CP-14", "CP-15", "CP-16")
 @pytest.mark.parametrize("name", list(WAYS))
-@settings(max_examples=25, deadline=None)
+@examples(8, whole=25)
 @given(ROUNDS, st.sampled_from([4_000, 8_000, 16_000, 32_000]))
 def test_the_newest_round_is_whole_and_short_words_are_verbatim(
     name: str, rounds: list[tuple[int, list[int]]], window: int

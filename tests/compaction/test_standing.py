@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.carryover import keep_newest_messages
@@ -25,6 +25,7 @@ from memorist.engine.engine import Memorist
 from memorist.formats import transcript_format
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.testing import Say, ScriptedModel
+from support.sweeps import examples
 
 LONG = WORD * 8_000
 RULES, FOLDER, NEWER = (
@@ -287,7 +288,7 @@ def test_long_instructions_stand_while_what_is_unanswered_fits_beside_them() -> 
     assert apart.preamble == (rules,)
 
 
-@settings(max_examples=150)
+@examples(15, whole=150)
 @given(STEPS, st.integers(min_value=1, max_value=60_000))
 @pytest.mark.covers("CP-8", "CP-14")
 def test_nothing_is_shown_twice_and_the_result_is_smaller(

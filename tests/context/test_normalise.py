@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.message_normalization import (
@@ -30,6 +30,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import FormatError
 from memorist.formats.codec_registry import find_codec
 from memorist.testing.request_checks import find_request_problem
+from support.sweeps import examples
 
 FORMATS = ["anthropic", "openai_responses", "openai_chat"]
 BY_FORMAT = pytest.mark.parametrize("name", FORMATS)
@@ -190,6 +191,7 @@ def histories(name: str) -> st.SearchStrategy[list[Message]]:
     )
 
 
+@examples(8, whole=25)
 @pytest.mark.covers("CX-5")
 @BY_FORMAT
 @given(data=st.data())
@@ -336,7 +338,7 @@ def test_pictures_stay(name: str) -> None:
 
 
 @pytest.mark.covers("CX-6")
-@settings(max_examples=50, deadline=None)
+@examples(15, whole=50)
 @given(texts=st.lists(st.integers(0, 900), min_size=1, max_size=6), limit=st.integers(64, 300))
 def test_a_long_output_is_cut_once_in_the_middle(texts: list[int], limit: int) -> None:
     """What is left fits the limit with its marks, and cutting it again changes nothing."""

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.cli.main import memorist_group
@@ -33,6 +33,7 @@ from memorist.formats.transcript_format import TurnRollback
 from memorist.settings import CompactionSettings, ContextSettings, Settings
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.testing.frozen_clock import FrozenClock
+from support.sweeps import examples
 
 NOON = 1_784_894_400.0
 DAY = 86_400.0
@@ -283,7 +284,7 @@ async def test_only_what_changed_is_told_and_only_once(tmp_path: Path, project: 
     st.sampled_from(["anthropic", "openai_responses", "openai_chat"]),
     st.sampled_from(["rollout", "file-native"]),
 )
-@settings(max_examples=15, deadline=None)
+@examples(5, whole=15)
 def test_whatever_changes_the_prefix_grows_and_the_change_stands_before_the_words(
     moves: list[str], format: str, family: Any
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import JsonObject
@@ -24,6 +24,7 @@ from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import Settings
 from memorist.testing.request_checks import find_request_problem
+from support.sweeps import examples
 
 WINDOW = 20_000
 SETTINGS = Settings(
@@ -203,7 +204,7 @@ async def play(wire: str, turns: list[Turn], check: Callable[[JsonObject, str], 
 
 
 @pytest.mark.covers("CP-10", "CP-14", "CP-15")
-@settings(max_examples=12)
+@examples(4, whole=12)
 @given(turns=TURNS, wire=st.sampled_from(sorted(HISTORY)))
 def test_what_goes_out_is_what_the_provider_takes(turns: list[Turn], wire: str) -> None:
     """Pairs are whole, marks few, every part of a type that the SDK knows; the texts fit into the

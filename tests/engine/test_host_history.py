@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.engine.engine import Memorist
 from memorist.engine.host_history import HostHistory
 from memorist.formats.codec_registry import find_codec
+from support.sweeps import examples
 
 ANTHROPIC = find_codec("anthropic")
 
@@ -149,7 +150,7 @@ def test_a_host_that_changes_its_entries_later_does_not_change_what_was_sent() -
     assert history.items == [user("one")]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(15, whole=50)
 @given(st.lists(st.tuples(st.integers(1, 12), st.booleans(), st.booleans()), max_size=8))
 def test_a_list_made_ahead_is_the_history_and_belongs_to_whoever_took_it(
     steps: list[tuple[int, bool, bool]],

@@ -11,6 +11,7 @@ import pytest
 from engine.test_session import NOTE_LIES, PAGE, Play, edits
 from memorist.engine.engine import Memorist
 from support.killed_process import kill_points
+from support.sweeps import sampled
 
 KEPT = "The importer stops one short."
 LIE = NOTE_LIES["an invented path"]
@@ -18,7 +19,10 @@ KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 @pytest.mark.covers("SM-5", "SM-14", "SF-1", "SF-4")
-def test_a_kill_while_a_model_edits_the_notes_leaves_no_unreviewed_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stride", sampled([1, 7], {7}))
+def test_a_kill_while_a_model_edits_the_notes_leaves_no_unreviewed_line(
+    tmp_path: Path, stride: int
+) -> None:
     """Whenever the process is killed, the notes on disk are the former ones or the reviewed ones:
     no invented name, no secret, nothing that was there before lost.
     """
@@ -44,10 +48,10 @@ def test_a_kill_while_a_model_edits_the_notes_leaves_no_unreviewed_line(tmp_path
         asyncio.run(play(home, f"{LIE}\n- The token is {KEY}.", [first, "And now the tests."]))
 
     killed = 0
-    for at in kill_points(work, prepare):
+    for at in kill_points(work, prepare, stride):
         killed += 1
         text = notes.read_text("utf-8")
         assert KEPT in text, at
         assert LIE not in text, at
         assert KEY not in text, at
-    assert killed > 30
+    assert killed > 30 // stride

@@ -21,6 +21,7 @@ from memorist.settings import CompactionSettings, Settings
 from memorist.testing.models import ScriptedModel
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import HttpError, Say, Step
+from support.sweeps import sampled
 
 MODEL = "claude-made-up"
 PICTURE = {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}
@@ -256,7 +257,9 @@ def page_text(number: int) -> str:
 
 
 @pytest.mark.covers("CP-3", "CP-15", "CP-16")
-@pytest.mark.parametrize("wire", ["anthropic", "openai_chat", "openai_responses"])
+@pytest.mark.parametrize(
+    "wire", sampled(["anthropic", "openai_chat", "openai_responses"], {"openai_responses"})
+)
 async def test_a_model_that_goes_by_its_last_result_repeats_no_call(
     tmp_path: Path, wire: str
 ) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from memorist.engine import session_pool as module
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import UsageError
 from memorist.system import SystemClock
+from support.sweeps import examples
 
 KEYS = ("a", "b", "c", "d")
 MOST_OPEN = 2
@@ -157,7 +158,7 @@ async def play(steps: list[Step], is_shared: bool) -> None:
     assert not [error for error in done if isinstance(error, AssertionError)], done
 
 
-@settings(max_examples=300, deadline=None)
+@examples(25, whole=300)
 @given(steps=STEPS, is_shared=st.booleans())
 def test_no_interleaving_opens_twice_closes_in_use_or_leaves_anything(
     steps: list[Step], is_shared: bool
@@ -168,7 +169,7 @@ def test_no_interleaving_opens_twice_closes_in_use_or_leaves_anything(
     asyncio.run(play(steps, is_shared))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(15, whole=100)
 @given(steps=STEPS, at=st.integers(0, 40))
 def test_closing_at_any_moment_waits_for_users_and_refuses_new_ones(
     steps: list[Step], at: int

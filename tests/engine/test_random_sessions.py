@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.compaction.compaction_result import CompactionStrategy
@@ -25,6 +25,7 @@ from memorist.settings import Settings
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, ReplyParts, Say, Step
+from support.sweeps import examples
 
 MODEL = "made-up"
 SETTINGS = Settings(
@@ -44,7 +45,7 @@ MOVES = st.one_of(
 
 
 @pytest.mark.covers("CP-10", "CP-14", "CP-15")
-@settings(max_examples=15, deadline=None)
+@examples(5, whole=15)
 @given(
     st.lists(MOVES, min_size=1, max_size=14),
     st.sampled_from(["anthropic", "openai_responses", "openai_chat"]),
@@ -59,7 +60,7 @@ def test_every_request_of_any_session_is_one_that_the_provider_takes(
 
 
 @pytest.mark.covers("CX-1", "CX-2", "CX-5", "CX-7", "CP-10")
-@settings(max_examples=15, deadline=None)
+@examples(5, whole=15)
 @example([(1, []), "tail", (1, []), "back", (1, [])], "anthropic", "rollout")
 @example([(1, [0, 2635]), "stop", "auto", (1, [])], "anthropic", "rollout")
 @given(

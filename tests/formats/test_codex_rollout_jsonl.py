@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -29,6 +29,7 @@ from memorist.formats.transcript_format import (
     TurnRollback,
     UsageReport,
 )
+from support.sweeps import examples
 
 Record = dict[str, Any]
 
@@ -261,7 +262,7 @@ answers = st.fixed_dictionaries(
 
 
 @pytest.mark.covers("FM-4", "FM-2")
-@settings(max_examples=200, deadline=None)
+@examples(25, whole=200)
 @given(calls | answers | custom | custom_answers | words | thoughts, optional)
 def test_the_short_way_to_read_items_changes_nothing(payload: Record, more: Record) -> None:
     """A call, an answer, words or reasoning in a rollout are the message that the wire format makes

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import (
@@ -19,6 +19,7 @@ from memorist.core.messages import (
 )
 from memorist.errors import FormatError
 from memorist.formats.openai_chat import CODEC
+from support.sweeps import examples
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
@@ -265,7 +266,7 @@ def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
 
 
 @pytest.mark.covers("FK-1")
-@settings(max_examples=40, deadline=None)
+@examples(15, whole=40)
 @given(BODY)
 def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, Any]) -> None:
     """extend() shares every earlier entry and parameter, in the same order, and adds the reply and

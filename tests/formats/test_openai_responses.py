@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import (
@@ -18,6 +18,7 @@ from memorist.core.messages import (
 )
 from memorist.errors import FormatError
 from memorist.formats.openai_responses import CODEC
+from support.sweeps import examples
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
@@ -372,7 +373,7 @@ def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
 
 
 @pytest.mark.covers("FK-1")
-@settings(max_examples=40, deadline=None)
+@examples(15, whole=40)
 @given(BODY)
 def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, Any]) -> None:
     """extend() shares every earlier item and parameter; a text input becomes the one user message

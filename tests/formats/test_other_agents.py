@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
@@ -32,6 +32,7 @@ from support.other_agents import (
     opencode_export,
     pi_session,
 )
+from support.sweeps import examples
 
 FORMATS = sorted(RECORDED)
 
@@ -87,7 +88,7 @@ def test_a_session_of_another_agent_is_read_for_what_was_said_and_done(name: str
 
 @pytest.mark.covers("FM-3")
 @pytest.mark.hypothesis
-@settings(max_examples=60)
+@examples(15, whole=60)
 @given(st.sampled_from(FORMATS), st.data())
 def test_a_torn_file_gives_what_stands_before_the_tear(name: str, data: st.DataObject) -> None:
     """However a file is cut off: no message that stands whole before the cut is lost, none is
@@ -139,7 +140,7 @@ def _with_anything(value: object, data: st.DataObject) -> object:
 
 @pytest.mark.covers("FM-3")
 @pytest.mark.hypothesis
-@settings(max_examples=60)
+@examples(15, whole=60)
 @given(st.sampled_from(FORMATS), st.data())
 def test_a_hostile_file_is_read_or_refused(name: str, data: st.DataObject) -> None:
     """Whatever stands in a field, the file is read, or refused with a clear reason, and each entry

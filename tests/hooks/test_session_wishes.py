@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import list_rollouts
 from memorist.testing.models import ScriptedModel
 from rollouts.conftest import claude
+from support.sweeps import examples
 
 pytestmark = pytest.mark.covers("WD-7")
 MODEL = "claude-sonnet-5"
@@ -283,7 +284,7 @@ FORMS = {
 }
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(15, whole=80, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_every_form_of_a_wish_holds_a_word_that_is_looked_for_first(data: st.DataObject) -> None:
     """A text without these words is not split into sentences: no form of a wish may lack them."""

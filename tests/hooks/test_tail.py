@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from hooks.recordings import ClaudeFile, CodexFile, Recording, a_session
@@ -14,6 +14,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.transcript_format import CompactionBoundary, TurnRollback, UsageReport
 from memorist.hooks import session_file_tail as tail
 from memorist.hooks.session_file_tail import SessionFileTail
+from support.sweeps import examples
 
 FILES = (ClaudeFile, CodexFile)
 
@@ -46,9 +47,7 @@ def told(entries: list[object]) -> list[str]:
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("always_from_a_turn", [False, True])
 @given(cuts=st.lists(st.integers(0, 100_000), max_size=8), ends=st.sets(st.integers(0, 7)))
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
-)
+@examples(10, whole=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.covers("IN-2")
 def test_a_file_that_grows_is_taken_in_once(
     kind: type[Recording],

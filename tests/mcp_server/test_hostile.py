@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from mcp_server.conftest import Connect
@@ -28,6 +28,7 @@ from memorist.mcp_server.tool_arguments import (
     TOOLS,
     parse_arguments,
 )
+from support.sweeps import examples
 
 PATHS = (
     "../../etc/passwd", "/etc/passwd", "a/../../b.md", "..\\b.md", "%2e%2e/b.md", "a\0.md", "MEMORY.md", "memory.md", ".git/config.md", "a.md/",
@@ -105,10 +106,8 @@ def desk() -> Iterator[tuple[ToolDispatcher, Path]]:
 
 
 @pytest.mark.covers("SF-4")
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+@examples(
+    15, whole=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(call=CALLS)
 @example(call=("memory_read", {"path": "../../etc/passwd"}))

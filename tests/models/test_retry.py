@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import JsonObject
@@ -14,6 +14,7 @@ from memorist.models.call_failure import CallFailure
 from memorist.models.model_settings import ModelSettings
 from memorist.models.retry_policy import ModelAttempt, RetryRunner, compute_retry_delay
 from memorist.testing import FrozenClock
+from support.sweeps import examples
 
 BUSY = CallFailure(kind="status", status=529, message="busy")
 PLAIN = ModelSettings()
@@ -62,7 +63,7 @@ def scripted(*outcomes: JsonObject | CallFailure) -> tuple[list[int], ModelAttem
 
 @pytest.mark.covers("SF-5")
 @given(st.integers(1, 6), st.integers(0, 8))
-@settings(max_examples=40, deadline=None)
+@examples(15, whole=40)
 async def test_there_are_never_more_attempts_than_allowed(allowed: int, failures: int) -> None:
     """With enough attempts the reply comes; without, the error of the last one."""
     clock = FrozenClock()

@@ -25,6 +25,7 @@ from plugs.story import (
     run_story,
     tell_users_apart,
 )
+from support.sweeps import sampled
 
 pytest.importorskip(
     "anthropic",
@@ -189,7 +190,13 @@ class Conversation:
 
 
 @pytest.mark.covers("IN-1")
-@pytest.mark.parametrize("how", ["create", "stream", "async", "runner", "async runner"])
+@pytest.mark.parametrize(
+    "how",
+    sampled(
+        ["create", "stream", "async", "runner", "async runner"],
+        {"create", "stream", "async runner"},
+    ),
+)
 def test_the_story(tmp_path: Path, how: str) -> None:
     """A long task past its window, a correction, a second session that remembers; and a broken
     memorist changes nothing.

@@ -31,6 +31,7 @@ from plugs.story import (
     tell_users_apart,
     words,
 )
+from support.sweeps import sampled
 
 pytest.importorskip(
     "agents",
@@ -162,7 +163,10 @@ class Conversation:
 @pytest.mark.covers("IN-1")
 @pytest.mark.parametrize(
     ("wire", "how"),
-    [("responses", "async"), ("responses", "stream"), ("chat", "async"), ("chat", "stream")],
+    sampled(
+        [("responses", "async"), ("responses", "stream"), ("chat", "async"), ("chat", "stream")],
+        {("responses", "stream"), ("chat", "async")},
+    ),
 )
 def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     """A long task past its window, a correction, a second session that remembers; and a broken

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memorist.errors import FormatError
@@ -15,8 +15,9 @@ from memorist.proxy.request_body import (
     replace_lone_surrogate_escapes,
     rewrite_body,
 )
+from support.sweeps import examples
 
-BUSY = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+BUSY = examples(15, whole=50, suppress_health_check=[HealthCheck.too_slow])
 """Also where the machine has much else to do."""
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=6)
 VALUES = st.recursive(

@@ -48,6 +48,7 @@ from memorist.testing.steps import (
     ReplyParts,
 )
 from proxy.conftest import KEY, Answer, Proxied, anthropic, assistant, raw_provider, user
+from support.sweeps import sampled
 
 HELLO = anthropic([user("Say hello.")])
 NAMED = {"x-memorist-session": "s"}
@@ -707,9 +708,10 @@ def test_what_nobody_thought_of_in_a_request_or_an_answer_is_passed_on(
 
 
 @pytest.mark.covers("IN-3")
-def test_32_megabytes_go_through(proxied: Proxied) -> None:
+@pytest.mark.parametrize("size", sampled([8_000_000, 32_000_000], {8_000_000}))
+def test_many_megabytes_go_through(proxied: Proxied, size: int) -> None:
     """Of a size that is read: taken in; of one beyond it: passed on unread, byte for byte."""
-    large = anthropic([user("Look."), assistant("Yes?"), user("x" * 32_000_000)])
+    large = anthropic([user("Look."), assistant("Yes?"), user("x" * size)])
     with ScriptedServer(lambda request: Say(text="Seen."), strict=False) as server:
         proxy = proxied(server)
         read = proxy.ask("/v1/messages", large, headers=NAMED)

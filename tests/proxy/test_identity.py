@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memorist.formats.codec_registry import find_codec
@@ -25,6 +25,7 @@ from memorist.proxy.provider_routing import find_provider_route, join_url
 from memorist.proxy.request_body import RequestBody, parse_request_body
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import Proxied, anthropic, assistant, user
+from support.sweeps import examples
 
 CODEX = {"session_id": "s", "thread_id": "s", "request_kind": "turn"}
 CLAUDE = {"x-claude-code-session-id": "c"}
@@ -207,7 +208,7 @@ def test_only_what_a_user_typed_is_stated_through_the_proxy(
 
 
 @pytest.mark.covers("IN-3")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, whole=60, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError
@@ -46,6 +46,7 @@ from proxy.conftest import (
     user,
 )
 from proxy.test_identity import TOOLS, body
+from support.sweeps import examples
 
 FILE = "proxy/conversations.jsonl"
 JSON = {"content-type": "application/json"}
@@ -117,7 +118,7 @@ STEP = st.tuples(
 
 
 @pytest.mark.covers("IN-3")
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, whole=150, suppress_health_check=[HealthCheck.too_slow])
 @example(
     [
         ("one", 0, "a", "x", {}, {}),

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
 from memorist.recall.lexical_score import PositionInGroup, SearchEntry, render_embedding_text
 from memorist.recall.ranker import EntryVectors, Ranker
+from support.sweeps import examples
 
 MEMORIES = [
     SearchEntry(
@@ -311,7 +312,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Ranker:
     return made
 
 
-@settings(max_examples=150, deadline=None)
+@examples(15, whole=150)
 @given(
     query=st.text(max_size=200)
     | st.sampled_from(

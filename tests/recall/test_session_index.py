@@ -7,7 +7,7 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -28,6 +28,7 @@ from memorist.recall.passages import (
 from memorist.recall.session_index import SessionIndex, read_passages
 from memorist.store.rollout_rows import Rollout, SessionFormat
 from support.past_sessions import ROUNDING, TALK, write_session
+from support.sweeps import examples
 from team.conftest import TOKEN
 
 
@@ -321,7 +322,7 @@ def test_the_beginning_of_a_long_answer_is_found(tmp_path: Path) -> None:
     assert turn.answered == answer
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, whole=60)
 @given(st.text(alphabet="ab \n", max_size=200), st.integers(1, 40))
 def test_an_answer_is_split_without_loss(answer: str, size: int) -> None:
     """The parts, from the last to the first, are its end, each of bounded length."""

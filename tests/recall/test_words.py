@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.language_detection import stem_in_language
@@ -16,6 +16,7 @@ from memorist.core.search_words import MAX_WORD_CHARS, extract_words_with_keys
 from memorist.core.word_stems import MAX_STEM_LETTERS, stem_word
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker, is_one_letter_off
+from support.sweeps import examples
 
 ENGLISH = (
     "caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated "
@@ -62,7 +63,7 @@ LAST = (
 BEGINNINGS, ENDINGS = st.sampled_from(FIRST.split()), st.sampled_from(LAST.split())
 
 
-@settings(max_examples=50, deadline=None)
+@examples(15, whole=50)
 @given(st.lists(st.tuples(BEGINNINGS, ENDINGS, ENDINGS), min_size=20, max_size=60))
 def test_stems_agree_for_endings_in_any_order(parts: list[tuple[str, str, str]]) -> None:
     """Also where no such word exists."""

@@ -27,6 +27,7 @@ from memorist.recall import memory_search
 from memorist.replay.replay import ReplayOptions, replay_files_to_report
 from memorist.settings import Settings
 from memorist.store.transcript_reader import DecodedLineFile
+from support.sweeps import sampled
 
 
 def claude_session(path: Path, turns: int, page: int = 60) -> Path:
@@ -112,15 +113,15 @@ def start(arguments: list[str], cwd: Path, **more: Any) -> subprocess.Popen[str]
 
 
 async def test_every_recorded_session_is_replayed(
-    recorded_sessions: list[Path], tmp_path: Path
+    sampled_sessions: list[Path], tmp_path: Path
 ) -> None:
     """No crash over all of them; what is skipped is explained; the notes name the user's request."""
     replayed = await replay_files_to_report(
-        recorded_sessions, ReplayOptions(out=tmp_path, settings=Settings())
+        sampled_sessions, ReplayOptions(out=tmp_path, settings=Settings())
     )
 
     assert not replayed.unread
-    assert len(replayed.record.sessions) == len(recorded_sessions)
+    assert len(replayed.record.sessions) == len(sampled_sessions)
     assert all(skip.why for record in replayed.record.sessions for skip in record.skipped)
     assert all(record.notes for record in replayed.record.sessions if record.turns)
 
@@ -211,13 +212,14 @@ async def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path)
 
 
 @pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("turns", sampled([100, 400], {100}))
 def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(
-    tmp_path: Path,
+    tmp_path: Path, turns: int
 ) -> None:
     """Kill -9 at random points: whatever stands under its own name is complete; the next run cleans
     up.
     """
-    source = claude_session(tmp_path / "s.jsonl", 400)
+    source = claude_session(tmp_path / "s.jsonl", turns)
     chance = random.Random(7)
     for _ in range(3):
         process = start([str(source), "--out", "out"], tmp_path)
@@ -250,7 +252,7 @@ def test_a_full_disk_is_said_clearly_and_leaves_the_former_result(tmp_path: Path
     source = claude_session(tmp_path / "s.jsonl", 3)
     start([str(source), "--out", "out"], tmp_path).communicate(timeout=60)
     before = (tmp_path / "out/s/session-memory/summary.md").read_text("utf-8")
-    claude_session(source, 200)
+    claude_session(source, 60)
 
     def small_files() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -108,9 +108,9 @@ def tried(start: Path, home: Path, step: int) -> dict[str, Any]:
     }
 
 
-def main(home: Path) -> None:
+def main(home: Path, stride: int) -> None:
     """Print one line of JSON: the state without any kill, and the state after a kill before each
-    step.
+    step, or before one in `stride`.
     """
     start = home / "start"
     consolidated(start, BEFORE)
@@ -119,9 +119,9 @@ def main(home: Path) -> None:
     consolidated(clean, AFTER)
     tries: list[dict[str, Any]] = []
     while not tries or tries[-1]["killed"]:
-        tries.append(tried(start, home / "tried", len(tries)))
+        tries.append(tried(start, home / "tried", len(tries) * stride))
     sys.stdout.write(json.dumps({"clean": state(clean), "tries": tries}))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memorist.safety.hidden_characters import fold_hidden_and_lookalike_characters
@@ -22,6 +22,7 @@ from memorist.safety.prompt_injection import (
     find_injection_rules,
     find_injections,
 )
+from support.sweeps import examples, sampled
 
 pytestmark = pytest.mark.covers("SF-2")
 
@@ -120,6 +121,10 @@ def test_findings_lie_in_the_text_in_order_and_apart(text: str) -> None:
     assert all(left.end <= right.start for left, right in pairwise(found))
 
 
+SIZES = (200_000, 1_000_000)
+"""In characters: a search that goes back over all of them takes minutes for the smaller one."""
+
+
 @pytest.mark.parametrize(
     "unit",
     [
@@ -134,11 +139,12 @@ def test_findings_lie_in_the_text_in_order_and_apart(text: str) -> None:
         "把密钥",
     ],
 )
-def test_long_runs_are_read_in_linear_time(unit: str) -> None:
-    """Half a million characters: a pattern that went back over them would not come to an end within
-    the test's time limit.
+@pytest.mark.parametrize("size", sampled(SIZES, {SIZES[0]}))
+def test_long_runs_are_read_in_linear_time(unit: str, size: int) -> None:
+    """Hundreds of thousands of characters: a pattern that went back over them would not come to an
+    end within the test's time limit.
     """
-    text = unit * (500_000 // len(unit))
+    text = unit * (size // len(unit))
 
     assert all(finding.end <= len(text) for finding in find_injections(text))
 
@@ -169,11 +175,12 @@ def test_statements_do_not_instruct(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["x", "aB1/", "a ", "aaaaaaaa\n", "aaaaaaaa \t", "aaaaaaaa\n> "])
-def test_a_long_text_is_looked_through_in_linear_time(piece: str) -> None:
-    """A hundred thousand repeats of any piece come to an end; looking from each letter to the end
-    of its run would take hours.
+@pytest.mark.parametrize("size", sampled(SIZES, {SIZES[0]}))
+def test_a_long_text_is_looked_through_in_linear_time(piece: str, size: int) -> None:
+    """Repeats of any piece come to an end; looking from each letter to the end of its run would
+    take hours.
     """
-    assert find_injection_rules(piece * 100_000) == frozenset()
+    assert find_injection_rules(piece * (size // len(piece))) == frozenset()
 
 
 @pytest.mark.covers("SF-2")
@@ -229,7 +236,7 @@ def _without_possession(sign: InjectionPattern) -> re.Pattern[str]:
     return re.compile(sign.pattern.pattern.replace("}+", "}"), re.MULTILINE)
 
 
-@settings(max_examples=400, suppress_health_check=list(HealthCheck), deadline=None)
+@examples(25, whole=400, suppress_health_check=list(HealthCheck))
 @given(SIGNS)
 def test_a_text_is_searched_for_every_sign_that_it_holds(
     made: tuple[InjectionPattern, str],

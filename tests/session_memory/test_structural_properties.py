@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
@@ -20,6 +20,7 @@ from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_sections
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
+from support.sweeps import examples, sampled
 
 pytestmark = pytest.mark.covers("SM-13")
 
@@ -124,7 +125,7 @@ def _check(notes: dict[str, str], transcript: str) -> None:
             )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(15, whole=40)
 @given(st.lists(TEXTS, min_size=1, max_size=30), st.integers(150, 4_000), st.integers(100, 2_000))
 @example(["\u0800\U00010000\U00010000"], 150, 100)
 def test_notes_keep_to_the_sizes_they_are_given(texts: list[str], total: int, section: int) -> None:
@@ -149,11 +150,12 @@ def test_notes_keep_to_the_sizes_they_are_given(texts: list[str], total: int, se
     assert all(estimate_o200k_tokens(body) <= section for body in notes.values())
 
 
-def test_growth_is_bounded_however_long_the_session(told: Any) -> None:
-    """Twelve thousand messages: the ledger holds what it held after a few thousand."""
+@pytest.mark.parametrize(("early", "late"), sampled([(500, 1_000), (1_000, 3_124)], {(500, 1_000)}))
+def test_growth_is_bounded_however_long_the_session(told: Any, early: int, late: int) -> None:
+    """After thousands of messages the ledger holds what it held after fewer."""
     session = told()
     sizes = []
-    for number in range(3_125):
+    for number in range(late + 1):
         session.words.clear()
         session.user(f"please change module_{number} because of case {number}")
         session.says(
@@ -166,10 +168,10 @@ def test_growth_is_bounded_however_long_the_session(told: Any) -> None:
             error=number % 2 == 0,
         )
         session.edits(f"/home/dev/project/m{number}.py", f"a_{number} = 1", f"b_{number} = 2")
-        if number in (1_000, 3_124):
+        if number in (early, late):
             sizes.append(_held(session.ledger))
 
-    assert session.ledger.messages > 12_500
+    assert session.ledger.messages > 4 * late
     assert sizes[1] < sizes[0] * 1.5
     assert sum(estimate_o200k_tokens(body) for body in session.notes().values()) <= 3_000
 
@@ -193,19 +195,12 @@ def _held(root: Any) -> int:
     return len(seen)
 
 
-def _recorded(data: Path) -> list[Path]:
-    paths = sorted(data.glob("sessions/*/*.jsonl"))
-    return [path for path in paths if path.stat().st_size < 1_000_000]
-
-
 @pytest.mark.covers("SM-4")
-def test_notes_of_recorded_sessions_invent_nothing_and_keep_their_size() -> None:
+def test_notes_of_recorded_sessions_invent_nothing_and_keep_their_size(
+    sampled_sessions: list[Path],
+) -> None:
     """The same over real sessions of both families."""
-    data = Path(__file__).parents[3] / "shared" / "data"
-    paths = _recorded(data)
-    if not paths:
-        pytest.skip("no recorded sessions beside the project")
-    for path in paths:
+    for path in (each for each in sampled_sessions if each.stat().st_size < 1_000_000):
         ledger, heard = TranscriptLedger(), []
         for entry in read_session(DecodedLineFile(path)):
             match entry:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -48,6 +48,7 @@ from memorist.store.spend_rows import (
     sum_usage_on_day,
 )
 from memorist.testing.frozen_clock import FrozenClock
+from support.sweeps import examples
 
 FEW = SpendSettings(day_requests=10)
 """Nine for notes, of which one fork may use eight."""
@@ -137,7 +138,7 @@ kept = st.builds(
 
 @pytest.mark.covers("SG-1")
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), kept), max_size=12))
-@settings(max_examples=40, deadline=None)
+@examples(15, whole=40)
 def test_the_totals_are_those_of_the_receipts(rows: list[tuple[str, Receipt]]) -> None:
     """By session, and by the day that each began on."""
     database = sqlite3.connect(":memory:", isolation_level=None)

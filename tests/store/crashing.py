@@ -95,7 +95,7 @@ def killed_at(folder: Path, number: int) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
-def main(base: Path) -> None:
+def main(base: Path, stride: int) -> None:
     number, dying = 0, True
     while dying:
         folder = base / str(number)
@@ -124,8 +124,8 @@ def main(base: Path) -> None:
             + "\n"
         )
         sys.stdout.flush()
-        number += 1
+        number += stride
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

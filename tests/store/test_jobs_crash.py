@@ -15,6 +15,7 @@ from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.rollout_rows import save_rollouts
 from memorist.store.state_database import open_sqlite_state
 from store.claiming import NOW, thread
+from support.sweeps import sampled
 
 TESTS = Path(__file__).parents[1]
 SESSIONS = 300
@@ -22,12 +23,13 @@ SESSIONS = 300
 
 
 @pytest.mark.covers("RO-2")
-def test_a_kill_at_any_statement_loses_and_doubles_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stride", sampled([1, 7], {7}))
+def test_a_kill_at_any_statement_loses_and_doubles_nothing(tmp_path: Path, stride: int) -> None:
     """Whichever statement was the last: the next worker ends where an undisturbed one does, and at
     most one attempt more is on record.
     """
     ran = subprocess.run(
-        [sys.executable, "-m", "store.crashing", str(tmp_path)],
+        [sys.executable, "-m", "store.crashing", str(tmp_path), str(stride)],
         cwd=TESTS,
         capture_output=True,
         text=True,
@@ -37,7 +39,7 @@ def test_a_kill_at_any_statement_loses_and_doubles_nothing(tmp_path: Path) -> No
     kills = [json.loads(line) for line in ran.stdout.splitlines()]
 
     assert [each["killed"] for each in kills] == [True] * (len(kills) - 1) + [False]
-    assert len(kills) > 60
+    assert len(kills) > 60 // stride
     for each in kills:
         after = each["after"]
         assert after["threads"] == {"a": "enabled", "b": "enabled", "gone": "disabled"}, each

@@ -37,6 +37,7 @@ from memorist.store.job_claims import (
 )
 from memorist.store.rollout_rows import list_extraction_progress, save_rollouts
 from store.claiming import NOW, extract, opened, thread
+from support.sweeps import count_examples
 
 IDS = ("a", "b", "c", "d")
 TERMS = JobClaimPolicy(lease_seconds=100, retries=2, retry_seconds=50, max_running=2)
@@ -184,10 +185,12 @@ class Claims(RuleBasedStateMachine):
 
 
 @pytest.mark.covers("RO-2")
+@pytest.mark.sweep
 def test_any_order_of_events_keeps_the_promises() -> None:
     """Only the owner finishes, nobody claims what a living worker holds, no more run than may, and
     what was kept last stands.
     """
     run_state_machine_as_test(
-        Claims, settings=settings(max_examples=50, stateful_step_count=30, deadline=None)
+        Claims,
+        settings=settings(max_examples=count_examples(15, whole=50), stateful_step_count=30),
     )

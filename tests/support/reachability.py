@@ -13,6 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from support.source_tree import tree
+
 Definition = tuple[str, str]
 """A module, and a function, class, `Class.method` or constant of it."""
 
@@ -29,6 +31,8 @@ class NameGraph:
 
     def __init__(self, root: Path) -> None:
         self.definitions: dict[Definition, CodeNames] = defaultdict(CodeNames)
+        self.struct_fields: dict[Definition, list[str]] = {}
+        """The fields of each class that is a Struct by the name of what it derives from."""
         self._imports: dict[str, dict[str, Definition]] = {}
         self._methods: dict[str, set[Definition]] = defaultdict(set)
         """By name."""
@@ -36,9 +40,9 @@ class NameGraph:
         """Names of a class's methods."""
         self.modules = {_module_name(path, root): path for path in root.rglob("*.py")}
         for module, path in self.modules.items():
-            tree = ast.parse(path.read_text("utf-8"))
-            self._imports[module] = dict(_imports_of(tree))
-            for node in tree.body:
+            parsed = tree(path)
+            self._imports[module] = dict(_imports_of(parsed))
+            for node in parsed.body:
                 self._add(module, node)
 
     def _add(self, module: str, node: ast.stmt) -> None:
@@ -46,11 +50,7 @@ class NameGraph:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self._collect((module, node.name), node)
             case ast.ClassDef():
-                self.definitions[module, node.name] = CodeNames()
-                for part in (*node.bases, *node.decorator_list, *node.keywords):
-                    self._collect((module, node.name), part)
-                for inner in node.body:
-                    self._add_member(module, node.name, inner)
+                self._add_class(module, node)
             case ast.Assign() | ast.AnnAssign():
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     for name in ast.walk(target):
@@ -60,6 +60,15 @@ class NameGraph:
                 pass
             case _:
                 self._collect((module, ""), node)
+
+    def _add_class(self, module: str, node: ast.ClassDef) -> None:
+        self.definitions[module, node.name] = CodeNames()
+        if any("Struct" in ast.unparse(base) for base in node.bases):
+            self.struct_fields[module, node.name] = _list_fields(node)
+        for part in (*node.bases, *node.decorator_list, *node.keywords):
+            self._collect((module, node.name), part)
+        for inner in node.body:
+            self._add_member(module, node.name, inner)
 
     def _add_member(self, module: str, owner: str, node: ast.stmt) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -126,8 +135,16 @@ def _module_name(path: Path, root: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-def _imports_of(tree: ast.Module) -> Iterator[tuple[str, Definition]]:
-    for node in ast.walk(tree):
+def _imports_of(parsed: ast.Module) -> Iterator[tuple[str, Definition]]:
+    for node in ast.walk(parsed):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 yield (alias.asname or alias.name, (node.module, alias.name))
+
+
+def _list_fields(node: ast.ClassDef) -> list[str]:
+    return [
+        inner.target.id
+        for inner in node.body
+        if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
+    ]

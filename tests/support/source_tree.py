@@ -24,12 +24,15 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
     """What the rules look at in a module, read once for all of them."""
     looked_at = (*Function.__args__, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Call, ast.arg)
-    return tuple(
-        node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, looked_at)
-    )
+    return tuple(node for node in ast.walk(tree(path)) if isinstance(node, looked_at))
 
 
 def part_of(name: str) -> str:

@@ -10,7 +10,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.auto_memory import AutoMemory
@@ -31,6 +31,7 @@ from memorist.team.sync_difference import MASS_DELETION_COUNT
 from memorist.team.team_remote import RemoteListing, RemoteVersion
 from memorist.team.team_sync import TeamSync
 from memorist.testing import FrozenClock
+from support.sweeps import examples, sampled
 from team.conftest import TOKEN, Machine, MemoryRemote, note
 
 Pair = tuple[Machine, Machine]
@@ -504,11 +505,12 @@ def before_the_last_push(homes: Path) -> MemoryRemote:
 
 @pytest.mark.covers("TM-2", "SF-4", "SF-5")
 @pytest.mark.parametrize("dies", ["killed", "full"])
+@pytest.mark.parametrize("stride", sampled([1, 7], {7}))
 def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(
-    tmp_path: Path, dies: str
+    tmp_path: Path, dies: str, stride: int
 ) -> None:
     """A pull and push with a new memory, a merge, two texts beside each other and a deletion on
-    both sides is killed at every change of a file, or finds the disk full from there on; the next
+    both sides is killed at each change of a file, or finds the disk full from there on; the next
     run ends as an undisturbed one does.
     """
     begun = before_the_last_push(tmp_path / "begun")
@@ -533,7 +535,7 @@ def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(
         a.memory.close()
         b.memory.close()
         done = done or files.left > 0 < at
-        at += 1
+        at += stride
     assert at > 20
 
 
@@ -550,10 +552,8 @@ steps = st.lists(
 
 
 @pytest.mark.covers("TM-2", "SF-4")
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+@examples(
+    8, whole=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @example(
     [

@@ -29,6 +29,7 @@ from memorist.settings import Settings
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Say, Step
+from support.sweeps import sampled
 
 SIGN = re.compile(r"zq(t\d+)x(p\d+)qz")
 SIZE = SessionsLoad(turns=3, page=16_000, pause=0.01)
@@ -51,9 +52,13 @@ def answer(request: Request) -> Step:
     )
 
 
-@pytest.mark.parametrize("sessions", [40, pytest.param(200, marks=pytest.mark.slow)])
-async def test_sessions_at_once_stay_apart(tmp_path: Path, sessions: int) -> None:
-    """Five tenants with four projects each, three wire formats, notes and memories by a model that
+@pytest.mark.parametrize(
+    ("sessions", "tenants", "projects"), sampled([(16, 4, 2), (200, 5, 4)], {(16, 4, 2)})
+)
+async def test_sessions_at_once_stay_apart(
+    tmp_path: Path, sessions: int, tenants: int, projects: int
+) -> None:
+    """Tenants with several projects each, three wire formats, notes and memories by a model that
     repeats all it sees, a compaction each, and so few places that sessions are closed and opened
     again while they are at work.
     """
@@ -63,13 +68,15 @@ async def test_sessions_at_once_stay_apart(tmp_path: Path, sessions: int) -> Non
         sent[guest.tenant, guest.project, guest.id].append(request)
 
     model = ScriptedModel(answer, strict=False, window=2_000_000)
-    agents = [Agent(guest, SIZE, seen) for guest in guests(sessions, tenants=5, projects=4)]
+    agents = [
+        Agent(guest, SIZE, seen) for guest in guests(sessions, tenants=tenants, projects=projects)
+    ]
     async with Tenants(
         tmp_path, settings=Settings(), model=model, most_open=sessions // 4
-    ) as tenants:
-        await play_agents(tenants, agents)
+    ) as served:
+        await play_agents(served, agents)
 
-        assert tenants.open_sessions <= sessions
+        assert served.open_sessions <= sessions
     forks = [signs(msgspec.json.encode(request.body)) for request in model.requests]
     requests = {
         key: [signs(msgspec.json.encode(body)) for body in bodies] for key, bodies in sent.items()
@@ -88,13 +95,15 @@ async def test_sessions_at_once_stay_apart(tmp_path: Path, sessions: int) -> Non
         for key, bodies in sent.items()
         if "earlier sessions in this project" in str(bodies[0])
     )
-    assert len(recalled) == 20, "sessions of a project were shown what others in it had learned"
-    _files_stay_apart(tmp_path)
+    assert len(recalled) == tenants * projects, (
+        "sessions of a project were shown what others in it had learned"
+    )
+    _files_stay_apart(tmp_path, tenants * projects)
     for agent in agents:
         _whole(tmp_path, agent)
 
 
-def _files_stay_apart(root: Path) -> None:
+def _files_stay_apart(root: Path, count: int) -> None:
     """Below a project's folder only its own words; in what a home has beside its projects only the
     tenant's.
     """
@@ -111,12 +120,12 @@ def _files_stay_apart(root: Path) -> None:
         folder: marks for folder, marks in found.items() if folder.parent.name == "projects"
     }
 
-    assert len(projects) == 20
+    assert len(projects) == count
     assert all(
         len(marks) == 1 and next(iter(marks))[0] == folder.parents[1].name
         for folder, marks in projects.items()
     )
-    assert len({mark for marks in projects.values() for mark in marks}) == 20
+    assert len({mark for marks in projects.values() for mark in marks}) == count
     assert all(
         {tenant for tenant, _ in marks} <= {folder.name}
         for folder, marks in found.items()

@@ -28,6 +28,7 @@ from memorist.settings import Settings
 from memorist.store import shared_sessions
 from memorist.store.shared_sessions import CONNECT_SECONDS, SharedSessions
 from memorist.store.transcript_reader import DecodedLineFile
+from support.sweeps import sampled
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the server's socket")
 
@@ -106,10 +107,14 @@ class Thread:
         return answer
 
 
-@pytest.fixture
-def machines(tmp_path: Path, address: str) -> Iterator[list[Machine]]:
+@pytest.fixture(params=sampled((2, 3), {2}))
+def machines(
+    tmp_path: Path, address: str, request: pytest.FixtureRequest
+) -> Iterator[list[Machine]]:
     with ExitStack() as closing:
-        found = [Machine(tmp_path / f"machine-{number}", address) for number in range(3)]
+        found = [
+            Machine(tmp_path / f"machine-{number}", address) for number in range(request.param)
+        ]
         for machine in found:
             closing.callback(machine.close)
         yield found
@@ -133,16 +138,17 @@ def starts_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def test_a_thread_goes_from_machine_to_machine_with_all_that_it_had(
     machines: list[Machine],
 ) -> None:
-    """Twelve turns on three machines in turn: transcript whole and in order on the last one, the
+    """Twelve turns on the machines in turn: transcript whole and in order on the last one, the
     conversation compacted once for each time that its window was full and not again on each
     machine, and no other request breaks the prefix.
     """
     thread = Thread("alice", "t1")
 
     for number in range(12):
-        assert thread.turn(machines[number % 3]) is not None, machines[number % 3].log
+        machine = machines[number % len(machines)]
+        assert thread.turn(machine) is not None, machine.log
 
-    last = machines[11 % 3].transcript("alice", "t1")
+    last = machines[11 % len(machines)].transcript("alice", "t1")
     asked = [m["content"] for m in thread.messages if m["role"] == "user"]
     broken = sum(
         not starts_alike(before, after)
@@ -162,14 +168,16 @@ def test_a_machine_that_is_killed_in_the_middle_of_a_turn_holds_nothing(
     disk.
     """
     thread = Thread("bob", "t1")
-    for machine in (machines[0], machines[0], machines[1], machines[1]):
+    first, killed, last = machines[0], machines[1], machines[-1]
+    following = first if last is killed else last
+    for machine in (first, first, killed, killed):
         thread.turn(machine)
-    assert thread.turn(machines[1], dies=True) is None
+    assert thread.turn(killed, dies=True) is None
 
-    assert thread.turn(machines[2]) is not None, machines[2].log
-    for machine in (machines[0], machines[2], machines[0]):
+    assert thread.turn(following) is not None, following.log
+    for machine in (first, following, first):
         assert thread.turn(machine) is not None, machine.log
-    with_disk = Machine(machines[1].root, machines[1].address)
+    with_disk = Machine(killed.root, killed.address)
     assert thread.turn(with_disk) is not None, with_disk.log
     with_disk.close()
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.testing import FrozenClock
+from support.sweeps import examples
 
 
 @pytest.mark.covers("SG-1")
 @given(st.lists(st.floats(0, 1e6), max_size=8))
-@settings(max_examples=40, deadline=None)
+@examples(15, whole=40)
 async def test_sleep_and_advance_move_both_times_and_nothing_waits(waits: list[float]) -> None:
     """What was slept is noted in order."""
     clock = FrozenClock(100.0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import InMemoryFiles, check_files
+from support.sweeps import examples
 
 ROOT = Path("/project")
 
@@ -44,7 +45,7 @@ def test_disk_files_pass_the_same_checks(tmp_path: Path) -> None:
         max_size=8,
     )
 )
-@settings(max_examples=40, deadline=None)
+@examples(15, whole=40)
 def test_what_was_written_last_is_read(writes: list[tuple[str, bytes]]) -> None:
     """As a dictionary would say it, and every write is newer than the one before."""
     files = InMemoryFiles()
