@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memorist.auto_memory.statements.statement_patterns import (
+    ANY_ORDER,
     FROM_NOW_ON,
     NEGATION,
     ORDER,
@@ -245,7 +246,7 @@ ENGLISH_CORRECTION_PATTERNS: tuple[StatementPattern, ...] = (
 ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "rule",
-        rf"{FROM_NOW_ON}\s*[:,–—-]?\s*{_POLITE_QUESTION}(?P<text>(?:{ORDER}|no|you (?:should|"
+        rf"{FROM_NOW_ON}\s*[:,–—-]?\s*{_POLITE_QUESTION}(?P<text>(?:{ORDER}|{ANY_ORDER}\S+|no|you (?:should|"
         rf"must|will|always|never|only|{VERB})|we (?:must"
         rf"|always|never|only|use)|i (?:want|prefer|expect)|i['’]d (?:like|rather|prefer)|all|"
         rf"every|when(?:ever)?|if|before|after"
@@ -253,7 +254,7 @@ ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        rf"(?P<text>(?:{ORDER}|no|i (?:want|expect) you to) .+?),? {FROM_NOW_ON}\s*[.!]*$",
+        rf"(?P<text>(?:{ORDER} |{ANY_ORDER}|(?:no|i (?:want|expect) you to) ).+?),? {FROM_NOW_ON}\s*[.!]*$",
         unless=r"(?:think|consider|look|find|figure|explain|tell|describe|propose|suggest)\b|"
         r".*\bhow (?:you|to|we)\b",
     ),

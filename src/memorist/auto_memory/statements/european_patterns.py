@@ -41,7 +41,7 @@ OTHER_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
 OTHER_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "remember",
-        rf"(?:bitte )?(?:merk|merke) dir(?: bitte)?(?:, dass|{_CLAUSE_SEPARATOR})"
+        rf"(?:bitte )?(?:merk|merke) dir(?: bitte)?(?:,? dass\b|{_CLAUSE_SEPARATOR})"
         rf" ?(?P<text>.{{5,}})",
     ),
     define_statement_pattern(
@@ -49,8 +49,20 @@ OTHER_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "remember",
-        rf"(?:souviens-toi|retiens|rappelle-toi|n['’]oublie pas)(?: bien)?(?: que "
+        rf"(?:souviens-toi|retiens|rappelle-toi|n['’]oublie pas|m[ée]morise[sz]?)(?: bien)?(?: que | (?=qu['’])"
         rf"|{_CLAUSE_SEPARATOR})(?P<text>.{{5,}})",
+    ),
+    # With a noun for memory the text needs no "that": "mets en mémoire l'adresse du serveur".
+    define_statement_pattern(
+        "remember",
+        rf"(?:(?:mets?|mettez|gardez?|notez?) (?:bien )?en (?:m[ée]moire|t[êe]te)|(?:guarda|guárdate|ten|pon) en (?:la |tu )?(?:memoria|mente)|(?:guard[ae]|salv[ae]|coloque|coloca|mantenha) "
+        rf"(?:na (?:sua )?memória|em mente)|tieni (?:a|in) mente|(?:behalte?|speichere?) (?:dir )?im (?:gedächtnis|kopf))"
+        rf"(?: qu?e |,? dass | che |{_CLAUSE_SEPARATOR}| )(?P<text>.{{5,}})",
+        unless=r"(?:ça|cela|ceci|esto|eso|isso|isto|questo|das|dies)\b",
+    ),
+    define_statement_pattern(
+        "remember",
+        rf"(?:ricorda(?:ti)?|memorizza|non dimenticare|onthoud|memoriza|memorize)(?: che | dat | que |{_CLAUSE_SEPARATOR})(?P<text>.{{5,}})",
     ),
     define_statement_pattern(
         "remember",

@@ -123,6 +123,15 @@ ORDER = (
     rf"(?:{SOFTENERS}(?:{NEGATION}{_NOT_AN_ORDER}|always|never|no more|avoid|be|{VERB})\b(?!['’]s))"
 )
 """The beginning of an order."""
+ANY_ORDER = (
+    r"(?:(?!(?:i|it|this|that|these|those|he|she|they|you|we|there|here|why|how|what|when|where|who|"
+    r"does|do|is|are|was|the|a|an|my|our|your|their|some|any|every\w*|no\w*|all|both|each|people|maybe|"
+    r"perhaps|if|not|almost|nearly|still|just|and|but|so)\b)"
+    r"[a-z]{3,}(?<!ed)(?<!s)(?<!ing)(?<!ly) "
+    r"(?!(?:is|are|was|were|has|have|had|does|did|can|will|should|must|would|may|might|could|needs?|"
+    r"fails?|\w+ly)\b))"
+)
+"""The beginning of an order whose verb may be any; of a statement where its subject is one word."""
 
 CONDITION = (
     r"(?:if|when|whenever|every ?time|anytime) (?:(?:i|we|you)(?:['’](?:m|re|d|ve))? )?(?:ask|booking|travelling|traveling|flying|ordering|shopping|cooking|choosing|requesting|request|look|looking|"

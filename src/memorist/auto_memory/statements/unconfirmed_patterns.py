@@ -5,6 +5,7 @@ English first, then German, French, Spanish, Portuguese, Russian, Chinese and Ja
 
 from __future__ import annotations
 
+from memorist.auto_memory.statements.brief_rule_patterns import BRIEF_RULES
 from memorist.auto_memory.statements.correction_patterns import CORRECTIONS
 from memorist.auto_memory.statements.korean_patterns import KOREAN_WAITING
 from memorist.auto_memory.statements.plain_english_patterns import (
@@ -17,6 +18,7 @@ from memorist.auto_memory.statements.plain_english_patterns import (
 )
 from memorist.auto_memory.statements.preference_patterns import PREFERENCES
 from memorist.auto_memory.statements.statement_patterns import (
+    ANY_ORDER,
     CONDITION,
     NEGATION,
     ORDER,
@@ -64,9 +66,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     # a subject, or a verb in the third person or the past.
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?!(?:i|it|this|that|these|those|he|she|they|you|there|why|how|what|when|where|"
-        r"does|do|is|are|was|the|a|an|my|our|your|some|every|all)\b)[a-z]{3,}(?<!ed)(?<!s) "
-        r"(?!(?:is|are|was|were|has|have|had|does|did|can|will|should|must|would|may)\b)[^,?]{3,80}, "
+        rf"(?P<text>{ANY_ORDER}[^,?]{{3,80}}(?:, |(?<!not) )"
         r"(?:always|without exception)(?:,? please)?\s*[.!]*$)",
     ),
     define_statement_pattern(
@@ -703,5 +703,6 @@ UNCONFIRMED_PATTERNS = (
     *HOUSE_RULES,
     *PREFERENCES,
     *KOREAN_WAITING,
+    *BRIEF_RULES,
 )
 """Probably meant to last: waits in the inbox."""

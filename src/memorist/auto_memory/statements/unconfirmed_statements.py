@@ -92,6 +92,16 @@ _OF_THE_WORK = lazy_pattern(
 )
 """Tells what was done or what is to be done now: its score alone does not make it wait."""
 
+_HOLD = lazy_pattern(
+    r"(?:please |just )*(?:do not|don['’]?t) (?:do|change|touch|edit|write|run) anything(?! (?:in|under|outside|on|without|unless|with|to)\b)"
+    r"|(?:bitte )?(?:mach|änder|tu)\w* (?:bitte |erst ?mal |noch )*nichts\b|ne (?:fais|change|touche|modifie)[sz]? (?:encore )?rien\b"
+    r"|no (?:hagas|cambies|toques|modifiques) (?:todavía )?nada(?! (?:sin|en)\b)|não (?:faça|mude|altere|mexa em) (?:ainda )?nada(?! (?:sem|em)\b)"
+    r"|(?:пока )?ничего (?:пока )?не (?:делай|меняй|трогай|изменяй)(?:те)?\b(?! без\b)|先?(?:什么都|啥都|先)(?:不要|别|不用)(?:做|改|动|写)|(?:まだ)?何も(?:し|変え|触ら)ないで"
+    r"|(?:아직 )?아무것도 (?:하|건드리|바꾸|수정하)지 ?(?:마|말)",
+    re.IGNORECASE,
+)
+"""Stops the agent for the moment: nothing at all is forbidden for later."""
+
 _LABEL = lazy_pattern(
     r"(?:\b(?:(?P<rule>(?:rule|convention|preference|policy|guideline|regel|konvention|règle|consigne|regla|norma|regra|правило)|规则|规范|约定|ルール|規約)|note|nb|n\.b\.|ps|tip|hint|reminder|important|"
     r"remember|wichtig|merke|hinweis|remarque|nota|importante|importantíssimo|важно|заметка)|注意|备注|メモ)\s*\d*\s*[:：–—-]\s*",
@@ -209,7 +219,7 @@ def matches_statement_pattern(sentence: ProseSentence) -> bool:
 def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> float:
     """How likely a sentence is meant to last: from 0 on it waits."""
     start = find_lead_in_end(sentence.masked)
-    if is_reported_speech(sentence.masked):
+    if is_reported_speech(sentence.masked) or _HOLD.match(sentence.masked, start):
         return NEVER_WAITS
     if match_first_statement_pattern(_WAITING, sentence, start) is not None:
         return 0.0
@@ -229,12 +239,15 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     return _score_by_model(sentence, typed, reply_before)
 
 
-_HANGUL = lazy_pattern("[\uac00-\ud7a3]")
+_UNREAD_SCRIPT = lazy_pattern("[\u0370-\u03ff\u0530-\u109f\u1200-\u13ff\u1780-\u17ff\uac00-\ud7a3]")
+"""Letters of Greek, Armenian, Hebrew, Arabic, the scripts of India and South-East Asia, Georgian, Ethiopic
+and Korean.
+"""
 
 
 def _score_by_model(sentence: ProseSentence, typed: str, reply_before: str) -> float:
-    """No model was fitted on Korean: there the patterns alone decide."""
-    if _HANGUL.search(sentence.masked):
+    """No model was fitted on Korean, Arabic or Thai: there the patterns alone decide."""
+    if _UNREAD_SCRIPT.search(sentence.masked):
         return NEVER_WAITS
     score = score_conversation_sentence(sentence, typed)
     if is_english(split_words(sentence)):

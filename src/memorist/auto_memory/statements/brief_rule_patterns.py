@@ -1,0 +1,115 @@
+"""Rules and facts in a few words: a bare ban, what is a must, what stays, begins or is gone. Pure.
+
+In English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Chinese, Japanese, Korean
+and Arabic. Each is the whole sentence: with an object it may be a task, or describe a fault.
+"""
+
+from __future__ import annotations
+
+from memorist.auto_memory.statements.statement_patterns import (
+    NEGATION,
+    VERB,
+    StatementPattern,
+    define_correction_as_question,
+    define_statement_pattern,
+)
+
+_ACTION = r"(?:push|commit|merg|deploy|rebas|releas|amend|пуш|коммит|мерж|мёрж|депло|релиз)\w*"
+"""A verb, or a noun, that a developer has in one form in most languages."""
+_POLITE = (
+    r"(?:(?:please|bitte|stp|svp|s['’]il (?:te|vous) pla[iî]t|por favor|per favore|alsjeblieft|"
+    r"пожалуйста)[,\s]*)"
+)
+_END = rf"(?:[,\s]*{_POLITE})?\s*[.!。！]*$"
+_NO_SUBJECT = r"(?!(?:it|this|that|these|those|there|the|das|es|dies\w*|ça|cela|c['’]|ce|esto|eso|isso|isto|это)\b)"
+_BEHIND = r"(?:[^?]{3,300}(?:\s[-–—]+\s|[,;]\s(?:and |but |und |aber |et |mais |y |pero |e |mas |и |но )?))?"
+"""What a fact may stand behind, mostly a task."""
+_NAME = r"(?-i:[A-Z])[\w.+-]*(?: [\w.+-]+)?"
+
+BRIEF_RULES: tuple[StatementPattern, ...] = (
+    define_statement_pattern(
+        "rule",
+        _BEHIND
+        + r"(?P<text>(?:there(?:['’]?s| is| are) no (?!need\b|point\b|error\b|way\b|time\b|such\b).{2,60} (?:any ?more|any longer)|there(?:['’]?s| is| are) no longer .{3,60}"
+        r"|(?:das|den|die|es gibt) .{0,40}\bkeine?n? .{2,40} mehr|il n['’]y a plus (?:de |d['’]).{3,60}|ya no (?:hay|existe|tenemos|usamos) .{2,60}|(?:já )?não (?:há|existe|tem|temos|usamos) mais .{2,60}"
+        r"|.{2,60} больше (?:нет|не существует))\s*[.!]*$)",
+        unless=r".*\b(?:error|errors|warning|errores?|erros?|fehler|erreurs?)\b",
+    ),
+    define_statement_pattern(
+        "rule",
+        _BEHIND
+        + r"(?P<text>you (?:can|should be able to|may) (?:access|read|reach|query|fetch|inspect|look up|view|list|find|get) .{2,60} (?:via|through|using|with|in|on) (?:the |our )?[\w./-]*(?: [\w./-]+)? ?"
+        r"(?:cli|mcp|api|dashboard|wiki|console|tool|skill|command|server|portal|linear|jira|notion|confluence|slack|sentry|grafana)\b[^?]{0,30}$)",
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>we (?:should(?:n['’]?t| not| never)|must(?:n['’]?t| not| never)|(?:do not|don['’]?t) (?:ever )?) ?(?!(?:need|have|be|see|get|worry|forget|know|care|want)\b){VERB}(?:/\w+)? (?!(?:it|this|that|these|those)\b)(?:the |our |any |a )?[\w-]+ [^?]{{3,}})",
+        unless=r".*\b(?:now|yet|here|page|button|screen|modal|case)\b",
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>(?:[^?]{{3,120}}, )?(?:let['’]?s|please) (?:always |never |rather )?(?:avoid|not (?:introduce|duplicate|mix|break|touch|rely on|depend on)|stick (?:to|with)|never {VERB}|always {VERB}) (?!(?:it|this|that|these|those)\b)[^?]{{5,}}"
+        rf"|{NEGATION} (?:make|take) (?:any )?(?:assumptions?|guesses|shortcuts)[^?]{{0,60}})",
+        unless=r".*\b(?:now|yet|here|option \w|first one)\b",
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"{_POLITE}?(?P<text>(?:(?:nicht|nie|niemals|kein\w*|não|nao|no|non|niet|geen|nunca|jamais|mai|никогда|не|без|никаких|sin|sem|sans|nada de|pas de|senza)"
+        rf"(?: (?:mehr|mais|más|nunca|jamais|immer|einfach|direkt|selbst|никогда|hagas|faça|fare|de|d['’]))*"
+        rf" {_ACTION}|n(?:e |['’]){_ACTION} (?:pas|jamais|plus)|n(?:e |['’])(?:pousse[sz]?|commite[sz]?|déploie[sz]?) (?:pas|jamais|plus|rien))){_END}",
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"{_POLITE}?(?P<text>(?:(?:nicht|nie|niemals) (?!ge\w+en\b|\w+(?:unden|anden|ommen|iehen)\b)[a-zäöüß]{{3,}}(?:en|ern|eln)"
+        rf"|ne (?:pas|jamais) \w{{3,}}(?:er|ir|re)|(?:no|não|nunca|non|mai) \w{{2,}}(?:ar|er|ir|are|ere|ire)|niet \w{{3,}}en"
+        rf"|не (?!есть|быть|мочь|знать)\w{{3,}}ть)){_END}",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:请)?(?:不要|别|勿|禁止)(?:提交|推送|部署|合并|发布)(?:代码)?[。！!]*$|(?:コミット|プッシュ|マージ|デプロイ)しない(?:こと|で(?:ください)?)?[。！!]*$"
+        r"|[가-힣][가-힣\w ]{3,30} (?-i:[XxＸ])[.!]*$)",
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>{_NO_SUBJECT}[\w' -]{{4,60}} (?:(?:is|are) (?:an? )?(?:absolute )?(?:big deal|must(?:-have)?|no-go|deal ?breaker|top priority|hard requirement|taboo|sacred|sacrosanct)"
+        r"|(?:ist|sind) (?:ein )?(?:absolute[sr]? )?(?:pflicht|muss|tabu|no-go|unverhandelbar|nicht verhandelbar|voraussetzung)"
+        r"|(?:est|sont) (?:impérati\w+|non[- ]négociables?|indispensables?|primordia\w+|un must)|(?:es|son) (?:innegociables?|imprescindibles?|sagrad[oa]s?|obligatori[oa]s?)"
+        r"|(?:é|são) (?:inegociáve(?:l|is)|imprescindíve(?:l|is)|sagrad[oa]s?|obrigatóri[oa]s?)|(?:—|-) (?:табу|закон|обязательно|святое))\s*[.!]*$"
+        r"|[^?？]{2,30}(?:是)?(?:硬性要求|不可妥协|底线|红线|铁律)[。！!]*$|[^?？]{2,40}(?:は|が)(?:絶対条件|譲れ(?:ない|ません)|鉄則)(?:です|だ)?[。！!]*$"
+        r"|[^?]{2,40}(?:은|는|이|가) (?:필수|절대 ?조건|원칙)(?:야|이야|다|이다|입니다|임)?[.!]*$|.{4,120}(?:شرط أساسي|غير قابل للتفاوض|إلزامي|ممنوع تمام).*)",
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>{_NO_SUBJECT}[\w' -]{{2,40}}? (?:stays?|remains?|bleib(?:t|en)|reste(?:nt)?|(?:se )?queda(?:n)?|rimane|rimangono|blijf(?:t|ven)) (?:on|with|at|in|bei|auf|unter|sur|chez|en|con|su|bij|op) {_NAME}\s*[.!]*$"
+        rf"|[\w' -]{{2,40}} (?:fica|ficam|continua|continuam) (?:no|na|em|com) {_NAME}\s*[.!]*$|[\w' -]{{2,40}} оста(?:ётся|ется|ются|[её]мся) (?:на|в|с|у) \w+\s*[.!]*$)",
+        unless=r".*\b(?:screen|page|memory|loop|state|seite|zustand|mémoire|pantalla|tela|memória|экран\w*)\b",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?!(?:it|this|that)\b)[\w' -]{3,50} (?:starts?|begins?|launch(?:es)?|opens?|ends?|closes?|goes live|is due|ships?|startet|beginnt|endet|commence|débute|finit|ouvre|empieza|comienza|termina|abre|começa|estreia|inizia|finisce|начинается|стартует|заканчивается)"
+        r" (?:on |am |le |el |(?:no |em )?dia |il |)(?:the )?(?:\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|\d{1,2}\.? (?:of |de |di )?[^\W\d]{3,}|(?-i:[A-Z])[a-z]{2,} \d{1,2}(?:st|nd|rd|th)?)\b[^?]{0,30}$)",
+        unless=r".*\b(?:line|row|column|chapter|zeile|ligne|línea|linha|lines?)\b",
+    ),
+    define_correction_as_question(
+        r"(?P<text>(?:我)?(?:都|已经)?(?:说了|说过|让你|叫你|告诉你)[^?？]{2,40}(?:怎么|为什么|为啥|干嘛)(?:还|又|不)[^。]*)"
+    ),
+    define_statement_pattern(
+        "correction",
+        r"(?P<text>(?:(?:você|vc|tu) (?:é )?que (?:deveria|devia|tem que|tinha que|precisa)|(?:eres )?tú (?:eres )?(?:quien|el que) (?:debería|tiene que)|c['’]est (?:à )?toi qui (?:dois|devrais)"
+        r"|c['’]est à toi de|das (?:musst|solltest|sollst) du|это ты (?:должен|должна|обязан\w*))\b[^?]{4,})",
+    ),
+    define_statement_pattern(
+        "correction",
+        r"(?P<text>(?:you(?:['’]?re| are) \w+ing [^?,]{3,60}(?:, not| instead of| rather than) |du \w+st [^?,]{3,60}(?:,? (?:und )?nicht| statt| anstatt) |tu es en train de [^?,]{3,60}(?: au lieu de|, pas) "
+        r"|estás \w+ndo [^?,]{3,60}(?:,? (?:y )?no| en vez de| en lugar de) |(?:você|vc) (?:est[aá]|tá) \w+ndo [^?,]{3,60}(?:,? (?:e )?não| em vez de| ao invés de) |ты \w+шь [^?,]{3,60}(?:,? а не| вместо) )\w+[^?]*)",
+    ),
+    define_statement_pattern(
+        "correction",
+        r"(?:不对|错了?|不是|不)[，,。！ ]+(?P<text>(?!你|这|那|我)[^？?]{1,60}是[^？?]{2,30}的[。！!]*$)",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>[^?]{4,80}(?:줘|주라|줘라|주세요|해라|하자|해|하세요) (?:항상|무조건|매번|절대로?|꼭|앞으로)[.!]*$|(?:이제|앞으로|다음부터)(?:는|부터는?)? [^?]{2,60}지 ?(?:말고|마|말)[^?]*)",
+    ),
+)
+"""Each waits in the inbox."""
