@@ -34,6 +34,7 @@ NEITHER = """
     the spinner stays on screen|the modal stays on Home|chapter 3 starts on page 12|we should not see this error
     let's avoid this for now|don't do anything, tell me whether you understood|mach noch nichts|ne fais rien
     no hagas nada, dime si me entendiste|não faça nada ainda|ничего не делай|先别改|何もしないで|아무것도 하지 마
+    no, it should always show the total|no, I meant the footer, so it's always visible
     ช่วยดูให้หน่อยว่าโอเคไหม ก่อนที่จะแก้ไขต่อ
 """
 

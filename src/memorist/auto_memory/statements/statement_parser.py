@@ -451,6 +451,7 @@ def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct
     around = rest + " " + mask_quotations(sentence.after)
     if (
         len(rest) < 8
+        or _ABOUT_SHOWN_THING.match(rest)
         or is_question(rest)
         or is_forbidden_in_memory(around)
         or is_task_bound(rest, include_hints=False)
@@ -459,6 +460,13 @@ def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct
     if not DURABLE.search(around):
         return None
     return "correction", strip_punctuation_and_tag_question(sentence.text[begin:]), sentence.text
+
+
+_ABOUT_SHOWN_THING = lazy_pattern(
+    r"i mean(?:t)?\b|(?:it|they|this one|that one|these|those)\b(?:['’]\w+)? (?!(?:use[sd]?|run|test|write|deploy)\b).*\b(?:always|never|ever)\b",
+    re.IGNORECASE,
+)
+"""Says how a thing in front of both is to behave, or what was meant: alone nobody could read it."""
 
 
 def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:

@@ -66,7 +66,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     # a subject, or a verb in the third person or the past.
     define_statement_pattern(
         "rule",
-        rf"(?P<text>{ANY_ORDER}[^,?]{{3,80}}(?:, |(?<!not) )"
+        rf"(?P<text>{ANY_ORDER}[^,?]{{3,80}}(?:, |(?<!not)(?<!like)(?<!as)(?<!than) )"
         r"(?:always|without exception)(?:,? please)?\s*[.!]*$)",
     ),
     define_statement_pattern(
