@@ -328,7 +328,7 @@ async def test_a_defect_of_ours_is_an_error_and_not_the_end(
 
     async with connect() as asker:
         with monkeypatch.context() as patched:
-            patched.setattr(run, "_render_status", lambda project: 1 / 0)
+            patched.setattr(run, "render_project_status", lambda project: 1 / 0)
             with pytest.raises(MCPError):
                 await asker.ask("status")
         assert "memories: 0" in await asker.ask("status")

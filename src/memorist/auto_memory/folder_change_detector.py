@@ -1,5 +1,5 @@
-"""Whether a memory folder of many files changed since its files were listed, told by the times of
-its folders alone.
+"""Whether a memory folder of many files changed since its files were listed, judged by the
+modification times of its folders alone.
 
 Listing ten thousand files takes longer than a prompt may wait. New, removed and replaced
 files change the time of their folder; a file that was changed in place does not, so a thread lists

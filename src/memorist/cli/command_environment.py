@@ -1,4 +1,4 @@
-"""What a command finds around it: the environment, the working folder, and their settings."""
+"""The environment of a command: its variables, its working folder, and the settings of both."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What a process prepares in a thread before a prompt needs it, and stands still while one is
-answered: at Python's interpreter the two take turns, and after each look at a file a prompt would
-wait for its next turn.
+"""Load in a thread what a prompt will need (patterns, models, indexes), and pause while a prompt is
+answered: threads share the interpreter's lock, and the prompt would wait for it after each file.
 """
 
 from __future__ import annotations

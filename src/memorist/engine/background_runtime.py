@@ -1,4 +1,4 @@
-"""What background work of a command or a worker works with."""
+"""The runtime of background work, in a command or a worker."""
 
 from __future__ import annotations
 

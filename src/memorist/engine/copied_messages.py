@@ -1,6 +1,6 @@
 """How much of a new session was copied from an earlier one of the project: a fork begins with the
 history of its parent, and so does a conversation that a host goes on with under another id. What
-was said there was heard there, and is not learnt a second time: the user may have forgotten it
+was said there was extracted there, and is not extracted again: the user may have had it forgotten
 since.
 """
 

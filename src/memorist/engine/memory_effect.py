@@ -41,7 +41,7 @@ LEVEL = 1 - 0.05 / len(MEASURES)
 
 
 class SessionMeasures(Struct, frozen=True, kw_only=True):
-    """What one session took."""
+    """Measures of one session: turns, corrections, failures, tokens."""
 
     turns: int
     """Messages that the user typed."""

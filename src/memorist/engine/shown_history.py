@@ -1,4 +1,5 @@
-"""The window of a conversation: what the model was shown and will be shown, entry by entry.
+"""A conversation as its model is shown it, entry by entry: the host's entries, or what
+replaced them.
 
 Pure.
 """

@@ -116,7 +116,7 @@ class SessionTreeIndex:
         self.model = ""
 
     @property
-    def records(self) -> int:
+    def record_count(self) -> int:
         """Number of records in the tree."""
         return len(self.line_numbers)
 
@@ -155,7 +155,7 @@ def _index_times(index: SessionTreeIndex, lines: Iterable[RawTranscriptLine]) ->
             session = _read_session_fields(data)
             index.times.append((parse_iso_timestamp(session.timestamp) if session else None) or 0.0)
             due = next(wanted, 0)
-    index.times.extend([0.0] * (index.records - len(index.times)))
+    index.times.extend([0.0] * (index.record_count - len(index.times)))
 
 
 class _EdgeRecords:
@@ -440,7 +440,7 @@ class _RecordTree:
         if head < 0 or tail < 0:
             return
         number, kept = tail, 0
-        for _ in range(self.index.records):
+        for _ in range(self.index.record_count):
             kept += self.is_message(number, meta=True)
             if number == head:
                 self.kept_messages[boundary] = kept
@@ -471,7 +471,7 @@ def _find_newest_leaf(tree: _RecordTree) -> int:
         last = next(
             (
                 number
-                for number in reversed(range(tree.index.records))
+                for number in reversed(range(tree.index.record_count))
                 if tree.is_message(number, meta=meta)
             ),
             ROOT,
@@ -491,10 +491,11 @@ def _find_leaf_by_time(tree: _RecordTree, *, meta: bool) -> int:
     """
     times = tree.index.times
     above = array(
-        "i", (_nearest_message(tree, number, meta=meta) for number in range(tree.index.records))
+        "i",
+        (_nearest_message(tree, number, meta=meta) for number in range(tree.index.record_count)),
     )
     messages = [
-        number for number in range(tree.index.records) if tree.is_message(number, meta=meta)
+        number for number in range(tree.index.record_count) if tree.is_message(number, meta=meta)
     ]
     below = {above[number] for number in messages}
     leaves = [number for number in messages if number not in below]
@@ -513,7 +514,7 @@ def _find_leaf_by_time(tree: _RecordTree, *, meta: bool) -> int:
 def _nearest_message(tree: _RecordTree, number: int, *, meta: bool) -> int:
     """The nearest message above a record, or ROOT."""
     above = tree.index.parent[number]
-    for _ in range(tree.index.records):
+    for _ in range(tree.index.record_count):
         if above < 0 or tree.is_message(above, meta=meta):
             return above
         above = tree.index.parent[above]
@@ -524,7 +525,7 @@ def _find_tip(tree: _RecordTree, leaf: int) -> int:
     """The last record below the leaf without a typed message between them (hook output, a queued
     prompt); otherwise the leaf.
     """
-    last = tree.index.records - 1
+    last = tree.index.record_count - 1
     for number in range(
         last, max(last - _TIP_SEARCH, -1 if tree.index.is_out_of_order else leaf), -1
     ):
@@ -542,7 +543,7 @@ def _walk_to_root(tree: _RecordTree, tip: int) -> tuple[array[int], bytearray]:
     cycle ends the walk; the records found so far are kept.
     """
     flags = tree.index.flags
-    seen = bytearray(tree.index.records)
+    seen = bytearray(tree.index.record_count)
     order = array("I")
     number = tip
     while number >= 0 and not seen[number]:
@@ -569,7 +570,7 @@ def _find_detached(tree: _RecordTree, order: array[int], seen: bytearray) -> dic
     lost: dict[int, list[int]] = {}
     home: dict[int, int] = {}
     every = (
-        [*range(index.records)] * 2 if index.is_out_of_order else range(index.records)
+        [*range(index.record_count)] * 2 if index.is_out_of_order else range(index.record_count)
     )  # out of order: a result may come before its call
     for number in every:
         if seen[number] or number in home or index.flags[number] & tree.excluded_flags:

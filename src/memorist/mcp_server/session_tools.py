@@ -1,4 +1,6 @@
-"""The tools that search and read past sessions of a project. Pure but for the index they ask."""
+"""The tools that search and read past sessions of a project, show the notes of one, and fetch back
+what was removed from it. Pure but for the index and files they ask.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,13 @@ from pathlib import Path
 
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import NothingToDo
+from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.mcp_server.result_rendering import cut_text_page, sanitize_data, to_safe_line
-from memorist.mcp_server.tool_arguments import SessionReadArguments, SessionSearchArguments
+from memorist.mcp_server.tool_arguments import (
+    FetchBackArguments,
+    SessionReadArguments,
+    SessionSearchArguments,
+)
 from memorist.models.embedder import find_embedder
 from memorist.recall.passages import Passage, cut_excerpt_around_words, format_day
 from memorist.recall.search_query import parse_query
@@ -76,3 +83,29 @@ def _parts(turn: Passage) -> list[tuple[str, str]]:
 
 def _frame(text: str) -> str:
     return render_template(load_prompt("mcp/sessions"), {"text": cut_text_page(text)}, strict=True)
+
+
+def fetch_back_removed_text(sessions: ProjectSessions, arguments: FetchBackArguments) -> str:
+    """A text that a compaction removed, from the character that is asked for. Raises InputError,
+    NothingToDo, StoreError.
+    """
+    known, text = sessions.fetch_text(arguments.id, arguments.session)
+    values = {
+        "id": to_safe_line(arguments.id),
+        "session": to_safe_line(known.id),
+        "text": cut_text_page(sanitize_data(text), arguments.start),
+    }
+    return render_template(load_prompt("mcp/fetched"), values, strict=True).strip()
+
+
+def render_session_notes(sessions: ProjectSessions, session: str, start: int) -> str:
+    """The notes of a session from a character on; without a name, of the newest that has some.
+
+    Raises InputError, NothingToDo, StoreError.
+    """
+    known, text = sessions.find_notes(session)
+    values = {
+        "session": to_safe_line(known.id),
+        "notes": cut_text_page(sanitize_data(text), start),
+    }
+    return render_template(load_prompt("mcp/notes"), values, strict=True).strip()

@@ -1,5 +1,4 @@
-"""What chance gives: how likely a word of a message is in a memory that has nothing to do with
-it. Pure.
+"""How likely a word of a message is in a memory by chance, without having to do with it. Pure.
 
 A message of forty words shares two or three with almost any memory. Matched words count by their
 rarity in what people type to agents, and what a message of the same words would match by chance
