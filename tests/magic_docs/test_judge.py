@@ -250,6 +250,7 @@ def test_named_paths_are_those_that_only_the_new_text_names() -> None:
             "name src/ports_of_call.py",
         ),
         ("Read src/ports_of_call.py", "8080", "8080, see `src/ports_of_call.py`", ""),
+        (f"In 900 ms. {'Boats. ' * 20}", "8080", "8080, port 900", "900 a name"),
         ("Die Bestellungen.", BODY, "Aufträge kommen per Post.", "take out src/orders.py"),
     ],
 )

@@ -236,14 +236,16 @@ async def test_a_later_correction_takes_the_place_of_what_was_said_before(home: 
     """
     home.record(
         "older",
-        ["Open the till.", "Go on."],
+        ["Open the till, is it on port 8080?", "Go on."],
         ("Open the till", "Go on", "The till listens on port 8080"),
     )
     await home.sync()
     before = await home.session("before")
     at = "2026-05-30T10:00:00.000Z"
     home.record(
-        "newer", ["Clean up.", "Thanks."], ("Clean up", "Clean up", "The till listens on port 9090")
+        "newer",
+        ["Clean up, is the till on port 9090?", "Thanks."],
+        ("Clean up", "Clean up", "The till listens on port 9090"),
     )
     path = home.sessions / "newer.jsonl"
     path.write_text(path.read_text().replace("2026-05-28T11:00:00.000Z", at))

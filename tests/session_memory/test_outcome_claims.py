@@ -237,3 +237,37 @@ def test_a_file_holds_what_was_shown_of_it_and_a_line_says_something(
     )
 
     assert (reviewed.added == 1) == stands
+
+
+SETTINGS = f"""> ferry serve
+Listening on 8090 for requests over http.
+Connected to postgres://boat@localhost:5433/tickets after 2 attempts.
+A request that takes more than 4500 ms is given up.
+{"GET /tickets answered. " * 20}
+Installed ticket-printer 1.26.4.
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "stands"),
+    [
+        ("- Port: 5433", True),
+        ("- The database of tickets is at port 5433 of localhost.", True),
+        ("- Requests: given up after 4500 ms", True),
+        ("- **ticket-printer**: 1.26.4", True),
+        ("- Version 1.26.4", True),
+        ("- There are 12 boats.", True),
+        ("- Anschluss der Datenbank: 1.26.4, und das ist nicht der von Git, die wir haben.", True),
+        ("- Port: 4500", False),
+        ("- Port: 1.26.4", False),
+        ("- Memory limit: 4500", False),
+        ("- The git version of the machine is 1.26.4.", False),
+        ("- The server of the harbour has 5435 ports.", False),
+        ("| Cache size | 8090 |", False),
+    ],
+)
+def test_a_number_stands_under_the_name_it_was_shown_by(line: str, *, stands: bool) -> None:
+    """Small models put a true number to a wrong name, as a time limit as the port, or one of their
+    own; a small number may have been counted.
+    """
+    assert bool(LineCheck(SETTINGS, "").find_misplaced_value(line)) is not stands

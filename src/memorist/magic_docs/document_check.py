@@ -275,7 +275,8 @@ def explain_unsupported_name_changes(
 ) -> tuple[str, ...]:
     """Return why the names in the bytes that a fork made of a document speak against them: a name
     that it takes out though the conversation says nothing of it, a file or identifier that stands
-    neither there nor in the document. `conversation` is all of its text, with calls and results.
+    neither there nor in the document, a number that does not or is under another name there.
+    `conversation` is all of its text, with calls and results.
     """
     before, after = document.text, data.decode("utf-8", "replace")
     present, mentioned = NamePresence(after), NamePresence(conversation)
@@ -286,10 +287,13 @@ def explain_unsupported_name_changes(
     )
     check = LineCheck(f"{conversation}\n{before}", "")
     added, _ = find_added_and_removed_lines(before, after)
-    invented = filter(None, map(check.find_invented_name, added.splitlines()))
+    lines = added.splitlines()
+    invented = filter(None, map(check.find_invented_name, lines))
+    misplaced = filter(None, map(check.find_misplaced_value, lines))
     return (
         *(f"it would take out {name}, of which the conversation says nothing" for name in lost),
         *(f"it would name {name}, which stands nowhere in the conversation" for name in invented),
+        *(f"a line of it {fault}" for fault in misplaced),
     )[:MAX_NAME_PROBLEMS]
 
 

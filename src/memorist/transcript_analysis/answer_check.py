@@ -50,6 +50,18 @@ MAX_MENTIONS = 60
 call follows it, and what is too much only lets a line stand.
 """
 
+MIN_VALUE_DIGITS = 2
+MIN_SHOWN_DIGITS = 3
+"""Digits from which on a number is judged by what stands beside it, and from which on it must have
+been shown: smaller ones may have been counted. Of 54 lines of a large model none lacks its number.
+"""
+VALUE_CHARACTERS = 200
+CHARACTERS_AFTER = 100
+MIN_VALUE_SHARE = 0.15
+"""Share of a line's words that stand so close before or after its number where it was shown. The 54
+lines all have more; with another number of the same session in its place 27 have less.
+"""
+
 _USER_CLAIM = lazy_pattern(
     r"\W*(?:(?:the|der|die|el|la|le|lo|il|o|a) |l['’])?(?:user|person|benutzer(?:in)?|"
     r"nutzer(?:in)?|usuari[oa]|usuári[oa]|utilisat(?:eur|rice)|utente|пользователь)\b",
@@ -69,6 +81,9 @@ _HOLDS = lazy_pattern(
     re.IGNORECASE,
 )
 _FILE_NAME = lazy_pattern(r"(?:[\w.@~-]*/)*[\w@-]+(?:\.[\w@-]+)*\.[A-Za-z]\w{0,5}\b")
+_VALUE = lazy_pattern(r"(?<![\w.,:/#-])\d+(?:\.\d+)*(?![\w/-]|[.,:]\d)")
+"""A whole number or a version; no part of a path, date, time or range."""
+_NAME_JOINT = lazy_pattern(r"[_\-./:]|(?<=[a-z])(?=[A-Z])")
 _CODE = lazy_pattern(r"`([^`\n]+)`")
 _FILE = lazy_pattern(r"(?:[\w.@~-]*/)+[\w.@-]+\.[A-Za-z]\w{0,5}\b")
 """A path to a file, which has a folder and an ending."""
@@ -112,6 +127,7 @@ class LineCheck:
             self.find_prompt_echo(line)
             or self.find_falsehood(line)
             or self._find_missing_content(line)
+            or self.find_misplaced_value(line)
             or self._find_other_subject(line, title)
         )
 
@@ -143,6 +159,44 @@ class LineCheck:
         ):
             return ""
         return f"says of {base} what was not shown of it"
+
+    def find_misplaced_value(self, line: str) -> str:
+        """Return that a line has a number that was not shown, or that stands nowhere near any of
+        the line's other words, as a time limit that is called a port; empty where it has none. Only
+        English is judged.
+        """
+        values = [each for each in _VALUE.finditer(line)
+                  if _count_digits(each[0]) >= MIN_VALUE_DIGITS]  # fmt: skip
+        if not values or detect_language(line) != "english":
+            return ""
+        return next(filter(None, (self._judge_value(line, each) for each in values)), "")
+
+    def _judge_value(self, line: str, value: re.Match[str]) -> str:
+        """Return what is wrong with one number of a line; empty where it may stand."""
+        mentions = list(
+            itertools.islice(
+                re.finditer(rf"(?<![\w.]){re.escape(value[0])}(?!\w|\.\d)", self._shown),
+                MAX_MENTIONS,
+            )
+        )
+        if not mentions:
+            is_shown = _count_digits(value[0]) < MIN_SHOWN_DIGITS or value[0] in self._shown
+            return "" if is_shown else f"names {value[0]}, which was not shown"
+        words = _split_words(f"{line[: value.start()]} {line[value.end() :]}")
+        words -= _VERSION_WORDS if "." in value[0] else set()
+        near = "\n".join(
+            f"{'port ' if self._shown[at.start() - 1 : at.start()] == ':' else ''}"
+            f"{self._shown[max(0, at.start() - VALUE_CHARACTERS) : at.end() + CHARACTERS_AFTER]}"
+            for at in mentions
+        )
+        if (
+            not words
+            or len(mentions) == MAX_MENTIONS
+            or len(words & _split_words(near)) >= MIN_VALUE_SHARE * len(words)
+            or detect_language(near) != "english"
+        ):
+            return ""
+        return f"gives {value[0]} a name that it was not shown by"
 
     def _find_other_subject(self, line: str, title: str) -> str:
         """Return that a line is about something else than what was said; empty where it names
@@ -258,6 +312,20 @@ def _find_code_names(text: str) -> list[str]:
     """Names with a letter and a sign or digit: `KeyCloak` may be a product."""
     return [name for name in find_recognizable_names(text)
             if not name.isalpha() and any(map(str.isalpha, name))]  # fmt: skip
+
+
+def _count_digits(text: str) -> int:
+    return sum(map(str.isdigit, text))
+
+
+def _split_words(text: str) -> set[str]:
+    """Stems of a text's words, also of those in names."""
+    return {stem for stem in analyze_text(_NAME_JOINT.sub(" ", text)).stems
+            if not _has_digit(stem)}  # fmt: skip
+
+
+_VERSION_WORDS = {"versio", "releas"}
+"""Stems of what any version may be called."""
 
 
 def _words(text: str) -> list[str]:
