@@ -67,8 +67,8 @@ MEMORIES = {
     "test-command": ("how tests are run", "Tests run by `pytest -q -x`, from the folder backend."),
     "log-rotation": ("rotation of logs", "Logs rotate at midnight; the newest twelve are kept."),
 }
-REPEATED = ("release-day-again", "when a release goes out", MEMORIES["release-day"][1])
-"""A second memory of the same content: the one true repeat that a dream may merge."""
+REPEATED = ("release-day", "release-day-again")
+"""A memory, and the name of a copy written by hand: the one true repeat that a dream may merge."""
 
 HOST_MODEL = "claude-opus-4-6"
 
@@ -323,16 +323,19 @@ def try_stages(line: CommandLine, sessions: Path) -> Iterator[ModelRun]:
             fault=f"lost {len(lost)} proved entries: {min(lost)[:80]}" if lost else "",
         )
         rows = []  # the receipts are of all sessions together: told once
+    if rows:
+        yield _judge("stage one", rows, stands=False)
     rows = line.receipts("consolidation")
     yield _judge("stage two", rows, stands=any(row["outcome"] == "changed" for row in rows))
 
 
 def fill_memory(line: CommandLine) -> None:
     """Write the memories that recall and the dream work on."""
-    repeated = {REPEATED[0]: (REPEATED[1], REPEATED[2])}
-    for name, (description, text) in (MEMORIES | repeated).items():
+    for name, (description, text) in MEMORIES.items():
         line.run("memory", "add", text, "--name", name, "--description", description,
                  "--kind", "project")  # fmt: skip
+    one, again = (_memory_folder(line) / f"{name}.md" for name in REPEATED)
+    again.write_text(one.read_text().replace(f"name: {one.stem}", f"name: {again.stem}"))
 
 
 def _memory_folder(line: CommandLine) -> Path:
@@ -341,12 +344,14 @@ def _memory_folder(line: CommandLine) -> Path:
 
 def try_dream(line: CommandLine) -> Iterator[ModelRun]:
     """A dream over memories of which two are one; the others must keep what they say."""
-    line.run("dream", "--now", "--json", "--model", line.model)
+    done = line.run("dream", "--now", "--json", "--model", line.model)
     texts = "\n".join(file.read_text() for file in _memory_folder(line).rglob("*.md"))
     lost = [name for name, (_, text) in MEMORIES.items() if text not in texts]
+    found = json.loads(done.stdout or "{}")
     rows = line.receipts("dream")
     yield _judge(
         "dream", rows, stands=any(row["outcome"] == "changed" for row in rows),
+        why=found.get("failed") or found.get("said") or "" if rows else found.get("why", ""),
         fault=f"the content of {', '.join(lost)} is gone" if lost else "",
     )  # fmt: skip
 

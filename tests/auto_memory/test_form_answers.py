@@ -63,6 +63,10 @@ async def extract(folder: Path, *memories: JsonObject) -> tuple[str, str]:
             "Everybody finishes the remaining features before the customers see the release.",
             "says nothing that the session shows",
         ),
+        (
+            "The newest messages of the conversation are what its transcript holds until now.",
+            "says nothing that the session shows",
+        ),
     ],
 )
 async def test_an_invented_memory_is_refused_and_the_others_stand(

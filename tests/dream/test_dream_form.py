@@ -67,6 +67,19 @@ async def test_of_two_memories_that_say_the_same_the_fuller_one_stays(
     assert world.receipts[-1].outcome is ForkOutcome.CHANGED
 
 
+@pytest.mark.covers("DR-4", "FK-8")
+async def test_a_repeat_of_what_the_user_stated_waits_and_the_receipt_says_so(
+    world: World,
+) -> None:
+    """Nothing changes before they decide, and what the model found is not told as nothing."""
+    fill(world, Trust.REVIEWED)
+    _, said = await dream(world, answer([group("release-day", "release-again")]))
+
+    (proposal,) = world.memory.inbox.list_proposals()
+    assert said.startswith(f"({proposal.path} waits in the inbox: ")
+    assert set(world.paths()) == {f"{name}.md" for name in MEMORIES}
+
+
 @pytest.mark.covers("DR-4", "DR-5")
 @pytest.mark.parametrize(
     "said",

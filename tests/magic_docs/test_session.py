@@ -431,7 +431,7 @@ async def test_what_somebody_else_wrote_meanwhile_stays(project: Path) -> None:
 
     host = Host(project, meanwhile)
     session = await host.open()
-    await host.turn(session, "Read it", shop)
+    await host.turn(session, "The port is 9090. Read it.", shop)
     await magic_docs_of(session)._queue.wait(60)
     assert shop.read_text("utf-8") == FRAME + BODY + "Mine.\n"
     await host.turn(session, "Go on")
@@ -458,7 +458,7 @@ async def test_a_full_disk_leaves_the_document_whole_and_it_is_tried_again(
     host = Host(project, lambda task: edit(shop, "8080", "9090"))
     session = await host.open()
     monkeypatch.setattr(DiskFiles, "write", full)
-    await host.turn(session, "Read it", shop)
+    await host.turn(session, "The port is 9090. Read it.", shop)
     await magic_docs_of(session)._queue.wait(60)
     monkeypatch.undo()
     assert "disk is full" in host.why()

@@ -215,6 +215,7 @@ I will look at the winter times next, in the file that the boat uses.
         ("`docs/ferry.md`", False),
         ("docs/ferry.md", False),
         ("Let me look at the winter times of the boat in docs/ferry.md.", False),
+        ("The boat leaves at ten in winter. Next I'm reading the file that the boat uses.", False),
         ("The boat leaves at ten. Now, I'll look at the winter times of the boat.", False),
     ],
 )

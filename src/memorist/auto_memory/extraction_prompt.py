@@ -31,10 +31,10 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
     parse_tool_call,
 )
+from memorist.forks.fork_spec import BRIEF_HEAD, NEWEST_HEAD
 from memorist.forks.text_edits import TextEdits
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes_brief import BRIEF_HEAD, NEWEST_HEAD
 from memorist.settings import AutoMemorySettings
 from memorist.transcript_analysis.answer_check import LineCheck
 

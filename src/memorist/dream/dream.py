@@ -440,7 +440,16 @@ def _correct_receipt(receipt: Receipt, model: ReviewedChanges, dreamt: DreamRepo
         *dreamt.refused,
         *((("it", model.refused),) if model.refused else ()),
     )
-    said = (receipt.said, *(f"({path} was dropped: {why})" for path, why in refused))
+    asked = {change.path for change, _ in model.questions}
+    said = (
+        *(
+            f"({path} waits in the inbox: {why})"
+            for _, path, why in dreamt.waiting
+            if path in asked
+        ),
+        receipt.said,
+        *(f"({path} was dropped: {why})" for path, why in refused),
+    )
     receipt = replace(receipt, said="\n".join(filter(None, said)))
     return (
         replace(receipt, files=files, outcome=ForkOutcome.CHANGED)

@@ -109,6 +109,11 @@ class ForkLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
 
+BRIEF_HEAD = "What is known of the conversation so far, taken from its transcript by a program:"
+NEWEST_HEAD = "The newest messages:"
+"""Lines of ours in `ForkSpec.history_summary`."""
+
+
 class ForkSpec(Struct, frozen=True, kw_only=True):
     """One run of a fork."""
 

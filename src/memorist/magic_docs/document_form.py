@@ -34,25 +34,29 @@ def build_document_form(
     """The form for the document at `path`; parameters as for `build_update_prompt`."""
 
     def read(answer: JsonObject) -> TextEdits:
-        text, problems = contents, []
+        text, problems, known = contents, [], []
         for given in list_answer_objects(answer.get("changes")):
             if not isinstance(given.get("new"), str):
                 problems.append("a change has no text under `new`; to take a line out, it is empty")
                 continue
             section, old, new = (str(given.get(key) or "").strip("\n") for key in _FIELDS)
             if old.strip() == new.strip():
+                known.append(new)
                 continue
-            section, new = _split_heading(text, section, new)
+            section, line = _split_heading(text, section, new)
             changed = (
-                _replace_line(text, old, new) if old.strip() else _add_line(text, section, new)
+                _replace_line(text, old, line) if old.strip() else _add_line(text, section, line)
             )
-            if isinstance(changed, str):
+            if changed == text:
+                known.append(new)
+            elif isinstance(changed, str):
                 text = changed
             else:
                 problems.append(f"no one line reads “{old[:80]}”, or there is no such section")
         edit = EditFileCall(path, (TextReplacement(contents, text),))
         if text == contents:
-            return TextEdits((), tuple(problems[:1]))
+            same = tuple(f"“{new.strip()[:80]}” changes nothing" for new in known[:1])
+            return TextEdits((), tuple(problems[:1]), dropped=same)
         return TextEdits((edit,), dropped=tuple(problems))
 
     text: JsonObject = {"type": "string"}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.core.truncation import truncate_end, truncate_middle
+from memorist.forks.fork_spec import BRIEF_HEAD, NEWEST_HEAD
 
 BRIEF_TOKENS = 6_000
 """Budget for the newest messages, in full; the structural notes cover what came before."""
@@ -29,11 +30,6 @@ def extract_text_without_injections(message: Message) -> str:
         for block in message.blocks
         if isinstance(block, TextBlock) and block.origin is not Origin.INJECTED
     )
-
-
-BRIEF_HEAD = "What is known of the conversation so far, taken from its transcript by a program:"
-NEWEST_HEAD = "The newest messages:"
-"""Lines of ours in a brief."""
 
 
 def render_conversation_brief(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from memorist.core.messages import Message, Origin
-from memorist.forks.fork_spec import ForkSpec
+from memorist.forks.fork_spec import BRIEF_HEAD, NEWEST_HEAD, ForkSpec
 from memorist.formats.codec_registry import find_codec
 from memorist.transcript_analysis.answer_check import LineCheck, join_json_texts
 
@@ -27,8 +27,9 @@ def build_fork_line_check(
     """
     parent = spec.parent
     if parent is None:
-        summary = spec.history_summary or ""
-        return LineCheck(join_json_texts([summary, known]), prompt, summary, user_words, disprove)
+        summary = (spec.history_summary or "").replace(BRIEF_HEAD, "").replace(NEWEST_HEAD, "")
+        asking = f"{prompt}\n{BRIEF_HEAD}\n{NEWEST_HEAD}"
+        return LineCheck(join_json_texts([summary, known]), asking, summary, user_words, disprove)
     codec = find_codec(parent.request.format)
     messages = [*codec.decode_request(parent.request.body).messages]
     if parent.reply:
