@@ -4,8 +4,10 @@ everywhere.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -256,6 +258,23 @@ async def test_a_later_correction_takes_the_place_of_what_was_said_before(home: 
     assert "port 9090" in shown
     assert "port 8080" not in shown
     assert "port 8080" not in (home.path / "memories" / "MEMORY.md").read_text()
+
+
+@pytest.mark.covers("RO-4", "RO-5", "FK-8")
+async def test_each_receipt_has_its_reason_and_no_words_of_the_answer(home: Home) -> None:
+    """What became of the answers can be read later; what they quote may be forgotten by then."""
+    home.record(
+        "till",
+        ["Open the till.", "Go on."],
+        ("Open the till", "Go on", "src/drawer_of_nobody.py locks it"),
+    )
+    await home.sync()
+
+    with contextlib.closing(sqlite3.connect(home.path / "state.sqlite")) as database:
+        said = dict(database.execute("select label, said from receipts order by number"))
+    assert "3 were dropped (such as: “…” names src/drawer_of_nobody.py" in said["rollouts"]
+    assert said["consolidation"]
+    assert "locks it" not in str(said)
 
 
 @pytest.mark.covers("RO-4", "SF-1")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -20,7 +21,7 @@ from memorist.budget.budget_governor import update_hold_from_rate_limits
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo, StoreError
-from memorist.forks.fork_spec import ForkOutcome, Receipt
+from memorist.forks.fork_spec import Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.platforms.processes import name_current_process
 from memorist.ports import Model
@@ -247,7 +248,7 @@ class RolloutPipeline(RolloutStore):
             settings, self._database, model, clock=self.clock, files=self._files
         ) as runtime:
             record = runtime.record_receipt
-            yield replace(runtime, record_receipt=lambda receipt: record(_redact_answer(receipt)))
+            yield replace(runtime, record_receipt=lambda receipt: record(_redact_quotes(receipt)))
 
     def _counts(
         self,
@@ -458,15 +459,11 @@ def _is_below(path: str, folders: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
-def _redact_answer(receipt: Receipt) -> Receipt:
-    """Remove the answer from a receipt: it may hold what is to be forgotten, or a secret that is
-    redacted only later.
+_QUOTATION = re.compile(r"“.*(?:”|$)", re.MULTILINE)
 
-    Reasons stay.
+
+def _redact_quotes(receipt: Receipt) -> Receipt:
+    """Remove what a receipt quotes of an answer or a session: it may be what is to be forgotten, or
+    a secret that is redacted only later. Reasons stay.
     """
-    answered = receipt.outcome in (
-        ForkOutcome.CHANGED,
-        ForkOutcome.UNCHANGED,
-        ForkOutcome.OVER_LIMIT,
-    )
-    return replace(receipt, said="" if answered else redact(receipt.said).text)
+    return replace(receipt, said=_QUOTATION.sub("“…”", redact(receipt.said).text))

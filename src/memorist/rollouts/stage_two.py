@@ -338,8 +338,7 @@ class _ConsolidationRun:
             return draft, "structural", _LOST, None
         unused = _find_unused_reason(receipt, refused)
         if unused:
-            receipt = replace(receipt, said=receipt.said.strip() or unused)
-            return draft, "structural", unused, receipt
+            return draft, "structural", unused, _replace_answer_by_reason(receipt, unused)
         reworded = {
             path.relative_to(self._folder).as_posix(): pair
             for path, pair in overlay.changes().items()
@@ -357,12 +356,15 @@ class _ConsolidationRun:
         if huge and len(huge) == len(reworded):
             verdict = RejectedHandbookEdits(next(iter(huge.values())))
         if isinstance(verdict, RejectedHandbookEdits):
-            return draft, "structural", f"the model's work was refused: {verdict.why}", receipt
+            unused = f"the model's work was refused: {verdict.why}"
+            return draft, "structural", unused, _replace_answer_by_reason(receipt, unused)
         unusable = (*huge.values(), *verdict.dropped)
         self._remarks += [f"of the model's work a part was refused: {why}" for why in unusable]
         if not reworded:
             self._remarks.append(_NOTHING_CHANGED)
-            receipt = replace(receipt, said=receipt.said.strip() or _NOTHING_CHANGED)
+        receipt = _replace_answer_by_reason(
+            receipt, "its wording stands" if reworded else _NOTHING_CHANGED
+        )
         self._remarks += (
             [f"the model also wrote {', '.join(verdict.ignored)}, which is ignored"]
             if verdict.ignored
@@ -533,6 +535,12 @@ def _last_wanted(row: StoredExtract) -> int:
         if row.last_use is None
         else row.last_use
     )
+
+
+def _replace_answer_by_reason(receipt: Receipt, why: str) -> Receipt:
+    """The receipt with what became of the answer in place of it, and what was dropped."""
+    dropped = (line for line in receipt.said.splitlines() if line.startswith("(Dropped:"))
+    return replace(receipt, said="\n".join((why, *dropped)))
 
 
 def _find_unused_reason(receipt: Receipt, refused: str) -> str:
