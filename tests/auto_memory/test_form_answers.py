@@ -107,16 +107,18 @@ async def test_a_description_in_the_prompts_words_is_an_echo_too(tmp_path: Path)
         },
         {"description": "The conversation so far", "quote": "The conversation so far"},
         {"description": "What was asked", "quote": "The newest messages:"},
+        {"description": "Look at the newest 1 messages.", "text": None},
     ],
-    ids=["text", "the task", "the brief's head", "a line of the brief"],
+    ids=["text", "the task", "the brief's head", "a line of the brief", "cut off below the task"],
 )
 async def test_what_the_task_is_about_is_no_memory_and_does_not_wait_either(
-    tmp_path: Path, copied: dict[str, str]
+    tmp_path: Path, copied: dict[str, str | None]
 ) -> None:
     """A real small model remembered that it was looking at the newest messages, and all of them
-    below a line of the task.
+    below a line of the task; of an answer that is cut off there, a text is missing.
     """
-    given = {**MEMORY, "kind": "user", "text": "[user] The ferry is late again.", **copied}
+    whole = {**MEMORY, "kind": "user", "text": "[user] The ferry is late again.", **copied}
+    given = {key: value for key, value in whole.items() if value is not None}
 
     kept, said = await extract(tmp_path, MEMORY, given)
 

@@ -189,7 +189,7 @@ def build_extraction_form(
         writes = {str(task.folder / topic.path): topic.text() for topic in topics}
         return TextEdits(
             tuple(WriteFileCall(path, whole) for path, whole in writes.items()),
-            dropped=tuple(f"“{each['text']}” repeats the prompt" for each in echoes),
+            dropped=tuple(f"“{_name_memory(each)}” repeats the prompt" for each in echoes),
         )
 
     return FormTask(
@@ -228,6 +228,11 @@ def _repeats_task(given: JsonObject, task_lines: LineCheck) -> bool:
 
 MIN_TITLE_WORDS = 3
 """Words of a title that can be told to be the task's: "today" alone is anybody's."""
+
+
+def _name_memory(given: JsonObject) -> str:
+    """The text of a memory, or its title where the answer was cut off before it."""
+    return str(given.get("text") or given.get("description") or given.get("quote"))
 
 
 def _read_memory(given: JsonObject, used_paths: set[str]) -> MemoryFile | None:

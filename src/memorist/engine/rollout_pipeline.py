@@ -459,7 +459,7 @@ def _is_below(path: str, folders: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
-_QUOTATION = re.compile(r"“.*(?:”|$)", re.MULTILINE)
+_QUOTATION = re.compile(r"“(?:.*”|.*$)", re.MULTILINE)
 
 
 def _redact_quotes(receipt: Receipt) -> Receipt:
