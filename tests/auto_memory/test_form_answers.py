@@ -64,6 +64,10 @@ async def extract(folder: Path, *memories: JsonObject) -> tuple[str, str]:
             "says nothing that the session shows",
         ),
         (
+            "I'll read docs/ferry.md to see how the timetable of the ferry is kept.",
+            "is what the agent does next",
+        ),
+        (
             "The newest messages of the conversation are what its transcript holds until now.",
             "says nothing that the session shows",
         ),

@@ -502,7 +502,7 @@ class MemoryExtraction:
         try:
             with runtime.review_receipt(receipt):
                 changes = self._list_fork_changes(overlay)
-                refused = await asyncio.to_thread(self._find_faults, changes, spec)
+                refused = await asyncio.to_thread(self._find_faults, changes, spec, messages)
                 for each in refused:
                     self._runtime.emit(MemoryRefused(each.path, each.reasons))
                 faulty = {each.path for each in refused}
@@ -533,11 +533,11 @@ class MemoryExtraction:
         return changes
 
     def _find_faults(
-        self, changes: Sequence[MemoryChange], spec: ForkSpec
+        self, changes: Sequence[MemoryChange], spec: ForkSpec, messages: Sequence[Message]
     ) -> tuple[RefusedChange, ...]:
-        """The memories with a line that repeats the prompt's own form, or, where the model answers
-        by a form, names what stands nowhere in what it was shown or is about something else: by
-        edits it may have read more.
+        """The memories with a line that repeats the prompt's own form or what the agent announced,
+        or, where the model answers by a form, names what stands nowhere in what it was shown or is
+        about something else: by edits it may have read more.
         """
         form = spec.form
         quoted = [statement.quote for statement in self._statements]
@@ -545,8 +545,13 @@ class MemoryExtraction:
             spec,
             [form.material if form else spec.material, quoted],
             form.instruction if form else spec.instruction,
+            "\n".join(each.text for each in messages if each.origin is Origin.USER),
         )
-        find_fault = check.find_fault if form else check.find_prompt_echo
+
+        def find_fault(line: str) -> str:
+            found = check.find_fault(line) if form else check.find_prompt_echo(line)
+            return found or check.find_announcement(line)
+
         found = (
             (change.path, find_added_line_fault(change.before, change.after, find_fault))
             for change in changes

@@ -30,12 +30,6 @@ _EMPTY_ENTRY = lazy_pattern(
 """An entry that is only a heading, or says that there is none."""
 _BARE_NAME = lazy_pattern(r"- [`*\"']*[\w@~/-]*[\w./@-]+[`*\"']*[.,;:]?\Z", re.ASCII)
 """An entry of one name, of which it says nothing."""
-_ANNOUNCEMENT = lazy_pattern(
-    r"(?:\A- \W*|[.!?:] )(?:(?:now|next|first|then),? )?"
-    r"(?:let me|let's|i['’]ll|i will|i(?:['’]m| am) (?:now |also |just |still )?\w+ing)\b",
-    re.IGNORECASE,
-)
-"""What the agent said that it does or would do, copied. No line of 555 of a large model has one."""
 _NOTHING_NEW = lazy_pattern(
     r"\bnothing (?:\w+ ){0,2}(?:new|changed|to|else|more|worth|needs?)\b|\bchanged nothing\b"
     r"|\bno (?:\w+ ){0,3}(?:changes?|updates?|edits?|additions?|entries)\b|^\W*nothing\W*$"
@@ -123,7 +117,7 @@ def review_notes_and_add_derived(
                 made_up
                 or (_REPEATED if words in proved else check.find_fault(line.strip(), title))
                 or ("says nothing" if _is_empty_entry(line, title, check) else "")
-                or ("is what the agent does next" if _ANNOUNCEMENT.search(line) else "")
+                or check.find_announcement(line)
                 or check.find_unsupported_user_claim(line)
                 or (_SAID_TWICE if line.startswith("- ") and words in said else "")
                 or ("is more than a section holds" if size > MAX_SECTION_CHARACTERS else "")

@@ -74,6 +74,12 @@ _USER_DID = lazy_pattern(
     re.IGNORECASE,
 )
 """Work said to be the user's own; what they asked for is mostly the agent's."""
+_ANNOUNCEMENT = lazy_pattern(
+    r"(?:\A\W*|[.!?:] )(?:(?:now|next|first|then),? )?"
+    r"(?:let me|let's|i['’]ll|i will|i(?:['’]m| am) (?:now |also |just |still )?\w+ing)\b",
+    re.IGNORECASE,
+)
+"""What the agent said that it does or would do, copied. No line of 555 of a large model has one."""
 _WORD = lazy_pattern(r"\w+")
 _HOLDS = lazy_pattern(
     r"\b(?:contains?|has|holds?|includes?|defines?|documents?|describes?|lists?|provides?|explains?"
@@ -237,6 +243,15 @@ class LineCheck:
         did = _USER_DID.match(line, start)
         own = rf"\b(?:I|we)\b(?:['’]ve)?(?:\s+\w+){{0,2}}?\s+{did[1]}\b" if did else ""
         return did is not None and not re.search(own, self._asked, re.IGNORECASE)
+
+    def find_announcement(self, line: str) -> str:
+        """Return that a line is what the agent said that it does next, copied; empty where it is
+        not, or is in the user's own words.
+        """
+        run = f" {' '.join(_words(line))} "
+        if not _ANNOUNCEMENT.search(line) or run in f" {' '.join(_words(self._asked))} ":
+            return ""
+        return "is what the agent does next"
 
     def lacks_session_names(self, lines: Collection[str]) -> bool:
         """Tell whether many lines together name nothing of a session that is full of names."""
