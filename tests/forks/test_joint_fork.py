@@ -23,6 +23,7 @@ from memorist.testing import (
     FrozenClock,
     Hang,
     InMemoryFiles,
+    ReplyParts,
     Say,
     ScriptedModel,
     ScriptedServer,
@@ -128,6 +129,23 @@ async def test_a_part_that_is_missing_or_cut_leaves_the_others(answer: str) -> N
     )
 
     assert [each.outcome for each in receipts] == [ForkOutcome.CHANGED, ForkOutcome.UNCHANGED]
+
+
+@pytest.mark.covers("FK-8")
+async def test_a_task_that_a_cut_answer_did_not_come_to_says_so() -> None:
+    """It is told apart from one of which the model had nothing to say."""
+    cut = ReplyParts(parts=(Say(text='{"notes": {"lines": ["a"], "mem'),), stop_reason="length")
+
+    receipts, _ = await run_together(
+        ScriptedModel([cut], format="openai_chat"),
+        InMemoryFiles(),
+        build_spec("notes"),
+        build_spec("memories"),
+    )
+
+    assert receipts[0].outcome is ForkOutcome.CHANGED
+    assert receipts[1].outcome is ForkOutcome.UNCHANGED
+    assert "cut off at its output limit (forks.output)" in receipts[1].said
 
 
 @pytest.mark.covers("FK-8")

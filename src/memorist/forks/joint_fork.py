@@ -19,6 +19,7 @@ from memorist.forks.answer_form import FormTask, read_edits_from_answer_object
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
 from memorist.forks.text_edits import TextEdits
 from memorist.forks.tool_executor import ToolExecutor
+from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.ports import Clock, FileSystem, Model
 
 GATHER_SECONDS = 0.5
@@ -119,14 +120,22 @@ async def _run_joined(
     spec = join_fork_specs([each.spec for each in joined], answers.append)
     whole = await start(spec, model=model, files=joined[0].files)
     answer = answers[-1] if answers and whole.outcome is ForkOutcome.UNCHANGED else None
+    is_cut = bool(whole.sent) and whole.sent[-1].stop_reason in CUT_OFF_REASONS
     receipts = []
     for number, each in enumerate(joined):
         receipt = whole if number == 0 else replace(
             whole, requests=0, usage=Usage(), cost_usd=0.0, seconds=0.0, sent=()
         )  # fmt: skip
         receipt = replace(receipt, label=each.spec.label, why=each.spec.why, files=(), denied=())
-        receipts.append(receipt if answer is None else await _make_edits(each, answer, receipt))
+        if answer is not None and is_cut and not answer.get(each.spec.label):
+            receipt = replace(receipt, said=_CUT_BEFORE)
+        elif answer is not None:
+            receipt = await _make_edits(each, answer, receipt)
+        receipts.append(receipt)
     return receipts
+
+
+_CUT_BEFORE = "The answer was cut off at its output limit (forks.output) before it came to this."
 
 
 async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -> Receipt:
