@@ -240,6 +240,36 @@ def test_a_file_holds_what_was_shown_of_it_and_a_line_says_something(
     assert (reviewed.added == 1) == stands
 
 
+@pytest.mark.parametrize(
+    ("line", "stands"),
+    [
+        ("Last request: “Which boat leaves at nine, and from where?”", False),
+        ("Last step: looked at the winter times of the boat", False),
+        ("The boat leaves at nine in summer and at ten in winter.", True),
+    ],
+)
+def test_a_copy_of_a_derived_entry_is_none_of_the_models(line: str, *, stands: bool) -> None:
+    """Cut elsewhere than the entry itself it would stay, and tell of a request that is no longer
+    the last one.
+    """
+    template = load_prompt("session_memory/template")
+    heading = "# Current State\n"
+    before, after = template.split(heading)
+    frame, rest = after.split("\n", 1)
+    derived = "- Last request: “Which boat leaves at nine?”\n- Last step: read docs/ferry.md"
+
+    reviewed = review_notes_and_add_derived(
+        template,
+        f"{before}{heading}{frame}\n- {line}\n{rest}",
+        template,
+        {"Current State": derived},
+        LineCheck(f"{READ} Which boat leaves at nine, and from where?", "", READ),
+    )
+
+    assert (reviewed.added == 1) == stands
+    assert derived in reviewed.text
+
+
 SETTINGS = f"""> ferry serve
 Listening on 8090 for requests over http.
 Connected to postgres://boat@localhost:5433/tickets after 2 attempts.

@@ -38,6 +38,8 @@ _NOTHING_NEW = lazy_pattern(
     r"|\bneed(?:s|ed)? no\b",
     re.IGNORECASE,
 )
+_LABEL = lazy_pattern(r"- (?:\w+ ){0,3}\w+:")
+"""The words that a derived entry begins with, as `- Last request:`."""
 _FENCES = ("```", "~~~")
 _SHOWN_CHARACTERS = 80
 MAX_SECTION_CHARACTERS = 40_000
@@ -77,6 +79,11 @@ _SAID_TWICE = "stands in another section already"
 _MADE_UP = "is one of many that name nothing of the session"
 
 
+def _find_label(line: str) -> str:
+    label = _LABEL.match(line)
+    return label[0].casefold() if label else ""
+
+
 def _plain_words(line: str) -> str:
     return f" {' '.join(_WORD.findall(line.casefold()))} "
 
@@ -94,7 +101,8 @@ def review_notes_and_add_derived(
         for body in parse_section_bodies(before, template).values()
         for line in body.partition(STRUCTURAL_MARK)[2].split("\n")
     }
-    proved = "\n".join(_plain_words(line) for body in derived.values() for line in body.split("\n"))
+    lines = [line for body in derived.values() for line in body.split("\n")]
+    proved, labels = "\n".join(map(_plain_words, lines)), {*map(_find_label, lines)} - {""}
     sections = {
         title: [line for line in body.split("\n") if not _is_derived(line, was_derived)]
         for title, body in parse_section_bodies(after, template).items()
@@ -115,7 +123,8 @@ def review_notes_and_add_derived(
             words = _plain_words(line)
             fault = (
                 made_up
-                or (_REPEATED if words in proved else check.find_fault(line.strip(), title))
+                or (_REPEATED if words in proved or _find_label(line) in labels else "")
+                or check.find_fault(line.strip(), title)
                 or ("says nothing" if _is_empty_entry(line, title, check) else "")
                 or check.find_announcement(line)
                 or check.find_unsupported_user_claim(line)
