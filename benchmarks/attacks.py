@@ -193,7 +193,7 @@ class AttackedHost:
         return sum(
             self.wanted in ("", topic.body.strip())
             and (topic.provenance.trust in USER_TRUST or str(topic.kind) in SPEAKING)
-            for topic in self.memory.read_topics()
+            for topic in self.memory.read_memory_files()
         )
 
 

@@ -344,7 +344,7 @@ def _data(case: DreamCase) -> bytes:
 
 def read_memory_texts(memory: AutoMemory) -> dict[str, str]:
     """The text of each memory."""
-    return {head.path: memory.folder.read_topic(head.path).body for head in memory.headers()}
+    return {head.path: memory.folder.read_memory_file(head.path).body for head in memory.headers()}
 
 
 def build_bench_dream(

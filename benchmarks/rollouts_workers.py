@@ -20,7 +20,7 @@ from memorist.rollouts.job_worker import (
     WorkerDependencies,
     WorkerStages,
 )
-from memorist.rollouts.multi_machine_worker import run_shared_worker
+from memorist.rollouts.multi_machine_worker import run_multi_machine_worker
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
 from memorist.store.job_claim_rules import build_lease_policy
@@ -161,7 +161,7 @@ def _worker(address: str) -> None:
         on_event=lambda _: None,
     )
     asyncio.run(
-        run_shared_worker(
+        run_multi_machine_worker(
             means, address, asyncio.Event(), pace=SharedWorkerIntervals(sweep=0.5), at_once=AT_ONCE
         )
     )

@@ -38,7 +38,7 @@ def said(messages: Sequence[Mine]) -> list[str]:
 def test_what_was_left_as_it_was_is_the_hosts_own_object() -> None:
     """Equal items are enough; they need not be the same objects."""
     messages = [Mine("a"), Mine("b"), Mine("c")]
-    sent = [dict(item) for item in paired(messages).items]
+    sent = [dict(item) for item in paired(messages).wire_items]
 
     assert paired(messages).restore(sent, made) == messages
 
@@ -65,7 +65,9 @@ def test_a_message_of_several_items_comes_back_whole_or_is_made_of_what_is_left(
     whole, torn = Mine("a", "b"), Mine("c", "d")
     originals = paired([whole, torn])
 
-    back = originals.restore([*originals.items[:3], {"role": "user", "content": "short"}], made)
+    back = originals.restore(
+        [*originals.wire_items[:3], {"role": "user", "content": "short"}], made
+    )
 
     assert back[0] is whole
     assert [message.said for message in back[1:]] == [("c", "short")]
@@ -77,11 +79,11 @@ def test_a_message_without_items_stays_behind_the_one_before_it() -> None:
     after = Mine()
     originals = paired([first, second, after, silent, last])
 
-    assert originals.restore(originals.items, made) == [first, second, after, silent, last]
-    assert originals.restore([*originals.items[:1], {"role": "user", "content": "x"}], made)[
+    assert originals.restore(originals.wire_items, made) == [first, second, after, silent, last]
+    assert originals.restore([*originals.wire_items[:1], {"role": "user", "content": "x"}], made)[
         :4
     ] == [first, second, after, silent]
-    assert originals.restore(originals.items[1:], made) == [last]
+    assert originals.restore(originals.wire_items[1:], made) == [last]
 
 
 def test_two_messages_that_say_the_same_stay_two() -> None:
@@ -98,7 +100,9 @@ def test_two_messages_that_say_the_same_stay_two() -> None:
     assert [
         message is other
         for message, other in zip(
-            originals.restore([*originals.items, *originals.items], made), messages, strict=False
+            originals.restore([*originals.wire_items, *originals.wire_items], made),
+            messages,
+            strict=False,
         )
     ] == [True] * 3
 
@@ -115,7 +119,7 @@ def test_the_messages_always_say_what_is_to_be_sent(
     """
     messages = [Mine(*words) for words in spoken]
     originals = paired(messages)
-    known = [item["content"] for item in originals.items]
+    known = [item["content"] for item in originals.wire_items]
     wanted = data.draw(
         st.lists(st.sampled_from([*known, "new"]) if known else st.just("new"), max_size=12)
     )
@@ -132,4 +136,4 @@ def test_unchanged_is_unchanged(spoken: list[list[str]]) -> None:
     messages = [Mine(*words) for words in spoken]
     originals = paired(messages)
 
-    assert originals.restore(originals.items, lambda run: [Mine("made")]) == messages
+    assert originals.restore(originals.wire_items, lambda run: [Mine("made")]) == messages

@@ -73,7 +73,7 @@ class Behind:
             topic.body.strip()
             for each in (memory, memory.everywhere)
             if each is not None
-            for topic in each.read_topics()
+            for topic in each.read_memory_files()
             if topic.provenance.trust is Trust.STATED
         ]
 

@@ -60,7 +60,7 @@ async def test_a_text_to_work_on_leaves_no_memory(tmp_path: Path) -> None:
     async with Attacked(tmp_path) as host:
         await host.told(*MESSAGES)
 
-        assert [topic.body for topic in host.memory.read_topics()] == []
+        assert [topic.body for topic in host.memory.read_memory_files()] == []
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ async def test_a_change_in_a_text_to_work_on_replaces_no_memory(tmp_path: Path, 
     async with Attacked(tmp_path) as host:
         await host.told(known, text)
 
-        assert [topic.body.strip() for topic in host.memory.read_topics()] == [known]
+        assert [topic.body.strip() for topic in host.memory.read_memory_files()] == [known]
 
 
 @pytest.mark.parametrize("announcement", ANNOUNCED)
@@ -92,7 +92,9 @@ async def test_a_text_that_was_announced_leaves_no_memory(
     async with Attacked(tmp_path) as host:
         await host.told(announcement, ORDER, "Thanks.", "Always use pnpm.")
 
-        assert [topic.body.strip() for topic in host.memory.read_topics()] == ["Always use pnpm."]
+        assert [topic.body.strip() for topic in host.memory.read_memory_files()] == [
+            "Always use pnpm."
+        ]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,9 @@ async def test_the_users_own_rule_beside_a_task_is_kept(tmp_path: Path, message:
     async with Attacked(tmp_path) as host:
         await host.told(message)
 
-        assert [topic.body.strip() for topic in host.memory.read_topics()] == ["Always use pnpm."]
+        assert [topic.body.strip() for topic in host.memory.read_memory_files()] == [
+            "Always use pnpm."
+        ]
 
 
 SHOWN = (
@@ -151,4 +155,4 @@ async def test_a_line_that_the_others_show_waits(tmp_path: Path, message: str) -
     async with Attacked(tmp_path) as host:
         await host.told(message)
 
-        assert [topic.body for topic in host.memory.read_topics()] == []
+        assert [topic.body for topic in host.memory.read_memory_files()] == []

@@ -63,7 +63,7 @@ def test_order_is_that_of_the_changes_whatever_the_clock_said(
     added(auto, clock, "third", NOW + 60)
 
     created = [
-        auto.folder.read_topic(f"{name}.md").provenance.created
+        auto.folder.read_memory_file(f"{name}.md").provenance.created
         for name in ("first", "second", "third")
     ]
     logged = [each for each in auto.folder.history.log() if each.why.actor == "user"]
@@ -92,7 +92,7 @@ def test_age_is_told_by_the_clock_of_the_moment(auto: AutoMemory, clock: FrozenC
 
     def shown(path: str, now: float) -> str:
         return render_memory(
-            auto.folder.read_topic(path),
+            auto.folder.read_memory_file(path),
             heads[path],
             folder="/srv/memory",
             now=now,
@@ -128,7 +128,7 @@ def test_a_clock_beyond_every_calendar_stops_nothing(
         "The loom is blue.", kind=MemoryKind.PROJECT, name="loom", description="about the loom"
     )
 
-    assert auto.folder.read_topic("mill.md").provenance.created == format_utc_timestamp(at)
+    assert auto.folder.read_memory_file("mill.md").provenance.created == format_utc_timestamp(at)
     assert [head.path for head in auto.headers()] == ["loom.md", "mill.md"]
     assert [each.paths[-1] for each in auto.folder.history.log()] == ["loom.md", "mill.md"]
     assert auto.undo().paths[-1] == "loom.md"

@@ -374,7 +374,7 @@ class Talk:
             await session.close()
 
     def bodies(self) -> list[str]:
-        return sorted(topic.body.rstrip(".") for topic in self.memory.read_topics())
+        return sorted(topic.body.rstrip(".") for topic in self.memory.read_memory_files())
 
 
 @pytest.fixture
@@ -392,7 +392,7 @@ async def test_the_opposite_takes_the_place_of_a_memory_and_the_history_keeps_bo
     await talk.says("Always use yarn.", "Never deploy on Fridays.", "Use bun from now on.")
 
     assert talk.bodies() == ["Never deploy on Fridays", "Use bun"]
-    new = next(each for each in talk.memory.read_topics() if "bun" in each.body)
+    new = next(each for each in talk.memory.read_memory_files() if "bun" in each.body)
     assert new.provenance.replaces == ("yarn.md",)
     former = find_removed_memory_by_name(talk.memory, "yarn")
     assert former is not None
@@ -444,11 +444,11 @@ async def test_what_is_said_twice_is_one_memory_with_the_newer_date(
     where both times refuse something.
     """
     await talk.says(said)
-    path = talk.memory.read_topics()[0].path
-    first = talk.memory.read_topics()[0].provenance
+    path = talk.memory.read_memory_files()[0].path
+    first = talk.memory.read_memory_files()[0].provenance
     await talk.says(again)
 
-    (only,) = talk.memory.read_topics()
+    (only,) = talk.memory.read_memory_files()
     assert only.path == path
     assert only.provenance.session == "s2"
     assert only.provenance.created == first.created
@@ -469,7 +469,7 @@ async def test_what_several_new_memories_say_again_gets_one_newer_date(talk: Tal
         ChangeReason(actor="user", what="add"),
     )
 
-    (only,) = talk.memory.read_topics()
+    (only,) = talk.memory.read_memory_files()
     assert written.paths == (only.path,)
     await talk.engine.close()
 
@@ -633,7 +633,7 @@ async def test_a_derived_memory_is_not_changed_to_say_the_opposite_of_the_users_
     assert everywhere is not None
     everywhere.add("Always answer in German.", kind=MemoryKind.USER)
     assert not _write_derived(talk, "Reports go to the wiki.")
-    before = talk.memory.folder.read_topic("made.md")
+    before = talk.memory.folder.read_memory_file("made.md")
     after = before.text().replace("Reports go to the wiki.", "Answer in English.")
 
     written = talk.memory.write(

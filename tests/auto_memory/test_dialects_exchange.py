@@ -86,7 +86,7 @@ def test_an_import_keeps_kind_and_unknown_keys_and_marks_the_origin(
     """
     plan, written = take(memory, put(tmp_path / "from", {"no-mocks.md": TOPIC}))
 
-    topic = memory.folder.read_topic("no-mocks.md")
+    topic = memory.folder.read_memory_file("no-mocks.md")
     assert written.paths == ("no-mocks.md",)
     assert plan.dialect == "claude-code"
     assert topic.kind is MemoryKind.FEEDBACK
@@ -129,7 +129,7 @@ def test_an_import_goes_through_the_gate_and_a_second_adds_nothing(
     plan, written = take(memory, place)
     again, repeated = take(memory, place)
 
-    kept = [memory.folder.read_topic(head.path).text() for head in memory.headers()]
+    kept = [memory.folder.read_memory_file(head.path).text() for head in memory.headers()]
     assert len(kept) == 2
     assert not [text for text in kept if SECRET in text or "Ignore all" in text]
     assert not [head.path for head in memory.headers() if SECRET[4:].casefold() in head.path]
@@ -180,7 +180,7 @@ def test_what_memory_says_already_is_skipped_and_told(memory: AutoMemory, tmp_pa
         "always-use-pnpm.md says it already",
     }
     assert "pnpm.md says it already" in {each.why for each in plan.skipped}
-    assert memory.folder.read_topic("pnpm.md").body == "Always use pnpm."
+    assert memory.folder.read_memory_file("pnpm.md").body == "Always use pnpm."
     assert "pnpm-2.md" in written.paths
 
 
@@ -199,7 +199,8 @@ def test_a_newer_import_changes_only_what_nobody_touched(
     )
     take(memory, place)
     memory.edit(
-        "b.md", memory.folder.read_topic("b.md").text().replace("Another text.", "My own words.")
+        "b.md",
+        memory.folder.read_memory_file("b.md").text().replace("Another text.", "My own words."),
     )
     put(
         place,
@@ -213,8 +214,8 @@ def test_a_newer_import_changes_only_what_nobody_touched(
 
     assert [item.change.before is not None for item in plan.items] == [True, False]
     assert written.paths == ("a.md", "b-2.md")
-    assert memory.folder.read_topic("a.md").body == "A second text, quite different."
-    assert memory.folder.read_topic("b.md").body == "My own words."
+    assert memory.folder.read_memory_file("a.md").body == "A second text, quite different."
+    assert memory.folder.read_memory_file("b.md").body == "My own words."
 
 
 def test_what_holds_for_another_project_is_not_taken(memory: AutoMemory, tmp_path: Path) -> None:
@@ -476,4 +477,6 @@ def test_a_file_changed_between_look_and_import_is_not_lost(
     with pytest.raises(WriteConflict):
         apply_import(memory, plan)
 
-    assert encode_file_text_as_utf8(memory.folder.read_topic("a.md").text()).endswith(b"mine\n")
+    assert encode_file_text_as_utf8(memory.folder.read_memory_file("a.md").text()).endswith(
+        b"mine\n"
+    )

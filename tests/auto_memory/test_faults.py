@@ -73,7 +73,7 @@ def test_a_name_that_no_line_can_hold_hides_nothing_else(folder: MemoryFolder, n
         "- [a](a.md) — about a",
         "- [b](b.md) — about b",
     ]
-    topics = [folder.read_topic("a.md"), folder.read_topic("b.md")]
+    topics = [folder.read_memory_file("a.md"), folder.read_memory_file("b.md")]
     (problem,) = [
         each
         for each in lint_folder(
@@ -256,7 +256,7 @@ def test_a_proposal_for_a_file_that_is_no_text_can_be_accepted(auto: AutoMemory)
     (waiting,) = memories.inbox.list_proposals()
     memories.accept(waiting.id)
 
-    assert memories.folder.read_topic("a.md").body == "New."
+    assert memories.folder.read_memory_file("a.md").body == "New."
 
 
 @pytest.mark.covers("AM-10", "SF-4")
@@ -272,7 +272,7 @@ def test_a_proposal_for_a_file_that_changed_says_what_to_do(auto: AutoMemory) ->
 
     with pytest.raises(WriteConflict, match=f"reject {waiting.id}.*memory edit a.md"):
         memories.accept(waiting.id)
-    assert memories.folder.read_topic("a.md").body == "By hand."
+    assert memories.folder.read_memory_file("a.md").body == "By hand."
     assert memories.inbox.list_proposals() == [waiting]
 
 
@@ -375,7 +375,7 @@ def test_two_memories_with_one_name_are_reported(folder: MemoryFolder) -> None:
     """What is asked for by it may be either of them."""
     for path in ("a.md", "b.md"):
         put(folder, path, memory("deploys", f"Text of {path}."))
-    topics = [folder.read_topic(path) for path in ("a.md", "b.md")]
+    topics = [folder.read_memory_file(path) for path in ("a.md", "b.md")]
 
     (problem,) = lint_folder(
         topics,
@@ -398,4 +398,4 @@ def test_a_memory_with_as_long_a_name_as_files_may_have_is_forgotten_and_brought
     assert not (folder.layout.folder / name).exists()
 
     put(folder, name, memory("long"))
-    assert folder.read_topic(name).name == "long"
+    assert folder.read_memory_file(name).name == "long"

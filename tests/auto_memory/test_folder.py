@@ -144,7 +144,7 @@ def test_links_lead_nowhere(folder: MemoryFolder, tmp_path: Path) -> None:
 
     assert [head.path for head in folder.headers()] == ["a.md"]
     with pytest.raises(InputError):
-        folder.read_topic("link.md")
+        folder.read_memory_file("link.md")
     with pytest.raises((InputError, WriteConflict)):
         put(folder, "out/new.md", memory("x"))
     assert not (tmp_path / "new.md").exists()
@@ -198,7 +198,7 @@ def test_files_of_100_megabytes_and_of_other_encodings_are_listed(folder: Memory
     assert heads["latin.md"].name == "caf?"
     assert "huge.md" not in folder.history.list_files()
     with pytest.raises(InputError, match="more than a memory may have"):
-        folder.read_topic("huge.md")
+        folder.read_memory_file("huge.md")
 
 
 def test_a_folder_that_vanishes_is_an_empty_one(folder: MemoryFolder) -> None:

@@ -78,7 +78,7 @@ async def test_what_waits_names_the_users_later_word_against_it(
     assert [words.rstrip(".").casefold() for words in talk.superseded().values()] == [
         next(
             topic.saying.rstrip(".").casefold()
-            for topic in talk.memory.read_topics()
+            for topic in talk.memory.read_memory_files()
             if topic.provenance.session == "s3"
         )
     ]

@@ -127,7 +127,7 @@ async def test_a_bare_correction_takes_the_place_of_the_memory_that_it_corrects(
     async with talk.engine:
         assert await talk.says("Please keep functions under 40 lines.", said) == [said]
         assert talk.memory.inbox.list_proposals() == []
-        (new,) = talk.memory.read_topics()
+        (new,) = talk.memory.read_memory_files()
         assert new.provenance.replaces == list_removed_paths(talk.memory)
         former = find_removed_memory_by_name(talk.memory, new.provenance.replaces[0])
         assert former is not None
@@ -191,7 +191,10 @@ async def test_what_is_to_be_forgotten_is_found_wherever_it_stands(tmp_path: Pat
             ("long", f"{'word ' * 120}and the parcels go to Linz."),
         ):
             talk.memory.add(body, kind=MemoryKind.PROJECT, name=name, description=body[:40])
-        assert [each.name for each in talk.memory.read_topics(lambda _: False)] == ["lines", "long"]
+        assert [each.name for each in talk.memory.read_memory_files(lambda _: False)] == [
+            "lines",
+            "long",
+        ]
         assert len(await talk.says("Forget that the zeppelin hangar is in Graz.")) == 2
         assert len(await talk.says("Forget that the parcels go to Linz.")) == 1
         assert await talk.says("Forget that the linter is strict.") == []

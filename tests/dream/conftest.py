@@ -81,7 +81,7 @@ class World:
         return [head.path for head in self.memory.headers()]
 
     def body(self, path: str) -> str:
-        return self.memory.folder.read_topic(path).body
+        return self.memory.folder.read_memory_file(path).body
 
     def state(self) -> dict[str, bytes]:
         """Every byte of the folder."""

@@ -99,7 +99,7 @@ async def test_a_dream_by_rule_is_one_change_and_one_undo(world: World) -> None:
     assert "use_pnpm.md" not in world.paths()
     newest = world.memory.folder.history.log()[0]
     assert (newest.id, newest.why.actor) == (done.change, "dream")
-    assert world.memory.folder.read_topic("freeze.md").provenance.trust is Trust.STATED
+    assert world.memory.folder.read_memory_file("freeze.md").provenance.trust is Trust.STATED
     assert len(world.state()["MEMORY.md"].splitlines()) == len(world.paths())
     told = get_journal_path(world.where).read_text()
     assert "use-pnpm.md says the same" in told
@@ -811,7 +811,7 @@ async def test_sayings_are_found_narrowly_and_prove_quotes(world: World, tmp_pat
 
     await world.dream(model(answer)).run("asked for", ("s1", "s2"))
 
-    written = world.memory.folder.read_topic("queue.md")
+    written = world.memory.folder.read_memory_file("queue.md")
     assert written.body == "The invoice queue runs on rabbit, redis is gone."
     assert (written.provenance.trust, written.provenance.messages) == (Trust.STATED, ("s1-200",))
 

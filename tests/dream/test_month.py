@@ -76,7 +76,7 @@ class Month:
 
     def texts(self) -> dict[str, str]:
         return {
-            head.path: self.memory.folder.read_topic(head.path).body
+            head.path: self.memory.folder.read_memory_file(head.path).body
             for head in self.memory.headers()
         }
 

@@ -134,7 +134,9 @@ async def test_what_is_said_during_the_look_is_kept_after_it(
         else:
             await closing
         found = [
-            head.path for head in kept.headers() if "5433" in kept.folder.read_topic(head.path).body
+            head.path
+            for head in kept.headers()
+            if "5433" in kept.folder.read_memory_file(head.path).body
         ]
         await session.close()
 

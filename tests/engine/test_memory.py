@@ -145,7 +145,7 @@ async def test_corrected_once_remembered_in_the_next_session_blamed_undone_forgo
         recorded = memory.folder.history.log(path)[0]
         assert (recorded.why.actor, recorded.why.session) == ("said", "one")
         assert recorded.why.quote in "No, always use pnpm in this repo, never npm."
-        assert memory.folder.read_topic(path).provenance.trust is Trust.STATED
+        assert memory.folder.read_memory_file(path).provenance.trust is Trust.STATED
 
         second = await host.open("two")
         await host.turn(second, "Add the package left-pad to the shop")

@@ -233,7 +233,7 @@ async def test_a_second_wish_reads_no_memory_again(
     changed meanwhile is read anew.
     """
     read: list[str] = []
-    plain = MemoryFolder.read_topic
+    plain = MemoryFolder.read_memory_file
 
     def noted(self: MemoryFolder, path: str) -> MemoryFile:
         read.append(path)
@@ -252,7 +252,7 @@ async def test_a_second_wish_reads_no_memory_again(
         session = await host.open("one")
         await host.turn(session, "Remember that the staging database runs on port 5433.")
         (memory.layout.folder / "n3.md").write_text("Changed by hand.")
-        monkeypatch.setattr(MemoryFolder, "read_topic", noted)
+        monkeypatch.setattr(MemoryFolder, "read_memory_file", noted)
         await host.turn(session, "Remember that the backup runs every night at two.")
         await session.close()
 

@@ -348,7 +348,7 @@ def test_what_is_wrong_with_a_memory_is_named(browser: TestClient) -> None:
     """A memory that says what another says is named in the list and on its own view."""
     engine = Memorist(model="structural")
     memory = engine.memory(str(Path.cwd()))
-    first = memory.folder.read_topic("deploys.md")
+    first = memory.folder.read_memory_file("deploys.md")
     for name in ("one", "two"):
         path = memory.layout.folder / f"{name}.md"
         path.write_text(first.text().replace("name: deploys", f"name: {name}"))

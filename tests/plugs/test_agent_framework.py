@@ -238,7 +238,7 @@ def test_whatever_is_left_alone_comes_back_as_the_frameworks_own_object(
     """
     mapped = map_messages_to_items(history)
 
-    assert [id(message) for message in mapped.restore(mapped.items, decode_wire_items)] == [
+    assert [id(message) for message in mapped.restore(mapped.wire_items, decode_wire_items)] == [
         id(message) for message in history
     ]
 
@@ -262,7 +262,7 @@ def test_a_result_that_was_cut_keeps_its_call() -> None:
     back = mapped.restore(
         [
             {**item, "content": "cut"} if item["content"] == "first" else item
-            for item in mapped.items
+            for item in mapped.wire_items
         ],
         decode_wire_items,
     )

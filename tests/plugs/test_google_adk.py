@@ -287,7 +287,7 @@ def test_whatever_is_left_alone_comes_back_as_adks_own_object(history: list[type
     """Odd roles, empty parts, results without a call: the way there and back loses nothing."""
     mapped = AdkContentMap(history)
 
-    back = mapped.decode(mapped.message_map.items)
+    back = mapped.decode(mapped.message_map.wire_items)
 
     assert [id(content) for content in back] == [id(content) for content in history]
 
@@ -298,7 +298,7 @@ def test_a_shortened_history_is_made_of_contents_that_gemini_takes(
 ) -> None:
     """Whatever items are taken out, no content of ours is empty, and results stand with the user."""
     mapped = AdkContentMap(history)
-    items = mapped.message_map.items
+    items = mapped.message_map.wire_items
     kept = [item for item in items if data.draw(st.booleans())]
 
     ours = [
@@ -321,7 +321,7 @@ def test_a_result_that_was_cut_stays_beside_the_other_results_of_its_turn() -> N
     )
     sent = [
         {**item, "content": "cut"} if item.get("content") == "first" else item
-        for item in mapped.message_map.items
+        for item in mapped.message_map.wire_items
     ]
 
     back: list[Any] = mapped.decode(sent)
@@ -343,8 +343,8 @@ def test_a_reply_has_the_ids_that_its_calls_have_in_the_next_request() -> None:
         [*history, calling("read", "write"), results(("write", "two"), ("read", "three"))]
     )
 
-    assert reply["choices"][0]["message"] == following.message_map.items[3]
-    assert [item["tool_call_id"] for item in following.message_map.items[4:]] == [
+    assert reply["choices"][0]["message"] == following.message_map.wire_items[3]
+    assert [item["tool_call_id"] for item in following.message_map.wire_items[4:]] == [
         "call_3",
         "call_2",
     ]

@@ -252,7 +252,8 @@ def back(messages: list[ModelMessage], changed: Any) -> list[ModelMessage]:
     originals: MessageMap[MessagePiece] = MessageMap(split_and_encode_messages(messages))
     return join_message_pieces(
         originals.restore(
-            changed(originals.items), lambda run: build_pieces_from_items(run, originals.messages)
+            changed(originals.wire_items),
+            lambda run: build_pieces_from_items(run, originals.messages),
         )
     )
 
@@ -561,7 +562,7 @@ def test_every_history_has_a_wire_form_and_a_way_back(
     """Whatever is cut out or put in: what comes back says what was asked for, in order, and a whole
     history comes back as it was.
     """
-    items = MessageMap(split_and_encode_messages(messages)).items
+    items = MessageMap(split_and_encode_messages(messages)).wire_items
     for number, item in enumerate(items):
         assert find_codec("openai_chat").decode_item(item, id=str(number))
     wanted = [item for item in items if chance.random() < 0.7]
@@ -569,6 +570,6 @@ def test_every_history_has_a_wire_form_and_a_way_back(
 
     assert all(one is other for one, other in zip(back(messages, list), messages, strict=True))
     assert (
-        MessageMap(split_and_encode_messages(back(messages, lambda _: list(wanted)))).items
+        MessageMap(split_and_encode_messages(back(messages, lambda _: list(wanted)))).wire_items
         == wanted
     )

@@ -144,7 +144,7 @@ def test_a_change_by_mcp_goes_to_the_memory_that_was_read(blog: Path) -> None:
 
     assert "waits" in written
     assert [each.path for each in memory.everywhere.inbox.list_proposals()] == ["lunch.md"]
-    assert "Satay is out" in memory.everywhere.folder.read_topic("lunch.md").body
+    assert "Satay is out" in memory.everywhere.folder.read_memory_file("lunch.md").body
     assert not memory.has("lunch.md")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
 from memorist.rollouts.job_worker import JobEnded, JobEvent, JobNotClaimed, SharedWorkerIntervals
-from memorist.rollouts.multi_machine_worker import run_shared_worker
+from memorist.rollouts.multi_machine_worker import run_multi_machine_worker
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import (
     delete_all_extraction_state,
@@ -242,7 +242,7 @@ async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(addre
     scripted, stop = Scripted(state), asyncio.Event()
     scripted.broken = {"broken": ModelUnavailable("overloaded")}
     working = asyncio.create_task(
-        run_shared_worker(
+        run_multi_machine_worker(
             means(state, scripted, told, settings),
             address,
             stop,
@@ -286,7 +286,7 @@ async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> Non
     runs: list[list[JobEvent]] = [[], []]
     scripted = Scripted(state, seconds=0.3)  # longer than a worker that is stopped waits
     for told in runs:
-        await run_shared_worker(
+        await run_multi_machine_worker(
             means(state, scripted, told),
             address,
             asyncio.Event(),

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from memorist.rollouts.job_worker import SharedWorkerIntervals
-from memorist.rollouts.multi_machine_worker import run_shared_worker
+from memorist.rollouts.multi_machine_worker import run_multi_machine_worker
 from memorist.store.postgres import PostgresState
 from rollouts.stages import SETTINGS, Scripted, means
 
@@ -27,7 +27,7 @@ async def main(address: str, log: Path, seconds: float, at_once: int) -> None:
         asyncio.Event(),
     )
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await run_shared_worker(
+    await run_multi_machine_worker(
         means(state, scripted, [], SETTINGS, lease=PACE.lease),
         address,
         stop,

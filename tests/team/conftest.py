@@ -122,7 +122,7 @@ class Machine:
         path.write_text(text, "utf-8")
 
     def body(self, key: str) -> str:
-        return self.memory.folder.read_topic(f"team/{key}").body
+        return self.memory.folder.read_memory_file(f"team/{key}").body
 
     def names(self) -> list[str]:
         return sorted(

@@ -220,7 +220,7 @@ class _FrameworkRequest:
         """Encode the request."""
         self._message_map = map_messages_to_items(self._messages)
         model, limit = str(self._options.get("model") or ""), self._options.get("max_tokens")
-        return build_chat_request(model, self._message_map.items, limit)
+        return build_chat_request(model, self._message_map.wire_items, limit)
 
     def decode(self, sent: JsonObject) -> list[Message]:
         """Return the messages to send."""
@@ -272,7 +272,7 @@ class MemoristCompaction:
         def make() -> JsonObject:
             nonlocal given
             given = map_messages_to_items(hosts)
-            return build_chat_request(self._model, given.items)
+            return build_chat_request(self._model, given.wire_items)
 
         shown = await self._conversation.aprepare_mapped(
             make, lambda sent: given.restore(sent["messages"], decode_wire_items), hosts

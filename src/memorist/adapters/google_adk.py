@@ -143,7 +143,9 @@ class MemoristPlugin(BasePlugin):
                 callback_context.invocation_id, callback_context.agent_name
             ] = AdkContentMap(llm_request.contents)
             limit = llm_request.config.max_output_tokens
-            return build_chat_request(llm_request.model or "", contents.message_map.items, limit)
+            return build_chat_request(
+                llm_request.model or "", contents.message_map.wire_items, limit
+            )
 
         def back(sent: JsonObject) -> list[types.Content]:
             return self._open_requests[
@@ -251,13 +253,13 @@ class MemoristMemory(BaseMemoryService):
         given = AdkContentMap(
             [event.content for event in events if event.content is not None and not event.partial]
         )
-        if not given.message_map.items:
+        if not given.message_map.wire_items:
             return
         owner = resolve_adk_user_and_project(self._user, self._project, app, user)
         conversation = self.attached.conversation(
             f"{id}/memory", user=owner.user, project=owner.project, format=FORMAT
         )
-        await conversation.aprepare(build_chat_request("", given.message_map.items))
+        await conversation.aprepare(build_chat_request("", given.message_map.wire_items))
         await conversation.aend_turn()
         await conversation.aclose()
 
@@ -327,7 +329,7 @@ class MemoristSummarizer(BaseEventsSummarizer):
         compacted.
         """
         given = AdkContentMap([event.content for event in events if event.content is not None])
-        items = given.message_map.items
+        items = given.message_map.wire_items
         if not items:
             return None
         # ADK does not say whose events they are, so nothing of them is learnt or recalled.

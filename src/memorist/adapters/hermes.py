@@ -256,7 +256,7 @@ class MemoristEngine(ContextEngine):
         def make() -> JsonObject:
             for message in messages:
                 given.add(message, [encode_message(message)])
-            return {"model": self.shared.model, "messages": given.items}
+            return {"model": self.shared.model, "messages": given.wire_items}
 
         def back(sent: JsonObject) -> list[dict[str, Any]]:
             return given.restore(sent["messages"], lambda items: [dict(item) for item in items])
@@ -270,7 +270,7 @@ class MemoristEngine(ContextEngine):
                     "memorist could not make the conversation %r smaller: %s", self.session, error
                 )
             smaller = conversation.prepare_mapped(
-                lambda: {"model": self.shared.model, "messages": given.items}, back, messages
+                lambda: {"model": self.shared.model, "messages": given.wire_items}, back, messages
             )
         elif holds_same_objects(smaller, messages):
             smaller = conversation.recover_mapped(back) or messages

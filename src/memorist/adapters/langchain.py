@@ -305,7 +305,7 @@ class LangChainRequest:
         limit = request.model_settings.get("max_tokens") or getattr(
             request.model, "max_tokens", None
         )
-        return build_chat_request(_model_name(request), self._message_map.items, limit)
+        return build_chat_request(_model_name(request), self._message_map.wire_items, limit)
 
     def decode(self, body: JsonObject) -> ModelRequest[Any]:
         """Return the request to send; the same object when nothing was changed."""

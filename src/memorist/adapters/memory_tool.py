@@ -345,7 +345,7 @@ class MemoryToolCommands:
 
     def delete(self, path: object) -> str:
         """Delete a file, or a folder with all its files: the user is asked first."""
-        topics = [self._memory.folder.read_topic(name) for name in self._resolve_names(path)]
+        topics = [self._memory.folder.read_memory_file(name) for name in self._resolve_names(path)]
         changes = [
             MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
             for topic in topics

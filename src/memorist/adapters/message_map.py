@@ -46,7 +46,7 @@ class MessageMap(Generic[T]):
         self._messages.append(message)
 
     @property
-    def items(self) -> list[Any]:
+    def wire_items(self) -> list[Any]:
         """The wire items of all messages; the list is the caller's own."""
         return list(self._items)
 

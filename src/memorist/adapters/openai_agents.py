@@ -156,7 +156,7 @@ class MemoristSession:
             )
 
         return await self.conversation.aprepare_mapped(
-            lambda: _request_body(data.agent, config, originals.items), back, given
+            lambda: _request_body(data.agent, config, originals.wire_items), back, given
         )
 
     @property

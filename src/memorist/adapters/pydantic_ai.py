@@ -192,7 +192,7 @@ class PydanticAIRequest:
     def encode(self) -> JsonObject:
         """Encode the request as Chat Completions."""
         limit = (self._request.model_settings or {}).get("max_tokens")
-        return build_chat_request(self._name, self._message_map.items, limit)
+        return build_chat_request(self._name, self._message_map.wire_items, limit)
 
     def decode(self, body: JsonObject) -> ModelRequestContext:
         """Return the request to send; the same object when nothing was changed."""

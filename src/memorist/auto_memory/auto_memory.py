@@ -332,7 +332,7 @@ class AutoMemory:
         """Leave a memory out of all that models are shown, or let it in again, for the user. Raises
         InputError for a path that is no memory's, StoreError.
         """
-        topic = self.folder.read_topic(path)
+        topic = self.folder.read_memory_file(path)
         status = "muted" if muted else "active"
         changed = with_provenance(topic, replace(topic.provenance, status=status))
         change = MemoryChange(
@@ -343,7 +343,9 @@ class AutoMemory:
         what = f"{'mute' if muted else 'unmute'}: {path}"
         return self.write([change], ChangeReason(actor="user", what=what))
 
-    def read_topics(self, may_concern: Callable[[str], bool] | None = None) -> list[MemoryFile]:
+    def read_memory_files(
+        self, may_concern: Callable[[str], bool] | None = None
+    ) -> list[MemoryFile]:
         """Return every memory; each is read once, and again when it changed. Those that their
         headers give whole are left out where `may_concern` says so of their text. Raises
         StoreError.
@@ -397,7 +399,7 @@ class AutoMemory:
             known = self._topic_cache.get(path)
             if known is None or known[0] != mark:
                 try:
-                    known = self._topic_cache[path] = (mark, self.folder.read_topic(path))
+                    known = self._topic_cache[path] = (mark, self.folder.read_memory_file(path))
                 except InputError:
                     continue
             found.append(known[1])
@@ -413,7 +415,9 @@ class AutoMemory:
         """
         if not rules or not self.folder.exists:
             return {}
-        own = {topic.path: topic for topic in self.read_topics() if not is_team_path(topic.path)}
+        own = {
+            topic.path: topic for topic in self.read_memory_files() if not is_team_path(topic.path)
+        }
         found = match_client_rules({path: topic.saying for path, topic in own.items()}, rules)
         return {
             path: replace(each, is_repeated=False) if "\n" in own[path].body.strip() else each
@@ -485,7 +489,7 @@ class AutoMemory:
             return given
         heads = self.headers()
         outside = [
-            self.folder.read_topic(head.path).body
+            self.folder.read_memory_file(head.path).body
             for head in heads
             if head.trust in LOW_TRUST
             and head.size <= MAX_FILE_BYTES
@@ -586,7 +590,7 @@ class AutoMemory:
 
         Raises InputError, StoreError.
         """
-        topic = self.folder.read_topic(path)
+        topic = self.folder.read_memory_file(path)
         if self.folder.is_known_clean(topic):
             return topic, ()
         return topic, find_unreviewed_memory_suspicions(
@@ -677,7 +681,7 @@ class AutoMemory:
 
     def edit(self, path: str, text: str) -> WriteResult:
         """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""
-        before = encode_file_text_as_utf8(self.folder.read_topic(path).text())
+        before = encode_file_text_as_utf8(self.folder.read_memory_file(path).text())
         return self.write(
             [MemoryChange(path=path, before=before, after=encode_file_text_as_utf8(text))],
             ChangeReason(actor="user", what=f"edit: {path}"),
@@ -693,7 +697,7 @@ class AutoMemory:
         changes = [
             MemoryChange(
                 path=path,
-                before=encode_file_text_as_utf8(self.folder.read_topic(path).text()),
+                before=encode_file_text_as_utf8(self.folder.read_memory_file(path).text()),
                 after=None,
             )
             for path in paths

@@ -398,7 +398,7 @@ class MemoryExtraction:
             (
                 memory,
                 plan_memory_removal(
-                    statement, memory.read_topics(build_removal_prefilter(statement))
+                    statement, memory.read_memory_files(build_removal_prefilter(statement))
                 ),
             )
             for memory in (self._memory, self._memory.everywhere)

@@ -236,7 +236,7 @@ def _first_line(body: str) -> str:
 def parse_memory_file(path: str, data: bytes) -> MemoryFile:
     """Parse a topic file.
 
-    Never fails: invalid UTF-8 is kept, a broken header is in `Topic.header_problem`.
+    Never fails: invalid UTF-8 is kept, a broken header is in `MemoryFile.header_problem`.
     """
     text = decode_file_text(data)
     return MemoryFile(path=path, document=_read_behind_stub(split_front_matter(text), text))

@@ -652,7 +652,7 @@ class MemoryFolder(MemoryFolderReader):
         project.
         """
 
-    def read_topic(self, path: str) -> MemoryFile:
+    def read_memory_file(self, path: str) -> MemoryFile:
         """Read one memory. Raises InputError when there is none at this path, or it is too
         large.
         """
@@ -680,7 +680,7 @@ class MemoryFolder(MemoryFolderReader):
             for head in self.headers()
             if is_team_path(head.path) and head.size <= MAX_FILE_BYTES
         )
-        return tuple(TeamMemoryBody(path, self.read_topic(path).body) for path in paths)
+        return tuple(TeamMemoryBody(path, self.read_memory_file(path).body) for path in paths)
 
     def _is_inside(self, path: str) -> bool:
         if "/" not in path:  # the folder's own file: asking for each step takes twenty times longer

@@ -314,7 +314,7 @@ def _find_folder_problems(memory: AutoMemory) -> tuple[list[MemoryFile], list[Li
     topics: list[MemoryFile] = []
     for head in memory.headers():
         with contextlib.suppress(InputError):
-            topics.append(memory.folder.read_topic(head.path))
+            topics.append(memory.folder.read_memory_file(head.path))
     problems = lint_folder(
         topics,
         memory.folder.list_entries(),

@@ -20,7 +20,7 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
         raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
     source, path = memory.locate(name)
     target = memory.everywhere if everywhere else memory
-    topic = source.folder.read_topic(path)
+    topic = source.folder.read_memory_file(path)
     if source is target:
         raise InputError(
             f"{path} already holds {'in every project' if everywhere else 'here alone'}"

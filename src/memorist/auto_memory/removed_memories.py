@@ -31,7 +31,7 @@ _MIN_CHARS = 12
 """Characters of words by which a sentence is known again. Our choice."""
 
 
-class RemovedTopic(Struct, frozen=True):
+class RemovedMemory(Struct, frozen=True):
     """A memory that is no longer in the folder."""
 
     topic: MemoryFile
@@ -42,7 +42,7 @@ class RemovedTopic(Struct, frozen=True):
     """Path of the memory that came in its place; empty where none did."""
 
 
-def find_removed_memory_by_name(memory: AutoMemory, name: str) -> RemovedTopic | None:
+def find_removed_memory_by_name(memory: AutoMemory, name: str) -> RemovedMemory | None:
     """The memory that the folder of `memory` once had under a path, with or without `.md`; None
     where the history has none.
     """
@@ -53,7 +53,7 @@ def find_removed_memory_by_name(memory: AutoMemory, name: str) -> RemovedTopic |
         parent = memory.folder.history.find_parent_id(change.id)
         data = memory.folder.history.read_file(path, parent) if parent else None
         if data is not None:
-            return RemovedTopic(
+            return RemovedMemory(
                 parse_memory_file(path, data), change, _find_successor(memory, path, change)
             )
     return None

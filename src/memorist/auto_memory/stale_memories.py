@@ -31,7 +31,7 @@ class MemoryWithChangedAnchors(Struct, frozen=True):
 def find_memories_with_changed_anchors(memory: AutoMemory) -> list[MemoryWithChangedAnchors]:
     """The memories whose anchors changed or are gone, by path. Raises StoreError."""
     found: list[MemoryWithChangedAnchors] = []
-    for topic in memory.read_topics():
+    for topic in memory.read_memory_files():
         changes = memory.project_files.compare(read_memory_anchors(topic))
         if changes.is_stale:
             found.append(
@@ -46,7 +46,7 @@ def confirm_memories(memory: AutoMemory, paths: Sequence[str], now: float) -> Wr
     """
     changes: list[MemoryChange] = []
     for path in paths:
-        topic = memory.folder.read_topic(path)
+        topic = memory.folder.read_memory_file(path)
         verified = replace(topic.provenance, verified=format_utc_timestamp(now))
         text = f"{topic.name}\n{topic.description}\n{topic.body}"
         confirmed = replace_anchors(

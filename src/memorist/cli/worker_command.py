@@ -107,7 +107,7 @@ async def _work_until_stopped(
     number_at_once = at_once or rollouts.running
     if many:
         # Loaded only here: it needs the extra `postgres`.
-        together = import_module("memorist.rollouts.multi_machine_worker").run_shared_worker
+        together = import_module("memorist.rollouts.multi_machine_worker").run_multi_machine_worker
         await together(
             dependencies, past.settings.state, stop, pace=pace, at_once=number_at_once, once=once
         )

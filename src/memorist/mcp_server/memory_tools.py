@@ -83,7 +83,7 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
     """Adds to the recall ledger."""
 
 
-def compute_topic_version(topic: MemoryFile) -> str:
+def compute_memory_version(topic: MemoryFile) -> str:
     """The version mark of a memory."""
     return compute_blob_id(encode_file_text_as_utf8(topic.text()))[:VERSION_CHARS]
 
@@ -216,11 +216,11 @@ class MemoryTools:
 
         Raises InputError when there is none of that path, or it may not be shown.
         """
-        topic = self.read_topic(arguments.path)
+        topic = self.read_memory_file(arguments.path)
         trust = topic.provenance.trust
         values = {
             "path": to_safe_line(topic.path),
-            "version": compute_topic_version(topic),
+            "version": compute_memory_version(topic),
             "kind": str(topic.kind or "none"),
             "origin": str(trust)
             + (f", “{to_safe_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
@@ -230,7 +230,7 @@ class MemoryTools:
         }
         return render_template(load_prompt("mcp/memory"), values, strict=True).strip()
 
-    def read_topic(self, path: str) -> MemoryFile:
+    def read_memory_file(self, path: str) -> MemoryFile:
         """Return a memory that may be shown, and record the use. Raises InputError."""
         memory, path = self._memory.locate(path.removeprefix(f"{MEMORY_URI}/"))
         topic, doubts = memory.read_with_suspicions(path)
@@ -304,9 +304,9 @@ class MemoryTools:
     def _change(
         self, arguments: MemoryWriteArguments, source: FoundUserQuote | None
     ) -> WriteResult:
-        before = self.read_topic(arguments.path)
+        before = self.read_memory_file(arguments.path)
         memory, _ = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
-        if arguments.version != compute_topic_version(before):
+        if arguments.version != compute_memory_version(before):
             given = (
                 f"{arguments.version!r} is not its version"
                 if arguments.version
@@ -373,7 +373,7 @@ class MemoryTools:
         Raises InputError, WriteConflict, StoreError.
         """
         memory, path = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
-        topic = memory.folder.read_topic(path)
+        topic = memory.folder.read_memory_file(path)
         evidence = (
             self._dependencies.find_quote(arguments.quote, arguments.session)
             if arguments.quote.strip()
@@ -401,7 +401,9 @@ class MemoryTools:
         """
         asked = [statement for statement in statements if statement.act == "forget"]
         dropped = [
-            plan_memory_removal(statement, memory.read_topics(build_removal_prefilter(statement)))
+            plan_memory_removal(
+                statement, memory.read_memory_files(build_removal_prefilter(statement))
+            )
             for statement in asked
         ]
         return any(

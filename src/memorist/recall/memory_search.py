@@ -147,7 +147,7 @@ class FolderSearch:
         if not whole:
             return SearchEntry(id=path, fingerprint=mark)
         try:
-            topic = self._folder.read_topic(path)
+            topic = self._folder.read_memory_file(path)
         except (InputError, FileNotFoundError):
             return SearchEntry(id=path, title=path, fingerprint=mark)
         return SearchEntry(

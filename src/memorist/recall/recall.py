@@ -298,7 +298,7 @@ class MemoryRecall:
     def _names_file(self, memory: str, path: str) -> bool:
         with contextlib.suppress(InputError, FileNotFoundError):
             owner, name = self._reachable.locate(memory)
-            topic = owner.folder.read_topic(name)
+            topic = owner.folder.read_memory_file(name)
             if mentions_file(f"{topic.name}\n{topic.description}\n{topic.body}", path):
                 return True
             files = {each.name for each in read_memory_anchors(topic) if each.kind == "file"}

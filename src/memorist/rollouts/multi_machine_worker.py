@@ -30,7 +30,7 @@ RETRY_FULL_SECONDS = 2.0
 """Delay before retrying a job that found the maximum number already running."""
 
 
-async def run_shared_worker(
+async def run_multi_machine_worker(
     dependencies: WorkerDependencies,
     address: str,
     stop: asyncio.Event,

@@ -31,7 +31,7 @@ def move_memories_to_team(
     """
     changes: list[MemoryChange] = []
     for path in paths:
-        topic = memory.folder.read_topic(path)
+        topic = memory.folder.read_memory_file(path)
         data = encode_file_text_as_utf8(topic.text())
         problem = _find_own_problem(
             path, topic.kind, convention=convention

@@ -129,7 +129,7 @@ def plan_import_into_memory(
     topics = []
     for head in memory.headers():
         try:
-            topics.append(memory.folder.read_topic(head.path))
+            topics.append(memory.folder.read_memory_file(head.path))
         except InputError:
             # Too large or gone. It cannot be compared; the write checks again before it replaces
             # it.

@@ -155,7 +155,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
     with open_project_memory() as (home, memory):
         owner, path = find_named_memory(memory, path)
         former = find_removed_memory_by_name(owner, path)
-        topic = former.topic if former is not None else owner.folder.read_topic(path)
+        topic = former.topic if former is not None else owner.folder.read_memory_file(path)
         path = topic.path
         uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
         elsewhere = compare_memories_with_client_files(home.settings, owner).get(

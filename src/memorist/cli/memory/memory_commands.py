@@ -19,7 +19,7 @@ from memorist.auto_memory.moved_projects import (
     describe_elsewhere_memory,
 )
 from memorist.auto_memory.named_memory import find_named_memory
-from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_memory_by_name
+from memorist.auto_memory.removed_memories import RemovedMemory, find_removed_memory_by_name
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
@@ -159,7 +159,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 
 
-def describe_replaced_memories(topic: MemoryFile, former: RemovedTopic | None) -> Iterator[str]:
+def describe_replaced_memories(topic: MemoryFile, former: RemovedMemory | None) -> Iterator[str]:
     """Say what a memory came in place of, and what came in its place."""
     for path in topic.provenance.replaces:
         yield f"it replaces {path}: memorist memory show {path}"
@@ -241,7 +241,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        before = owner.folder.read_topic(path).text()
+        before = owner.folder.read_memory_file(path).text()
         given = (
             sys.stdin.read()
             if text == "-"
@@ -271,7 +271,7 @@ def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        topic = owner.folder.read_topic(path)
+        topic = owner.folder.read_memory_file(path)
         if not undo:
             confirm_or_abort(
                 f"Show {output.make_terminal_safe_line(topic.name)} to no model any more?", yes=yes
