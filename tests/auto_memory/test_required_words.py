@@ -12,22 +12,25 @@ from memorist.auto_memory.statements import (
     chinese_patterns,
     english_patterns,
     european_patterns,
+    pattern_alternatives,
     plain_english_patterns,
     unconfirmed_patterns,
 )
+from memorist.auto_memory.statements.pattern_alternatives import (
+    match_alternatives,
+    split_alternatives,
+)
 from memorist.auto_memory.statements.required_words import (
     PrefilteredPattern,
-    StatementPatternIndex,
     find_beginnings,
     find_required_words,
     fold_case,
+    read_tokens,
 )
 from memorist.auto_memory.statements.session_requests import message_asks_for_no_memory
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.statement_patterns import (
-    StatementPattern,
-    define_statement_pattern,
-)
+from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
+from memorist.auto_memory.statements.statement_patterns import StatementPattern
 from memorist.core.messages import Message, Origin, TextBlock
 from support.sweeps import examples
 
@@ -72,6 +75,44 @@ def test_a_pattern_that_matches_is_tried(example: tuple[StatementPattern, str]) 
         assert pattern in INDEX.select_patterns(text)
 
 
+@examples(15, whole=200, suppress_health_check=list(HealthCheck))
+@given(matched_sentences())
+def test_alternatives_match_as_the_whole_expression(
+    example: tuple[StatementPattern, str],
+) -> None:
+    """Tried one after another, they find the same words at the same place."""
+    pattern, text = example
+    whole, found = re.match(pattern.pattern, text, re.IGNORECASE), pattern.match(text)
+
+    assert (whole is None) == (found is None)
+    if whole is not None and found is not None:
+        assert found.span() == whole.span()
+        assert found.groupdict() == whole.groupdict()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "parts"),
+    [
+        (r"use \w+|prefer .+", [r"use \w+", r"prefer .+"]),
+        (
+            r"(?P<text>use .|(?:no|not) .) now",
+            [r"(?P<text>use .) now", r"(?P<text>(?:no|not) .) now"],
+        ),
+        (r"(?:(?:ab.|cd.)e|f.)g", [r"(?:(?:ab.)e)g", r"(?:(?:cd.)e)g", r"(?:f.)g"]),
+        (r"(?:a.|b.)+c", [r"(?:a.|b.)+c"]),
+        (r"x?(?:a.|b.)c", [r"x?(?:a.|b.)c"]),
+        (r"(?P<text>a.)|(?P<other>b.)", [r"(?P<text>a.)|(?P<other>b.)"]),
+        (r"(a.|b.)\1", [r"(a.|b.)\1"]),
+        (r"(?:a.|b.|c.)" + r"\w\s" * 10, [r"(?:a.|b.|c.)" + r"\w\s" * 10]),
+    ],
+)
+def test_an_expression_is_split_where_nothing_else_changes(pattern: str, parts: list[str]) -> None:
+    """It stays whole where a part is repeated, comes second, has a name or is referred to, and
+    where the parts would be much longer.
+    """
+    assert ["".join(t[0] for t in each) for each in split_alternatives(pattern)] == parts
+
+
 def test_letters_that_match_without_case_fold_to_the_same() -> None:
     """Wherever a regular expression takes two letters for one, so does the search for words."""
     for code in [*range(0xD800), *range(0xE000, 0x20000)]:
@@ -92,6 +133,7 @@ def test_letters_that_match_without_case_fold_to_the_same() -> None:
         (r"(?:a|b?)x", {"x"}),
         (r"Straße|ſo", {"strasse", "so"}),
         (r"no\ufe0f?|\xa0yes", {"no", "yes"}),
+        (r"[✅❌]\s?.+", {"✅", "❌"}),
     ],
 )
 def test_the_words_are_those_that_every_match_holds(pattern: str, words: set[str]) -> None:
@@ -105,28 +147,45 @@ def test_the_words_are_those_that_every_match_holds(pattern: str, words: set[str
         (r"(?:please )?(?:always|never) \w+", {"please ", "always ", "never "}),
         (
             r"(?P<text>(?:we|i) (?:don['’]?t|do not) use .+)",
-            {"we don", "we do no", "i don", "i do not"},
+            {
+                *("we don'", "we don’", "we dont", "we do no"),
+                *("i don'", "i don’", "i dont", "i do not"),
+            },
         ),
         (r"\b(?!never)(?:we|it's)+.*", {"we", "it's"}),
         (r"(?:we use|i am)?.*", set()),
         (r"(?:we|)\s+use", set()),
         (r"(?:we|$)(?:(?<=we) use)?", set()),
-        (r"[wv]e use", set()),
+        (r"[wv]e use", {"we use", "ve use"}),
+        (r"[u-w]e use", set()),
         (r"abc?d{0,2}e+", {"abc", "abd", "abe"}),
         (r"Straße(?: |$)", {"strasse ", "strasse"}),
     ],
 )
 def test_a_match_begins_with_one_of_the_words(pattern: str, words: set[str]) -> None:
     """What may be missing is passed over, and where anything may begin a match none is known."""
-    assert find_beginnings(pattern) == words
+    assert find_beginnings(read_tokens(pattern)) == words
 
 
-def test_a_sentence_that_begins_otherwise_is_not_tried() -> None:
-    """That a pattern's words stand anywhere is not enough where they have to come first."""
-    pattern = define_statement_pattern("rule", r"(?P<text>(?:use|prefer) .+)")
-    index = StatementPatternIndex(pattern)
-    assert index.select_patterns("USE tabs") == [pattern]
-    assert index.select_patterns("why do you use tabs") == []
+def test_an_alternative_is_compiled_only_where_it_may_match(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That its words stand anywhere is not enough where they have to come first."""
+    compiled: list[str] = []
+    compile_one = pattern_alternatives._compile
+
+    def note_and_compile(text: str) -> re.Pattern[str]:
+        compiled.append(text)
+        return compile_one(text)
+
+    monkeypatch.setattr(pattern_alternatives, "_compile", note_and_compile)
+    pattern = r"(?P<text>(?:use|take) .+ only|prefer .+)"
+
+    assert match_alternatives(pattern, "why do you use tabs only") is None
+    assert match_alternatives(pattern, "use tabs") is None
+    assert compiled == []
+    assert match_alternatives(pattern, "USE tabs only")
+    assert compiled == [r"(?P<text>(?:use|take) .+ only)"]
 
 
 def test_most_patterns_are_left_out() -> None:

@@ -21,6 +21,13 @@ def parse_word_list(text: str) -> frozenset[str]:
 
 WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 """Kana, Chinese characters and Hangul, inside a character class: one says what two Latin letters say."""
+_WIDE_LETTER = lazy_pattern(f"[{WIDE_LETTERS}]")
+
+
+def count_wide_letters(text: str) -> int:
+    """How many kana, Chinese characters and Hangul a text has."""
+    return 0 if text.isascii() else len(_WIDE_LETTER.findall(text))
+
 
 STEM_LENGTH = 6
 """Letters of a word that count: inflections of a word coincide, without a stemmer."""

@@ -18,7 +18,7 @@ from memorist.auto_memory.statements.statement_patterns import (
 )
 from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS, READ_TEXTS
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import WIDE_LETTERS
+from memorist.core.text_analysis import count_wide_letters
 
 _BULLET = lazy_pattern(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
 _TEXT_NOUN = (
@@ -129,7 +129,6 @@ _POINTS = lazy_pattern(
 """Says something of the line above without naming it, or whose it is."""
 _TURNED = lazy_pattern(r"[\u202a-\u202e\u2066-\u2069]")
 """Marks that turn the direction of reading, which nobody types."""
-_WIDE = lazy_pattern(f"[{WIDE_LETTERS}]")
 MIN_FOREIGN_WORDS = 3
 """Words from which a line in a language without a list of verbs counts as talk; of a Chinese or
 Japanese line, three times as many characters."""
@@ -214,7 +213,7 @@ def _is_talk(line: str) -> bool:
     """Whether a line reads as a sentence of the user's; in doubt about a language it does."""
     if _TALK.match(line) or line.rstrip().endswith(("?", "？", "!", "！")):
         return True
-    wide = len(_WIDE.findall(line))
+    wide = count_wide_letters(line)
     words = line.lower().split()
     if wide or not is_english(words):
         return len(words) + wide / 3 >= MIN_FOREIGN_WORDS

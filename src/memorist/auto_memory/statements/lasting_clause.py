@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from memorist.auto_memory.statements.required_words import holds_required_word
 from memorist.auto_memory.statements.statement_patterns import FROM_NOW_ON
 from memorist.core.lazy import lazy_pattern
 
@@ -17,12 +18,12 @@ _MARKER = (
     r"|a partir de agora|de agora em diante|daqui (?:em|pra|para) (?:diante|frente)|no futuro"
     r"|с этого момента|отныне|впредь|в будущем)\b"
 )
-_CLAUSE = lazy_pattern(
+_CLAUSE_TEXT = (
     rf"(?:[,;]\s*(?:{_CONJUNCTION}\s+)?|\s[-–—]+\s+(?:{_CONJUNCTION}\s+)?|\s{_CONJUNCTION},?\s+)"
     rf"(?P<clause>{_MARKER}.{{6,}}|\w+ {_MARKER}.{{6,}})"
-    r"|[，、；]\s*(?:而且|并且|另外|还有|そして|あと)?(?P<wide>(?:以后|从现在(?:开始|起)|从今以后|今后|今後|これから).{4,})",
-    re.IGNORECASE,
+    r"|[，、；]\s*(?:而且|并且|另外|还有|そして|あと)?(?P<wide>(?:以后|从现在(?:开始|起)|从今以后|今后|今後|これから).{4,})"
 )
+_CLAUSE = lazy_pattern(_CLAUSE_TEXT, re.IGNORECASE)
 """The end of a clause, then words that say that the next holds from now on, or a verb before them."""
 _ABOUT_PROGRAM = lazy_pattern(
     rf"(?:{_MARKER},? )?(?!{_MARKER})(?:it|this|that|they|he|she|the|these|those|there|its|das|es|der|die|il|elle|le|la|les|el|los|las|o|a|os|as|"
@@ -34,6 +35,8 @@ _ABOUT_PROGRAM = lazy_pattern(
 
 def find_lasting_clause_start(text: str, start: int) -> int | None:
     """Where the clause begins in `text`, behind `start`; None where there is none."""
+    if not holds_required_word(_CLAUSE_TEXT, text):
+        return None
     found = _CLAUSE.search(text, start)
     if found is None or found.start() == start:
         return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
     is_question,
@@ -19,7 +20,7 @@ from memorist.auto_memory.statements.statement_filters import (
 from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import WIDE_LETTERS
+from memorist.core.text_analysis import WIDE_LETTERS, count_wide_letters
 
 PlainFact = Literal["particular", "vague"]
 """A fact that names something (a name, a number, a day, an address), or that names nothing."""
@@ -153,9 +154,9 @@ _KOREAN = (
     r"\s(?P<said>.{2,80}(?:입니다|이다|이야|야|예요|이에요|있어요?|있습니다|있다|씁니다|써요?|쓴다|합니다|해요?|한다|돌아갑니다|돌아가요?|돌아간다|됩니다|돼요?|된다))[.!]*$"
 )
 _LATIN_FORMS = tuple(
-    lazy_pattern(form, re.IGNORECASE)
-    for form in (
-        *(
+    map(
+        OpeningPattern,
+        (
             _ENGLISH,
             _ENGLISH_PERSON,
             _ENGLISH_PEOPLE,
@@ -165,16 +166,16 @@ _LATIN_FORMS = tuple(
             _ENGLISH_GENERIC,
             _GERMAN,
             _GERMAN_CHANGE,
+            _ROMANCE,
+            _ROMANCE_CHANGE,
         ),
-        *(_ROMANCE, _ROMANCE_CHANGE),
     )
 )
-_AT_HAND = lazy_pattern(_ENGLISH_DEFINITE, re.IGNORECASE)
-_CYRILLIC_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_RUSSIAN, _RUSSIAN_CHANGE))
-_WIDE_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_CHINESE, _JAPANESE, _KOREAN))
+_AT_HAND = OpeningPattern(_ENGLISH_DEFINITE)
+_CYRILLIC_FORMS = (OpeningPattern(_RUSSIAN), OpeningPattern(_RUSSIAN_CHANGE))
+_WIDE_FORMS = (OpeningPattern(_CHINESE), OpeningPattern(_JAPANESE), OpeningPattern(_KOREAN))
 _REFUSAL = lazy_pattern(r"(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+\s*", re.IGNORECASE)
 """Begins a correction."""
-_WIDE = lazy_pattern(f"[{WIDE_LETTERS}]")
 _CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
 _TROUBLE = lazy_pattern(
     r"\b(?:fail\w*|broke\w*|error\w*|bugs? (?:in|with|when|where)|crash\w*|wrong\w*|missing|slow\w*|stuck|blocked|blank|empty|weird\w*|flaky|timing out|times out|timeouts?|"
@@ -234,7 +235,7 @@ def classify_fact_specificity(sentence: ProseSentence) -> PlainFact | None:
     masked = sentence.masked[start:]
     if sentence.in_list or len(masked) > MAX_FACT_CHARS:
         return None
-    wide = len(_WIDE.findall(masked))
+    wide = count_wide_letters(masked)
     if len(masked) + wide < MIN_FACT_CHARS:
         return None
     found = [match for form in _select_forms(masked, wide) if (match := form.match(masked))]
@@ -252,7 +253,7 @@ def classify_fact_specificity(sentence: ProseSentence) -> PlainFact | None:
     return "particular" if named else "vague"
 
 
-def _select_forms(masked: str, wide: int) -> tuple[re.Pattern[str], ...]:
+def _select_forms(masked: str, wide: int) -> tuple[OpeningPattern, ...]:
     if wide:
         return _WIDE_FORMS
     return _LATIN_FORMS if _CYRILLIC.search(masked) is None else _CYRILLIC_FORMS

@@ -1,5 +1,5 @@
-"""Which statement patterns can match a sentence at all, told by words that each of them requires,
-and by those that it begins with.
+"""Whether a regular expression can match a text at all, told by words that each of its matches
+requires, and by those that it begins with.
 
 Most sentences hold the words of a few of the hundreds of patterns: only those are compiled and
 tried. The words are derived from the patterns themselves. Pure.
@@ -8,15 +8,13 @@ tried. The words are derived from the patterns themselves. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import cache, cached_property
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.statements.statement_patterns import StatementPattern
 from memorist.core.lazy import lazy_module, lazy_pattern
 from memorist.core.text_analysis import replace_surrogates
 
@@ -35,7 +33,7 @@ _TOKEN = lazy_pattern(
     r"\((?:\?:)?(?P<words>[^][(){}\\*+?.^$]*)\)|(?P<literal>[^][(){}\\*+?.^$|]+(?![*+?{])|[^][(){}\\*+?.^$|])"
     r"|(?P<look>\(\?<?[=!])|(?P<group>\((?:\?(?:P<\w+>|(?:-i)?:))?)(?!\?)|(?P<end>\))|(?P<or>\|)"
     r"|(?P<optional>(?:[*?]|\{(?:0*,\d*|0+)\})\??)|(?P<repeated>(?:\+|\{\d+(?:,\d*)?\})\??)"
-    r"|\\(?P<escaped>\W)|(?P<other>\[\^?\]?(?:\\.|[^\]\\])*\]|\\(?:u[\da-f]{4}|x[\da-f]{2}|\w)|[.^$])",
+    r"|\\(?P<escaped>\W)|\[(?P<letters>[^]^\\-][^]\\-]*)\]|(?P<other>\[\^?\]?(?:\\.|[^\]\\])*\]|\\(?:u[\da-f]{4}|x[\da-f]{2}|\w)|[.^$])",
     re.DOTALL,
 )
 """`words`: a group of nothing but words, which is told at once; `literal`: letters without a
@@ -47,7 +45,13 @@ def fold_case(text: str) -> str:
     """Fold letters that a regular expression takes for the same without case to the same letters.
     Half a character, which some hosts cut off, is none: the search takes only whole ones.
     """
+    if text.isascii():
+        return text.lower()
     return replace_surrogates(text).replace("İ", "i").replace("ı", "i").casefold()
+
+
+Tokens = tuple[re.Match[str], ...]
+"""The parts of a regular expression: `lastgroup` tells of what kind each is."""
 
 
 def find_required_words(pattern: str) -> Words:
@@ -55,76 +59,108 @@ def find_required_words(pattern: str) -> Words:
 
     Raises ValueError for syntax that no statement pattern uses.
     """
-    tokens = _read_tokens(pattern)
-    words = _read_alternatives(tokens)
-    if next(tokens, None) is not None:
-        raise ValueError(f"unbalanced: {pattern}")
-    return words
+    return _choose_rarest(find_required_word_sets(read_tokens(pattern)))
 
 
-def _read_tokens(pattern: str) -> Iterator[re.Match[str]]:
-    at = 0
-    while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
-        if token is None:
-            raise ValueError(f"unknown syntax at {at}: {pattern}")
-        yield token
-        at = token.end()
+def find_required_word_sets(tokens: Tokens) -> tuple[Words, ...]:
+    """Find sets of words, with case folded: every match of a regular expression holds one of each.
+
+    Raises ValueError for an end of a group that did not begin.
+    """
+    reading = iter(tokens)
+    found = _read_alternatives(reading)
+    if next(reading, None) is not None:
+        raise ValueError(f"unbalanced: {tokens[0].string}")
+    return found
 
 
-def _read_alternatives(tokens: Iterator[re.Match[str]]) -> Words:
-    """Read to the end of a group: its words are those of all alternatives, if each has some."""
-    found: list[Words] = []
-    parts: list[str | Words] = []
+def read_tokens(pattern: str) -> Tokens:
+    """The parts of a regular expression, in order. Raises ValueError for unknown syntax."""
+    found = tuple(_TOKEN.finditer(pattern))
+    if sum(len(token[0]) for token in found) != len(pattern):
+        raise ValueError(f"unknown syntax: {pattern}")
+    return found
+
+
+def measure_depth(token: re.Match[str]) -> int:
+    """How many groups a token opens: -1 where it ends one."""
+    return _DEPTHS.get(token.lastgroup or "", 0)
+
+
+_DEPTHS = {"group": 1, "look": 1, "end": -1}
+
+
+def _read_alternatives(tokens: Iterator[re.Match[str]]) -> tuple[Words, ...]:
+    """Read to the end of a group: what its only alternative requires, or a word of any of them."""
+    found: list[tuple[Words, ...]] = []
+    parts: list[str | tuple[Words, ...]] = []
     for token in tokens:
         kind = token.lastgroup
-        if kind == "end":
+        if kind == "literal":
+            parts.append(token[0])
+        elif kind == "end":
             break
-        if kind == "or":
-            found.append(_choose_words(parts))
+        elif kind == "or":
+            found.append(_join_parts(parts))
             parts = []
+        elif kind == "optional":
+            parts[-1] = ()
         else:
-            _read_part(token, kind or "", tokens, parts)
-    found.append(_choose_words(parts))
-    return frozenset().union(*found) if all(found) else _NONE
+            parts.append(_read_part(token, kind or "", tokens))
+    last = _join_parts(parts)
+    if not found:
+        return last
+    found.append(last)
+    return (frozenset[str]().union(*map(_choose_rarest, found)),) if all(found) else ()
 
 
 def _read_part(
-    token: re.Match[str], kind: str, tokens: Iterator[re.Match[str]], parts: list[str | Words]
-) -> None:
-    """Add what one token requires: a letter, the words of a group, or nothing."""
-    if kind in {"literal", "escaped"}:
-        parts.append(fold_case(token[kind]))
-    elif kind == "words":
-        parts.append(_split_words(token[kind]))
-    elif kind == "group":
-        parts.append(_read_alternatives(tokens))
-    elif kind == "look":
-        _read_alternatives(tokens)
-        parts.append(_NONE)
-    elif kind == "optional":
-        parts[-1] = _NONE
-    else:
-        parts.append(_NONE)
+    token: re.Match[str], kind: str, tokens: Iterator[re.Match[str]]
+) -> str | tuple[Words, ...]:
+    """What one token requires: letters, words, or nothing."""
+    if kind == "escaped":
+        return token[kind]
+    if kind == "words":
+        return _split_words(token[kind])
+    if kind == "letters":
+        return (frozenset(map(fold_case, token[kind])),)
+    if kind in {"group", "look"}:
+        inner = _read_alternatives(tokens)
+        return inner if kind == "group" else ()
+    return ()
 
 
 @cache
-def _split_words(text: str) -> Words:
+def _split_words(text: str) -> tuple[Words, ...]:
     words = frozenset(fold_case(text).split("|"))
-    return _NONE if "" in words else words
+    return () if "" in words else (words,)
 
 
-def _choose_words(parts: Iterable[str | Words]) -> Words:
-    """Choose the rarest that a sequence requires: its shortest word is the longest."""
-    choices: list[Words] = []
-    for is_literal, run in groupby(parts, lambda part: isinstance(part, str)):
-        if is_literal:
-            choices.append(frozenset(["".join(map(str, run))]))
-        else:
-            choices.extend(words for words in run if isinstance(words, frozenset) and words)
-    return max(choices, key=_measure_rarity, default=_NONE)
+def _join_parts(parts: Iterable[str | tuple[Words, ...]]) -> tuple[Words, ...]:
+    """What a sequence requires; letters that follow one another are one word."""
+    found: list[Words] = []
+    letters = ""
+    for part in parts:
+        if isinstance(part, str):
+            letters += part
+            continue
+        if letters:
+            found.append(frozenset((fold_case(letters),)))
+            letters = ""
+        found += part
+    if letters:
+        found.append(frozenset((fold_case(letters),)))
+    return tuple(found)
 
 
+def _choose_rarest(choices: Sequence[Words]) -> Words:
+    """The rarest: its shortest word is the longest. The empty set where there is none."""
+    if len(choices) < 2:
+        return choices[0] if choices else _NONE
+    return max(choices, key=_measure_rarity)
+
+
+@cache
 def _measure_rarity(words: Words) -> tuple[int, int]:
     return min(len(word.encode()) for word in words), -len(words)
 
@@ -153,12 +189,11 @@ _ANYTHING = _Beginnings(None)
 _NOTHING = _Beginnings(_NONE, may_be_empty=True)
 
 
-@cache
-def find_beginnings(pattern: str) -> Words:
+def find_beginnings(tokens: Tokens) -> Words:
     """Find words, with case folded and cut to `BEGINNING_CHARS`, with one of which every match of a
     regular expression begins; empty where a match may begin with anything.
     """
-    found = _read_beginnings(_read_tokens(pattern))
+    found = _read_beginnings(iter(tokens))
     if found.words is None or found.may_be_empty:
         return _NONE
     return frozenset(word[:BEGINNING_CHARS] for word in found.words)
@@ -184,6 +219,8 @@ def _read_beginnings(tokens: Iterator[re.Match[str]]) -> _Beginnings:
         elif kind in {"optional", "repeated"}:
             may_be_empty = kind == "optional" or parts[-1].may_be_empty
             parts[-1] = replace(parts[-1], may_be_empty=may_be_empty, is_whole=False)
+        elif parts and parts[-1].words is None:
+            _skip_group(token, tokens)  # what follows says nothing of how it begins
         else:
             parts.append(_read_beginning(token, kind or "", tokens))
     alternatives.append(_join_beginnings(parts))
@@ -197,6 +234,12 @@ def _read_beginnings(tokens: Iterator[re.Match[str]]) -> _Beginnings:
     )
 
 
+def _skip_group(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> None:
+    depth = measure_depth(token)
+    while depth:
+        depth += measure_depth(next(tokens))
+
+
 def _read_beginning(
     token: re.Match[str], kind: str, tokens: Iterator[re.Match[str]]
 ) -> _Beginnings:
@@ -205,6 +248,8 @@ def _read_beginning(
             fold_case(token[kind]).split("|") if kind == "words" else [fold_case(token[kind])]
         )
         return _Beginnings(words - {""}, "" in words, "" not in words)
+    if kind == "letters":
+        return _Beginnings(frozenset(map(fold_case, token[kind])))
     if kind == "group":
         return _read_beginnings(tokens)
     if kind == "look":
@@ -271,50 +316,3 @@ class PrefilteredPattern:
     def is_in(self, text: str) -> bool:
         """Whether the expression matches anywhere in a text."""
         return holds_required_word(self._text, text) and self._pattern.search(text) is not None
-
-
-class StatementPatternIndex:
-    """Patterns in the order in which they are tried."""
-
-    def __init__(self, *patterns: StatementPattern) -> None:
-        self.patterns = patterns
-
-    @cached_property
-    def _positions(self) -> dict[str, list[int]]:
-        """Positions of the patterns by each word that they require; under "" those of the rest."""
-        found: dict[str, list[int]] = {"": []}
-        for position, each in enumerate(self.patterns):
-            for word in find_required_words(each.pattern) or [""]:
-                found.setdefault(word, []).append(position)
-        return found
-
-    @cached_property
-    def _lists(self) -> tuple[list[int], ...]:
-        return tuple(self._positions.values())
-
-    @cached_property
-    def _search(self) -> AhoCorasick:
-        return automata.AhoCorasick(list(self._positions)[1:])
-
-    def compile(self) -> Iterator[None]:
-        """Do what the first sentences would have to wait for, one pattern at each step."""
-        self.select_patterns("")
-        for each in self.patterns:
-            find_beginnings(each.pattern)
-            each.compile()
-            yield
-
-    def select_patterns(self, sentence: str) -> list[StatementPattern]:
-        """Return the patterns that may match a sentence, in order."""
-        chosen = set(self._lists[0])
-        for word, _, _ in self._search.find_matches_as_indexes(
-            fold_case(sentence), overlapping=True
-        ):
-            chosen.update(self._lists[word + 1])
-        beginnings = list_beginnings(sentence)
-        return [
-            each
-            for position in sorted(chosen)
-            if not (words := find_beginnings((each := self.patterns[position]).pattern))
-            or not words.isdisjoint(beginnings)
-        ]

@@ -25,11 +25,11 @@ from memorist.auto_memory.statements import (
 )
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
+from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.plain_facts import (
     classify_fact_specificity,
     find_refusal_or_lead_in_end,
 )
-from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
     is_polite_request,
@@ -40,6 +40,7 @@ from memorist.auto_memory.statements.statement_filters import (
     remove_tag_question,
 )
 from memorist.auto_memory.statements.statement_kind import StatementKind, choose_memory_kind
+from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
 from memorist.auto_memory.statements.statement_patterns import (
     ORDER,
     PROJECT_NOUN,
@@ -159,9 +160,7 @@ _LIST_ANNOUNCEMENT = lazy_pattern(
     r"mind|以后|今后|记住|规则)[^:：]{0,60}[:：]\s*$",
     re.IGNORECASE,
 )
-TASK_START = lazy_pattern(
-    rf"(?:please |just |also )*(?!keep\b|stop\b){VERB}\b(?!['’]s)", re.IGNORECASE
-)
+TASK_START = OpeningPattern(rf"(?:please |just |also )*(?!keep\b|stop\b){VERB}\b(?!['’]s)")
 """Begins with an order that is mostly carried out once."""
 _ORDER_START = lazy_pattern(
     rf"(?:{ORDER}|no|all|every|we|i prefer|请|不要|别|必须|一律|统一|所有|用|每)", re.IGNORECASE
@@ -261,7 +260,7 @@ def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] 
         return [("forget", "", text)]
     match = _COMMAND.match(text) if len(text) <= LONG_MESSAGE_CHARS else None
     act: StatementAct = "forget" if match and match["name"] == "forget" else "remember"
-    match = match or _MEMORY_LINE.match(text)
+    match = match or _match_memory_line(text)
     if match is None:
         return None
     words = match["text"].strip()
@@ -272,6 +271,10 @@ def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] 
         and not (act == "remember" and is_forbidden_in_memory(words))
     )
     return [(act, words, words)] if fit else []
+
+
+def _match_memory_line(text: str) -> re.Match[str] | None:
+    return _MEMORY_LINE.match(text) if text.startswith("#") else None
 
 
 @lru_cache(READ_SENTENCES)
@@ -350,7 +353,7 @@ def asks_to_remember_secret(message: Message) -> bool:
     text = extract_redacted_user_text(message).strip()
     if message.origin is not Origin.USER or not names_secret(text):
         return False
-    command = _COMMAND.match(text) or _MEMORY_LINE.match(text)
+    command = _COMMAND.match(text) or _match_memory_line(text)
     if command is not None:
         return command.groupdict().get("name") != "forget" and names_secret(command["text"])
     return any(
@@ -429,7 +432,7 @@ def _is_within_task(sentence: ProseSentence) -> bool:
     if _FOR_PROJECT.search(sentence.masked):
         return False
     before = mask_quotations(sentence.before)
-    return TASK_START.match(before, find_lead_in_end(before)) is not None
+    return TASK_START.match(before[find_lead_in_end(before) :]) is not None
 
 
 _FOR_PROJECT = lazy_pattern(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
+from memorist.auto_memory.statements.pattern_alternatives import (
+    compile_alternatives,
+    match_alternatives,
+)
 from memorist.core.lazy import lazy_pattern
 
 READ_SENTENCES = 128
@@ -18,12 +22,6 @@ the same of them.
 StatementAct = Literal["remember", "forget", "rule", "correction"]
 """What the user wants: remember this, forget that, work so from now on, work otherwise from now on.
 """
-
-
-@cache
-def _compile(text: str) -> re.Pattern[str]:
-    """Compile a pattern on first use: compiling all of them at import would slow down every start."""
-    return re.compile(text, re.IGNORECASE)
 
 
 class StatementPattern(Struct, frozen=True):
@@ -46,25 +44,26 @@ class StatementPattern(Struct, frozen=True):
 
     def match(self, sentence: str) -> re.Match[str] | None:
         """Match a sentence against the pattern."""
-        return _compile(self.pattern).match(sentence)
+        return match_alternatives(self.pattern, sentence)
 
     def compile(self) -> None:
         """Compile its expressions, as the first look at them would."""
         for each in (self.pattern, self.exception_pattern, self.preceding_pattern):
             if each:
-                _compile(each)
+                compile_alternatives(each)
 
     def is_exception(self, statement_text: str) -> bool:
         """Whether the statement's text is an exception to the pattern."""
         return (
             bool(self.exception_pattern)
-            and _compile(self.exception_pattern).match(statement_text) is not None
+            and match_alternatives(self.exception_pattern, statement_text) is not None
         )
 
     def can_follow(self, before: str) -> bool:
         """Whether the pattern may match after this sentence."""
         return (
-            not self.preceding_pattern or _compile(self.preceding_pattern).match(before) is not None
+            not self.preceding_pattern
+            or match_alternatives(self.preceding_pattern, before) is not None
         )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
+from memorist.auto_memory.statements.required_words import PrefilteredPattern
 from memorist.core.lazy import lazy_pattern
 
 _EVERY_PROJECT = lazy_pattern(
@@ -35,7 +37,7 @@ _OPENING = (
     r"(?:please|always|never|from\ now\ on|i\ (?:want|['’]d\ like)\ you\ to|you\ should|just|only|"
     r"do\ not|don['’]t|stop|and|,|\s)*"
 )
-_ADDRESS = lazy_pattern(
+_ADDRESS = PrefilteredPattern(
     rf"""^{_OPENING}(?:(?:answer|answering|respond|responding|reply|replying|talk|talking|speak|speaking|chat|chatting|write|explain(?:ing)?
     \ (?:things|everything))(?:\ (?:to\ me|back|only|always))*\ in\ {_LANGUAGE}\b(?!\ to\b)|(?:call|address)\ me\ (?!when|if|once|back|later|on\b|in\b|at\b
     |crazy|a\b|an\b)|speak\ {_LANGUAGE}(?:\ (?:to|with)\ me|\ please)?[\s.!]*$)|^(?:please\ )?(?:use\ )?no\ emojis\ in\ your\b|^my\ pronouns\b
@@ -44,8 +46,7 @@ _ADDRESS = lazy_pattern(
     |^(?:siempre\ )?(?:responde|contesta|habla|respóndeme|contéstame|háblame)\b.{{0,20}}\ben\ (?:espa|ingl|alem|franc|port|ital|rus|chin|jap)\w+|^llámame\b
     |^(?:sempre\ )?(?:responda|responde|fale|fala)\b.{{0,20}}\bem\ (?:port|ingl|espa|alem|franc|ital|russ|chin|jap)\w+|^me\ chame\ de\b
     |^(?:всегда\ )?(?:отвечай|говори|пиши|общайся)(?:те|тесь)?(?:\ (?:мне|нам|всегда|только|со\ мной|пожалуйста))*\ (?:по-\w+|на\ \w+(?:ском|цком)(?:\ языке)?\b)|^(?:называй|зови)(?:те)?\ меня|(?:用|使用).{{1,4}}[语文](?:来)?(?:回答|回复|交流)
-    |(?:请|以后)?(?:都|一律)?(?:叫|称呼)我|[一-龥ァ-ヶ]{{1,5}}語で(?:答え|回答|返答|話)|^(?:항상\ |앞으로는?\ |무조건\ |\S*답\S*은\ )*(?:한국어|한글|영어|일본어|중국어|존댓말|반말)(?:로만?|으로만?)\ ?(?:답|대답|응답|말|대화|설명)""",
-    re.IGNORECASE | re.VERBOSE,
+    |(?:请|以后)?(?:都|一律)?(?:叫|称呼)我|[一-龥ァ-ヶ]{{1,5}}語で(?:答え|回答|返答|話)|^(?:항상\ |앞으로는?\ |무조건\ |\S*답\S*은\ )*(?:한국어|한글|영어|일본어|중국어|존댓말|반말)(?:로만?|으로만?)\ ?(?:답|대답|응답|말|대화|설명)"""
 )
 """In which language the user wants to be answered, and how called."""
 _MANNER = lazy_pattern(
@@ -62,7 +63,7 @@ _OWN_TOOL = (
     r"sublime|jetbrains|intellij|pycharm|webstorm|tmux|zellij|mac(?:os|book)?|windows|wsl2?|linux|"
     r"arch(?:\ linux)?|ubuntu|fedora|debian|nixos|dvorak|colemak|a\ screen\ ?reader|voice\ input)"
 )
-_SELF = lazy_pattern(
+_SELF = OpeningPattern(
     rf"""^(?:(?:and|also|just\ so\ you\ know|btw|fyi|hi|hey|hello)\b[,:]?\ )*(?:
     i(?:['’]m|\ am)\ (?:(?:an?|the)\ (?:[\w+#./-]+\ ){{0,4}}(?:developer|dev|engineer|programmer|lead|architect|designer|manager|scientist|analyst|student
     |beginner|novice|teacher|researcher|admin\w*|sysadmin|sre|maintainer|founder|cto|ceo|writer|consultant|freelancer|intern|tester|newbie|expert)\b
@@ -74,8 +75,7 @@ _SELF = lazy_pattern(
     |(?:eu\ )?sou\b|me\ chamo\b|moro\ em\b|меня\ зовут|я\ (?:—\ )?(?:разработчик|программист|инженер|работаю|живу|использую)|我(?:是(?:一?名|一?个)?.{{1,14}}(?:工程师
     |开发者?|程序员|负责人|学生|设计师|经理|新手)|叫|住在|的名字)|(?:私は|僕は|俺は).{{1,16}}(?:エンジニア|開発者|プログラマ|学生|担当|デザイナー)
     |(?:저는|나는|난|전)\ .{{0,20}}(?:개발자|엔지니어|디자이너|기획자|학생|리드|팀장|매니저)(?:입니다|이에요|예요|야|이야|다)
-    )""",
-    re.IGNORECASE | re.VERBOSE,
+    )"""
 )
 """What the user is, and works with whatever the project."""
 _PASSING_SELF = lazy_pattern(
@@ -104,5 +104,5 @@ def is_lasting_statement(text: str) -> bool:
 
 
 def _is_about_user(words: str) -> bool:
-    says = _ADDRESS.search(words) is not None or _SELF.match(words) is not None
+    says = _ADDRESS.is_in(words) or _SELF.match(words) is not None
     return says and not (_HERE.search(words) or _PASSING_SELF.search(words))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.statement_patterns import (
@@ -59,7 +60,7 @@ CUES: dict[str, re.Pattern[str]] = {
 """By name, what is looked for in a sentence with its quotations masked."""
 
 _WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
-_IMPERATIVE = lazy_pattern(rf"(?:please )?{VERB}\b", re.IGNORECASE)
+_IMPERATIVE = OpeningPattern(rf"(?:please )?{VERB}\b")
 _NEGATED = lazy_pattern(r"n['’]t\b|\b(?:not|no|never)\b", re.IGNORECASE)
 KNOWN_SHARE = 1 / 3
 """Of a sentence's different words, at least this share has a weight; else it is in another language, or a

@@ -13,7 +13,6 @@ from memorist.auto_memory.statements.context_quoted_lines import find_lines_quot
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.non_english_rule_score import split_words
 from memorist.auto_memory.statements.plain_facts import classify_fact_specificity
-from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -33,6 +32,7 @@ from memorist.auto_memory.statements.statement_parser import (
     split_typed_sentences,
     strip_punctuation_and_tag_question,
 )
+from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
 from memorist.auto_memory.statements.statement_patterns import (
     ORDER,
     StatementAct,
@@ -50,14 +50,12 @@ from memorist.auto_memory.statements.user_prose import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
-from memorist.core.text_analysis import WIDE_LETTERS
+from memorist.core.text_analysis import count_wide_letters
 
 MIN_WAITING_CHARS = 16
 """Characters of the shortest sentence that waits by its score alone: less is a fragment. A Chinese or
 Japanese one counts as two.
 """
-
-_WIDE = lazy_pattern(f"[{WIDE_LETTERS}]")
 
 NEVER_WAITS = -99.0
 """The score of a sentence that is no statement, whatever its words."""
@@ -203,7 +201,7 @@ def _find_request_behind_log(typed: str) -> Iterator[tuple[StatementAct, str, st
 
 def is_long_enough(masked: str) -> bool:
     """Whether a sentence is no fragment."""
-    return len(masked) + len(_WIDE.findall(masked)) >= MIN_WAITING_CHARS
+    return len(masked) + count_wide_letters(masked) >= MIN_WAITING_CHARS
 
 
 def matches_statement_pattern(sentence: ProseSentence) -> bool:
@@ -276,7 +274,7 @@ def _is_labelled(sentence: ProseSentence) -> bool:
         return False
     rest = sentence.masked[label.end() :]
     return (
-        len(rest) + len(_WIDE.findall(rest)) >= MIN_LABELLED_CHARS
+        len(rest) + count_wide_letters(rest) >= MIN_LABELLED_CHARS
         and (label["rule"] is not None or _ORDER_OR_RULE.match(rest) is not None)
         and not is_question(rest)
         and not is_forbidden_in_memory(rest)
