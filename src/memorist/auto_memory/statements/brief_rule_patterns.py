@@ -111,5 +111,16 @@ BRIEF_RULES: tuple[StatementPattern, ...] = (
         "rule",
         r"(?P<text>[^?]{4,80}(?:줘|주라|줘라|주세요|해라|하자|해|하세요) (?:항상|무조건|매번|절대로?|꼭|앞으로)[.!]*$|(?:이제|앞으로|다음부터)(?:는|부터는?)? [^?]{2,60}지 ?(?:말고|마|말)[^?]*)",
     ),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>(?:you|we) (?:do not|don['’]?t|never) (?:need|have) to {VERB} (?:(?:the|all|every|each|any|an?) )?(?:whole|entire|full|all|every|each|any)\b[^?]*"
+        r"|[^?]{3,80} should [^?]{3,80} (?:whereas|where as|while) [^?]{3,60} should [^?]{3,})",
+        unless=r".*\b(?:now|yet|this time|today)\b",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:尽量|优先|最好|一般|默认|通常|原则上|必须|务必)[^?？]{2,60}(?:而不是|而非|不要|别)[^?？]{2,}|(?:なるべく|できれば|原則)[^?？]{2,60}(?:ではなく|じゃなくて|よりも)[^?？]{2,})",
+        unless=r".*(?:报错|这次|这个|エラー)",
+    ),
 )
 """Each waits in the inbox."""
