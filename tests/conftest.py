@@ -21,9 +21,9 @@ from support.sweeps import sampled
 
 # The same examples in each run, so that what passed once passes again; `make fuzz` looks for new
 # ones, and `make test-slow` draws all of each sweep.
-settings.register_profile("same", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=10)
 settings.register_profile("fuzz", deadline=None)
-settings.register_profile("whole", settings.get_profile("same"))
+settings.register_profile("whole", settings.get_profile("same"), max_examples=25)
 settings.load_profile("same")
 
 LEDGER = tomllib.loads((Path(__file__).parent / "requirements.toml").read_text("utf-8"))

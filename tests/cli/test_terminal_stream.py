@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from memorist.cli.terminal_stream import TerminalStream, escape_control_characters
 from support.program import run_program
+from support.sweeps import sampled
 
 HOSTILE = "\x1b]0;OWNED\x07\x1b]52;c;b3duZWQ=\x07\x1b[2J\x1b[1A\x9b31m\u202elive\u2066\rdone"
 OBEYED = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -46,15 +47,18 @@ def test_a_stream_writes_the_codes() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(
     "command",
-    [
-        ["memory", "list"],
-        ["memory", "show", "a"],
-        ["memory", "search", "importer"],
-        ["memory", "blame", "a"],
-        ["memory", "diff"],
-        ["memory", "show", f"no{HOSTILE}"],
-        [f"no{HOSTILE}"],
-    ],
+    sampled(
+        [
+            ["memory", "list"],
+            ["memory", "show", "a"],
+            ["memory", "search", "importer"],
+            ["memory", "blame", "a"],
+            ["memory", "diff"],
+            ["memory", "show", f"no{HOSTILE}"],
+            [f"no{HOSTILE}"],
+        ],
+        [["memory", "list"], ["memory", "diff"], ["memory", "show", f"no{HOSTILE}"]],
+    ),
     ids=lambda command: re.sub(r"[^a-z]+", " ", " ".join(command)),
 )
 def test_a_memory_of_a_stranger_moves_no_cursor(tmp_path: Path, command: list[str]) -> None:

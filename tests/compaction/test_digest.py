@@ -13,7 +13,6 @@ from compaction.histories import STEPS, parted, told
 from memorist.compaction.extractive_summary import compact_messages_with_extracts
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens
-from support.sweeps import examples
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
 
@@ -225,7 +224,6 @@ def test_calls_that_wait_for_a_result_stay_and_their_neighbours_are_shortened() 
     assert [use.id for message in made.messages for use in message.tool_uses] == ["a", "b"]
 
 
-@examples(8, whole=25)
 @given(STEPS, st.sampled_from([60, 500, 3_000, 20_000]), st.sampled_from([1.0, 1.72]))
 @pytest.mark.covers("CP-10")
 def test_no_pair_is_parted_and_the_budget_holds(
@@ -257,7 +255,6 @@ def test_no_pair_is_parted_and_the_budget_holds(
     assert made.tokens_after <= budget or must + waiting + 150 * factor > budget
 
 
-@examples(8, whole=25)
 @given(STEPS)
 def test_a_history_that_fits_comes_back_as_it_is(steps: list[tuple[str, int]]) -> None:
     """A digest of a digest that fits is itself."""

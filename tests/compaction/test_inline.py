@@ -20,7 +20,6 @@ from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings
-from support.sweeps import examples
 
 SETTINGS = CompactionSettings()
 TEXTS = load_shipped_compaction_prompts()
@@ -140,7 +139,6 @@ def test_without_a_usable_hand_over_nothing_changes() -> None:
         )
 
 
-@examples(8, whole=25)
 @pytest.mark.covers("CP-10", "CP-11")
 @given(STEPS, st.sampled_from([1_500, 30_000, 200_000]), st.sampled_from([1.0, 1.05]))
 def test_inline_compaction_keeps_order_and_pairs_and_passes_no_limit(

@@ -21,7 +21,6 @@ from memorist.core.token_count import estimate_messages_tokens
 from memorist.formats.codec_registry import find_codec
 from memorist.settings import CompactionSettings
 from memorist.testing.request_checks import find_request_problem
-from support.sweeps import examples
 
 pytestmark = pytest.mark.covers("CP-10", "CP-15")
 
@@ -61,7 +60,6 @@ def refused(messages: tuple[Message, ...], wire: str) -> str | None:
     return problem.message if problem else None
 
 
-@examples(8, whole=25)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(
     steps=STEPS.filter(bool),

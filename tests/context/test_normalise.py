@@ -30,7 +30,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import FormatError
 from memorist.formats.codec_registry import find_codec
 from memorist.testing.request_checks import find_request_problem
-from support.sweeps import examples
+from support.sweeps import examples, sampled
 
 FORMATS = ["anthropic", "openai_responses", "openai_chat"]
 BY_FORMAT = pytest.mark.parametrize("name", FORMATS)
@@ -191,7 +191,6 @@ def histories(name: str) -> st.SearchStrategy[list[Message]]:
     )
 
 
-@examples(8, whole=25)
 @pytest.mark.covers("CX-5")
 @BY_FORMAT
 @given(data=st.data())
@@ -400,7 +399,7 @@ def test_the_same_id_twice_is_told_apart() -> None:
 
 
 @pytest.mark.covers("CX-5")
-@BY_FORMAT
+@pytest.mark.parametrize("name", sampled(FORMATS, {FORMATS[0]}))
 def test_the_work_is_linear(name: str) -> None:
     """The steps that Python takes grow as the messages do, for calls without outputs, with late
     ones and with one id for all.

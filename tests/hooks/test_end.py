@@ -11,6 +11,7 @@ import pytest
 from hooks.conftest import Hooks
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile
 from memorist.cli.hook_commands import stop_daemon
+from support.sweeps import sampled
 
 EVENTS: dict[str, dict[str, str]] = {
     "SessionStart": {"source": "startup"},
@@ -20,8 +21,18 @@ EVENTS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("again", [False, True])
-@pytest.mark.parametrize(("client", "kind"), [("claude-code", ClaudeFile), ("codex", CodexFile)])
+@pytest.mark.parametrize(
+    ("client", "kind", "again"),
+    sampled(
+        [
+            ("claude-code", ClaudeFile, False),
+            ("claude-code", ClaudeFile, True),
+            ("codex", CodexFile, False),
+            ("codex", CodexFile, True),
+        ],
+        {("claude-code", ClaudeFile, True), ("codex", CodexFile, False)},
+    ),
+)
 def test_a_session_that_ended_just_before_is_kept_whole(
     hooks: Hooks, tmp_path: Path, client: str, kind: Any, again: bool
 ) -> None:

@@ -27,6 +27,7 @@ from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import Settings
 from memorist.store.rollout_rows import list_rollouts
 from memorist.testing import Hang, Say, ScriptedModel, Step
+from support.sweeps import sampled
 
 AGENTS: list[tuple[Client, type[Recording]]] = [("claude-code", ClaudeFile), ("codex", CodexFile)]
 both = pytest.mark.parametrize(("client", "kind"), AGENTS)
@@ -274,7 +275,7 @@ async def test_a_new_process_goes_on_with_the_session(
     assert sum(bool(each) for each in shown) <= 2
 
 
-@both
+@pytest.mark.parametrize(("client", "kind"), sampled(AGENTS, AGENTS[:1]))
 @pytest.mark.covers("IN-2")
 async def test_a_huge_memory_is_cut_to_what_the_agent_takes(
     client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path

@@ -185,7 +185,7 @@ class Claims(RuleBasedStateMachine):
 
 
 @pytest.mark.covers("RO-2")
-@pytest.mark.sweep
+@pytest.mark.hypothesis
 def test_any_order_of_events_keeps_the_promises() -> None:
     """Only the owner finishes, nobody claims what a living worker holds, no more run than may, and
     what was kept last stands.

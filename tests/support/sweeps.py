@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import pytest
 from hypothesis import settings
-
-Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 def sampled(values: Iterable[Any], sample: Collection[Any]) -> list[Any]:
@@ -30,12 +28,6 @@ def count_examples(sample: int, *, whole: int) -> int:
     return sample if settings.get_current_profile_name() == "same" else whole
 
 
-def examples(sample: int, *, whole: int, **more: Any) -> Callable[[Test], Test]:
-    """A property test that draws so many; more settings are Hypothesis' own."""
-    draws = settings(max_examples=count_examples(sample, whole=whole), **more)
-
-    def decorate(test: Test) -> Test:
-        found: Test = pytest.mark.sweep(draws(test))
-        return found
-
-    return decorate
+def examples(sample: int, *, whole: int, **more: Any) -> settings:
+    """Settings of a property test that draws so many."""
+    return settings(max_examples=count_examples(sample, whole=whole), **more)
