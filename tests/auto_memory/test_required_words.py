@@ -17,6 +17,8 @@ from memorist.auto_memory.statements import (
     unconfirmed_patterns,
 )
 from memorist.auto_memory.statements.pattern_alternatives import (
+    OpeningPattern,
+    compile_opening_patterns_stepwise,
     match_alternatives,
     split_alternatives,
 )
@@ -186,6 +188,21 @@ def test_an_alternative_is_compiled_only_where_it_may_match(
     assert compiled == []
     assert match_alternatives(pattern, "USE tabs only")
     assert compiled == [r"(?P<text>(?:use|take) .+ only)"]
+
+
+def test_what_is_compiled_ahead_is_all_that_messages_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part at each step, so that a prompt that comes meanwhile waits for one."""
+    compiled: list[str] = []
+    monkeypatch.setattr(pattern_alternatives, "_OPENINGS", [])
+    monkeypatch.setattr(pattern_alternatives, "_compile", compiled.append)
+    OpeningPattern(r"use \w+|take \d+")
+    pattern = StatementPattern("rule", r"(?P<text>no \w+|not \d+)", exception_pattern=r"no \d")
+
+    assert sum(1 for _ in compile_opening_patterns_stepwise()) == 2
+    assert sum(1 for _ in StatementPatternIndex(pattern).compile()) == 3
+    assert compiled == [
+        *(r"use \w+", r"take \d+", r"(?P<text>no \w+)", r"(?P<text>not \d+)", r"no \d")
+    ]
 
 
 def test_most_patterns_are_left_out() -> None:

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 
+from memorist.auto_memory.statements.pattern_alternatives import (
+    compile_opening_patterns_stepwise,
+)
 from memorist.auto_memory.statements.statement_parser import (
     compile_statement_patterns_stepwise,
     find_statements,
@@ -78,6 +81,7 @@ def begin_compiling() -> None:
             _read_samples(),
             compile_statement_patterns_stepwise(),
             compile_unconfirmed_patterns_stepwise(),
+            compile_opening_patterns_stepwise(),
             precompile_patterns_stepwise(),
         ),
         "memorist-patterns",

@@ -47,10 +47,25 @@ def match_alternatives(pattern: str, text: str) -> re.Match[str] | None:
     return None
 
 
-def compile_alternatives(pattern: str) -> None:
-    """Do what the first texts that hold its words would have to wait for."""
+def compile_alternatives(pattern: str) -> Iterator[None]:
+    """Do what the first texts that hold its words would have to wait for, one alternative at each
+    step.
+    """
     for each in _read_alternatives(pattern):
         each.compiled()
+        yield
+
+
+_OPENINGS: list[str] = []
+"""Every `OpeningPattern`."""
+
+
+def compile_opening_patterns_stepwise() -> Iterator[None]:
+    """Compile every `OpeningPattern` of the modules that are imported, one alternative at each
+    step.
+    """
+    for each in tuple(_OPENINGS):
+        yield from compile_alternatives(each)
 
 
 class OpeningPattern:
@@ -60,6 +75,7 @@ class OpeningPattern:
 
     def __init__(self, pattern: str) -> None:
         self._pattern = join_pattern_lines(pattern)
+        _OPENINGS.append(self._pattern)
 
     def match(self, text: str) -> re.Match[str] | None:
         """Match a text from its start."""

@@ -41,11 +41,10 @@ class StatementPatternIndex:
         return automata.AhoCorasick(list(self._positions)[1:])
 
     def compile(self) -> Iterator[None]:
-        """Do what the first sentences would have to wait for, one pattern at each step."""
+        """Do what the first sentences would have to wait for, one part at each step."""
         self.select_patterns("")
         for each in self.patterns:
-            each.compile()
-            yield
+            yield from each.compile()
 
     def select_patterns(self, sentence: str) -> list[StatementPattern]:
         """Return the patterns that may match a sentence, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -46,11 +47,11 @@ class StatementPattern(Struct, frozen=True):
         """Match a sentence against the pattern."""
         return match_alternatives(self.pattern, sentence)
 
-    def compile(self) -> None:
-        """Compile its expressions, as the first look at them would."""
+    def compile(self) -> Iterator[None]:
+        """Compile its expressions, as the first look at them would, one part at each step."""
         for each in (self.pattern, self.exception_pattern, self.preceding_pattern):
             if each:
-                compile_alternatives(each)
+                yield from compile_alternatives(each)
 
     def is_exception(self, statement_text: str) -> bool:
         """Whether the statement's text is an exception to the pattern."""
