@@ -201,9 +201,11 @@ class AutoMemory:
         reason: ChangeReason,
         evidence: WriteEvidence | None = None,
         *,
+        is_reviewed: bool = True,
         tell: Callable[[Event], None] | None = None,
     ) -> WriteResult:
-        """Judge the changes; write what passes and put what is doubtful into the inbox.
+        """Judge the changes; write what passes and put what is doubtful into the inbox. With
+        `is_reviewed` what the user changes counts as read by the user.
 
         Under the policy `review` everything not written by the user waits; under `off` it is
         discarded. Raises WriteConflict when a file changed meanwhile, InputError for a path that
@@ -218,6 +220,7 @@ class AutoMemory:
             evidence or WriteEvidence(session=reason.session),
             {change.path for change in changes},
         )
+        case = msgspec.structs.replace(case, is_reviewed=is_reviewed)
         verdicts = [
             apply_review_policy(judge_memory_change(change, case), self.settings, reason.actor)
             for change in changes
@@ -226,7 +229,7 @@ class AutoMemory:
         accepted = [verdict for verdict in verdicts if isinstance(verdict, AcceptedChange)]
         refused = tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange))
         staying, spreading = self._split_by_reach(accepted, reason)
-        written = self.apply_gate_verdicts(staying, waits, reason, refused)
+        written = self.apply_gate_verdicts(staying, waits, reason, refused, is_reviewed=is_reviewed)
         if self.everywhere is not None and spreading:
             there = self.everywhere.apply_gate_verdicts(spreading, (), reason)
             written = merge_everywhere_result(written, there, EVERYWHERE_PREFIX)
@@ -240,10 +243,12 @@ class AutoMemory:
         waits: Sequence[NeedsReview],
         reason: ChangeReason,
         refused: tuple[RefusedChange, ...] = (),
+        *,
+        is_reviewed: bool = True,
     ) -> WriteResult:
         """Write here what the gate accepted, and put what is doubtful into the inbox."""
         accepted = [self._anchor(each, reason) for each in accepted]
-        if reason.actor in ("user", "inbox"):
+        if is_reviewed and reason.actor in ("user", "inbox"):
             self._accept_suspicious(each.change for each in accepted)
         result = self._reconcile(accepted, reason)
         reason = add_replaced_to_reason(reason, result.replaced, result.shortened)
@@ -334,14 +339,15 @@ class AutoMemory:
         """
         topic = self.folder.read_memory_file(path)
         status = "muted" if muted else "active"
-        changed = with_provenance(topic, replace(topic.provenance, status=status))
+        trust = self.folder.determine_trust(topic)
+        changed = with_provenance(topic, replace(topic.provenance, status=status, trust=trust))
         change = MemoryChange(
             path=path,
             before=encode_file_text_as_utf8(topic.text()),
             after=encode_file_text_as_utf8(changed.text()),
         )
         what = f"{'mute' if muted else 'unmute'}: {path}"
-        return self.write([change], ChangeReason(actor="user", what=what))
+        return self.write([change], ChangeReason(actor="user", what=what), is_reviewed=False)
 
     def read_memory_files(
         self, may_concern: Callable[[str], bool] | None = None

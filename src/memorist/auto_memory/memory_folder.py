@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_changes import (
     build_external_change_reason,
     find_memory_path_problem,
 )
-from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, Trust, parse_memory_file
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
@@ -309,6 +309,11 @@ class MemoryFolderReader:
     def has_untrusted_origin(self, path: str) -> bool:
         """Whether its claim of origin is not believed; see `ScannedFile.foreign`."""
         return self._loaded_scan().files.get(path, ABSENT_FILE).foreign
+
+    def determine_trust(self, topic: MemoryFile) -> Trust:
+        """The origin of a memory that was read here, as far as its claim is believed."""
+        untrusted = self.has_untrusted_origin(topic.path)
+        return Trust.UNKNOWN if untrusted else topic.provenance.trust
 
     def is_known_clean(self, topic: MemoryFile) -> bool:
         """Whether the last scan found nothing wrong with these very words, so that they need not be

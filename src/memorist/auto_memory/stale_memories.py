@@ -47,7 +47,8 @@ def confirm_memories(memory: AutoMemory, paths: Sequence[str], now: float) -> Wr
     changes: list[MemoryChange] = []
     for path in paths:
         topic = memory.folder.read_memory_file(path)
-        verified = replace(topic.provenance, verified=format_utc_timestamp(now))
+        trust = memory.folder.determine_trust(topic)
+        verified = replace(topic.provenance, verified=format_utc_timestamp(now), trust=trust)
         text = f"{topic.name}\n{topic.description}\n{topic.body}"
         confirmed = replace_anchors(
             with_provenance(topic, verified), memory.project_files.find_anchors(text)
@@ -60,4 +61,4 @@ def confirm_memories(memory: AutoMemory, paths: Sequence[str], now: float) -> Wr
             )
         )
     what = f"still holds: {', '.join(paths)}"[:200]
-    return memory.write(changes, ChangeReason(actor="user", what=what))
+    return memory.write(changes, ChangeReason(actor="user", what=what), is_reviewed=False)

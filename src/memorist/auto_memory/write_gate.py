@@ -118,6 +118,8 @@ class WriteGateContext(Struct, frozen=True, kw_only=True):
     evidence: WriteEvidence = WriteEvidence()
     now: str = ""
     """ISO 8601, UTC."""
+    is_reviewed: bool = True
+    """Whether a user who makes the change has read the text; else it keeps the origin it has."""
     reviewed_digests: Collection[str] = ()
     """Digests of memories that the user has accepted."""
     existing_paths: Collection[str] = ()
@@ -366,7 +368,9 @@ def _determine_origin(
         parse_memory_file(change.path, change.before)
     ) == render_all_readable_text(topic)
     trust: Trust
-    if case.actor in USER_ACTORS:
+    if case.actor in USER_ACTORS and not case.is_reviewed:
+        trust, quote = claimed.trust, claimed.quote
+    elif case.actor in USER_ACTORS:
         trust, quote = (
             (before.trust if same and before.trust is not Trust.UNKNOWN else Trust.REVIEWED),
             claimed.quote,

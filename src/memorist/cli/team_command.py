@@ -18,6 +18,7 @@ from memorist.auto_memory.team_memory import (
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.project_memory_access import (
+    confirm_unread_memory,
     open_project_memory,
     print_write_outcome,
 )
@@ -123,13 +124,17 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
     is_flag=True,
     help="A memory of kind feedback is a convention of the project, not a wish of yours.",
 )
-def team_share_command(paths: tuple[str, ...], convention: bool) -> None:
-    """Move memories of yours to the team's folder. They are sent with the next push.
+@output.YES_OPTION
+def team_share_command(paths: tuple[str, ...], convention: bool, yes: bool) -> None:
+    """Move memories of yours to the team's folder. They are sent with the next push. One that you
+    neither said nor accepted is shown, and you are asked first.
 
     Example: memorist team share release.md
     """
     with open_project_memory() as (home, memory):
         limit = home.settings.team.entry_bytes
+        for path in paths:
+            confirm_unread_memory(memory, path, f"Share {path}?", yes=yes)
         print_write_outcome(
             move_memories_to_team(memory, paths, convention=convention, limit=limit),
             "shared",

@@ -30,6 +30,7 @@ from memorist.cli.memory.client_counterparts import (
 from memorist.cli.memory.project_memory_access import (
     KIND_CHOICE,
     confirm_or_abort,
+    confirm_unread_memory,
     open_project_memory,
     print_write_outcome,
 )
@@ -212,14 +213,17 @@ def memory_add_command(
 @click.argument("name")
 @click.option("--everywhere", "there", flag_value="everywhere", help="To every project of yours.")
 @click.option("--here", "there", flag_value="here", help="To this project alone.")
-def memory_move_command(name: str, there: str | None) -> None:
-    """Have a memory hold in every project of yours, or in this one alone.
+@output.YES_OPTION
+def memory_move_command(name: str, there: str | None, yes: bool) -> None:
+    """Have a memory hold in every project of yours, or in this one alone. One that you neither said
+    nor accepted is shown, and you are asked first.
 
     Example: memorist memory move answer-in-german --everywhere
     """
     if there is None:
         raise click.UsageError("say where to: --everywhere or --here")
     with open_project_memory() as (_, memory):
+        confirm_unread_memory(*memory.locate(name), "Move it?", yes=yes)
         written = change_memory_scope(memory, name, everywhere=there == "everywhere")
     done = "holds in every project now" if there == "everywhere" else "holds here alone now"
     print_write_outcome(written, done)

@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_result import WriteResult
+from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 
 KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
@@ -39,6 +41,19 @@ def open_project_memory(
         yield home, home.memory(str(project or Path.cwd()))
     finally:
         home.close()
+
+
+def confirm_unread_memory(memory: AutoMemory, path: str, question: str, *, yes: bool) -> None:
+    """Show a memory that the user neither said nor accepted, and ask before it counts as read by
+    the user. Raises InputError.
+    """
+    topic, doubts = memory.read_with_suspicions(path)
+    if memory.folder.determine_trust(topic) in USER_TRUST and not doubts:
+        return
+    click.echo(output.replace_invalid_utf8(topic.text()).rstrip("\n"))
+    for doubt in doubts:
+        click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
+    confirm_or_abort(question, yes=yes)
 
 
 def print_write_outcome(written: WriteResult, done: str) -> None:
