@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -36,6 +38,9 @@ from plugs.story import (
     tell_users_apart,
     words,
 )
+
+_FOLDER_AT_IMPORT = TemporaryDirectory(prefix="hermes-")
+os.environ["HERMES_HOME"] = _FOLDER_AT_IMPORT.name  # made at import; else ~/.hermes is
 
 pytest.importorskip(
     "run_agent", reason="hermes-agent is not installed; `make test-plugs PLUGS=hermes` brings it"

@@ -157,6 +157,20 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("PS-1")
+def test_what_a_program_passes_on_is_not_quoted_as_typed(tmp_path: Path) -> None:
+    """A prompt in print mode, as a schedule sends it, is marked; and it is not shown to itself."""
+    session = write_session(tmp_path, "11111111-a", ROUNDING, 5)
+    path = Path(session.path)
+    path.write_text(path.read_text().replace('"sessionId"', '"entrypoint": "sdk-cli", "sessionId"'))
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        index.sync([replace(session, size=path.stat().st_size)])
+        text = render_passages(PROMPT, find(index, PROMPT), load_prompt("recall/sessions"))
+
+        assert ", session 11111111, passed on by a program: “No: bankers rounding" in text
+        assert ROUNDING[0][0] not in [each.passage.said for each in find(index, ROUNDING[0][0])]
+
+
+@pytest.mark.covers("PS-1")
 @pytest.mark.parametrize("format", ["claude_code", "codex"])
 def test_a_turn_that_a_fork_took_over_is_found_once(tmp_path: Path, format: SessionFormat) -> None:
     """Here, in all projects, and not by the fork itself; where the same was said and answered again

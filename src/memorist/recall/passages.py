@@ -69,6 +69,8 @@ class Passage(Struct, frozen=True, kw_only=True):
     """Id of the agent's first reply, which a copy of the turn in a forked or resumed session keeps;
     empty where the file records none.
     """
+    is_typed: bool = True
+    """False where a program may have passed the user's words on (print mode, a schedule)."""
 
 
 class _OpenTurn:
@@ -104,6 +106,7 @@ class _OpenTurn:
             answered="\n".join(self._answers)[-MAX_ANSWER_PARTS * ANSWER_PART_CHARS :],
             work="\n".join(dict.fromkeys(self._calls.values()))[:MAX_WORK_CHARS],
             reply_id=self._reply_id,
+            is_typed=self._start.is_typed,
         )
 
 
@@ -236,7 +239,8 @@ def select_passages(
 
     Empty for most prompts: the best passage has to be beyond what chance gives for a message of
     that length among `compared` passages. A question about the project is also answered by what is
-    near in meaning. What reads like an order planted for an agent is left out.
+    near in meaning. What reads like an order planted for an agent is left out, and what a program
+    passes on again word for word, as by a schedule.
     """
     words, many = len(parse_query(query).words), math.log(max(1, compared))
     needed = BASE_EVIDENCE + EVIDENCE_PER_WORD * words + many
@@ -244,7 +248,13 @@ def select_passages(
     if not shown and is_question_without_request(query):
         needed = ANSWER_RELEVANCE + ANSWER_RELEVANCE_PER_WORD * words
         shown = _select_answers(matches, needed + ANSWER_RELEVANCE_PER_LOG * many)
-    return tuple(each for each in shown if not _is_planted(each.passage))
+    asked = query.split()
+    return tuple(
+        each
+        for each in shown
+        if not _is_planted(each.passage)
+        and (each.passage.is_typed or each.passage.said.split() != asked)
+    )
 
 
 def _select_answers(matches: Sequence[PassageMatch], needed: float) -> list[PassageMatch]:
@@ -321,10 +331,13 @@ def render_passages(query: str, shown: Sequence[PassageMatch], prompt: str) -> s
 
 
 def quote_user_words(query: str, found: PassageMatch) -> str:
-    """What the user said, around the words of the query, with date and session, in one line."""
+    """What the user said, or a program passed on, around the words of the query, with date and
+    session, in one line.
+    """
     quote = cut_excerpt_around_words(found.passage.said, parse_query(query).words, MAX_QUOTE_CHARS)
+    by = "" if found.passage.is_typed else ", passed on by a program"
     return (
-        f"{format_day(found.passage.at)}, session {sanitize_line(found.session[:8], 8)}: "
+        f"{format_day(found.passage.at)}, session {sanitize_line(found.session[:8], 8)}{by}: "
         f"“{sanitize_line(quote, MAX_QUOTE_CHARS)}”"
     )
 

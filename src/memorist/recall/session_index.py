@@ -61,7 +61,7 @@ from memorist.transcript_analysis.invocation_log import (
     uses_unusable_word,
 )
 
-SESSION_INDEX_VERSION = 10
+SESSION_INDEX_VERSION = 11
 """Version of the tables; a file of another version is rebuilt."""
 PARTS = ("said", "answered", "work", *(f"answered{at}" for at in range(1, MAX_ANSWER_PARTS)))
 """Entries of a turn in the ranker, by position. `answered` is the end of the answer, which is all
@@ -91,7 +91,7 @@ create table sessions (
   updated integer not null);
 create table passages (
   number integer primary key, session integer not null, line integer not null,
-  mark integer not null, reply_id text not null, at real not null,
+  mark integer not null, reply_id text not null, is_typed integer not null, at real not null,
   said text not null, answered text not null, work text not null,
   keys text not null, length integer not null);
 create index passages_by_session on passages (session, line);
@@ -374,10 +374,10 @@ class SessionIndex:
                 mark = zlib.crc32("\n".join(texts).encode())
                 self._database.execute(
                     "insert into passages (session, line, mark, at, said, answered, work, keys, "
-                    "length, reply_id) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "length, reply_id, is_typed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         number, each.line, mark, each.at, *texts, " ".join(set(keys)), len(keys),
-                        _storable(each.reply_id),
+                        _storable(each.reply_id), each.is_typed,
                     ),
                 )  # fmt: skip
             self._database.execute(
@@ -493,7 +493,7 @@ class SessionIndex:
         excluding: str,
     ) -> PassageMatch | None:
         row = self._database.execute(
-            "select path, title, keys, length, at, said, answered, work, reply_id "
+            "select path, title, keys, length, at, said, answered, work, reply_id, is_typed "
             "from passages join sessions on sessions.number = session where sessions.id = ?1 "
             "and line = ?2 and not exists (select 1 from passages as own where own.session = "
             "(select number from sessions where id = ?3) and own.reply_id = passages.reply_id "
@@ -502,14 +502,20 @@ class SessionIndex:
         ).fetchone()
         if row is None:
             return None  # a copy, or another process has just taken the session out
-        path, title, keys, length, at, said, answered, work, reply_id = row
+        path, title, keys, length, at, said, answered, work, reply_id, is_typed = row
         matched = asked.keys() & set(keys.split(" "))
         return PassageMatch(
             session=session,
             path=path,
             title=title,
             passage=Passage(
-                line=line, at=at, said=said, answered=answered, work=work, reply_id=reply_id
+                line=line,
+                at=at,
+                said=said,
+                answered=answered,
+                work=work,
+                reply_id=reply_id,
+                is_typed=bool(is_typed),
             ),
             score=entry.score,
             lexical=entry.lexical,

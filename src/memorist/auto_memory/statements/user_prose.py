@@ -15,6 +15,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.statements.required_words import PrefilteredPattern
+from memorist.auto_memory.statements.speech_fillers import remove_speech_fillers
 from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
@@ -233,8 +234,8 @@ def _is_dialogue(typed: str) -> bool:
 
 
 def extract_redacted_user_text(message: Message) -> str:
-    """Return what the user typed in a message without secrets, all its parts as one text; empty for
-    a message that is not the user's.
+    """Return what the user typed in a message without secrets and sounds of hesitation, all its
+    parts as one text; empty for a message that is not the user's.
 
     Redacted here, while lines are lines: a password that is a word is known by the line it has.
     """
@@ -245,7 +246,8 @@ def extract_redacted_user_text(message: Message) -> str:
         for block in message.blocks
         if isinstance(block, TextBlock) and block.origin in (None, Origin.USER)
     ]
-    return redact("\n".join(part.strip() for part in parts if part.strip())).text
+    typed = "\n".join(part.strip() for part in parts if part.strip())
+    return remove_speech_fillers(redact(typed).text)
 
 
 def announces_text_in_next_message(typed: str) -> bool:
