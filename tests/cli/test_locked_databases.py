@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from memorist.store.database import open_unsaved_copy
+
 COUNTING = """
 from memorist.__main__ import main
 from memorist.store.database import LockWaitCircuitBreaker
@@ -25,6 +27,27 @@ LockWaitCircuitBreaker.begin = count
 main()
 """
 """The program, which says each time that it waited in vain."""
+
+NO_LOCKS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+
+#define ANSWER(name) \\
+  int name(int file, int command, ...) { \\
+    va_list rest; \\
+    va_start(rest, command); \\
+    void *argument = va_arg(rest, void *); \\
+    if (command == F_SETLK || command == F_SETLKW) { errno = ENOLCK; return -1; } \\
+    return ((int (*)(int, int, ...))dlsym(RTLD_NEXT, #name))(file, command, argument); \\
+  }
+ANSWER(fcntl)
+ANSWER(fcntl64)
+int flock(int file, int operation) { errno = ENOLCK; return -1; }
+"""
+"""A library that refuses every lock, as some network folders do."""
 
 
 def run(home: Path, *words: str) -> tuple[str, str]:
@@ -60,3 +83,43 @@ def test_a_command_waits_once_for_all_databases_and_names_who_has_them(tmp_path:
     assert locked.splitlines().count("waited") == 1
     assert set(answer.splitlines()) <= set(locked.splitlines())
     assert said.count(f"is locked by process {os.getpid()}:") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fcntl is answered as a network folder does")
+def test_a_file_system_without_locks_is_named_and_not_waited_for(tmp_path: Path) -> None:
+    """SQLite says `locked` there, and its copy would wait for ever: the state, a search and the
+    list of sessions print what they have, with the cause.
+    """
+    build = subprocess.run(
+        ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(tmp_path / "no_locks.so"), "-ldl"],
+        input=NO_LOCKS,
+        text=True,
+        check=False,
+    )
+    if build.returncode:
+        pytest.skip("no C compiler")
+    run(tmp_path, "memory", "add", "Use tabs")
+    preload = {"LD_PRELOAD": str(tmp_path / "no_locks.so"), "MEMORIST_HOME": str(tmp_path / "home")}
+    for words in (("status",), ("search", "tabs"), ("sessions",), ("doctor",)):
+        done = subprocess.run(
+            [sys.executable, "-m", "memorist", *words],
+            cwd=tmp_path,
+            env=os.environ | preload | {"HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=100,
+        )
+        assert "file system has no locks" in (done.stdout + done.stderr).lower()
+        assert done.returncode == (words == ("doctor",))
+
+
+def test_a_database_that_is_held_alone_is_copied_as_the_file_stands(tmp_path: Path) -> None:
+    """Its holder lets nobody read; the copy does not wait for it."""
+    path = tmp_path / "held.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.executescript("create table words (word text); insert into words values ('tabs')")
+        holder.execute("begin exclusive")
+        error = sqlite3.OperationalError("database is locked")
+        with closing(open_unsaved_copy(path, error, lambda _: None)) as copy:
+            assert copy.execute("select word from words").fetchall() == [("tabs",)]

@@ -627,3 +627,20 @@ def test_what_another_program_wrote_counts_as_read_once_it_was_shown(shell: Shel
     assert shell.json("memory", "show", "everywhere/plain")["withheld"] == []
     moved = shell("memory", "move", said, "--everywhere")
     assert (moved.exit_code, "Use tabs" in moved.stdout) == (0, False)
+
+
+def test_a_link_in_the_folder_is_named_and_not_followed(shell: Shell, tmp_path: Path) -> None:
+    """A memory that was moved away and linked back is told by the list, the state and the check of
+    all; what stands behind it is not shown.
+    """
+    path = shell.add("Use two spaces")
+    (shell.folder / path).rename(tmp_path / "kept-in-dotfiles.md")
+    (shell.folder / path).symlink_to(tmp_path / "kept-in-dotfiles.md")
+
+    listed = shell("memory", "list").stdout
+    assert f"not read, since links are not followed: {path};" in listed
+    assert "[" not in listed
+    assert shell.json("memory", "list") == {"memories": [], "links": [path]}
+    assert "Not read, as links: 1" in shell("status").stdout
+    assert f"{path} is a link, which is not followed" in shell("doctor").stdout
+    assert "two spaces" not in shell("recall", "how many spaces?").stdout

@@ -334,6 +334,10 @@ class MemoryFolderReader:
         except FileNotFoundError:
             return []
 
+    def list_links(self) -> list[str]:
+        """Paths of links in the folder; none is followed, and no memory behind one is read."""
+        return [path for path, facts in self.list_entries() if facts.is_link]
+
     def _loaded_scan(self) -> FolderScan:
         if self._scan is None:
             self._scan = self._scan_cache.load(self._settings.scan_lines)

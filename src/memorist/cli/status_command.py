@@ -63,6 +63,7 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
         )
         with open_project_memory() as (_, project):
             memory = read_memory_status(layout, project, database, joined)
+            links = len(project.folder.list_links())
     if as_json:
         output.print_json({**msgspec.to_builtins(found), "memory": memory})
     else:
@@ -70,6 +71,7 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
             "\n".join(
                 [
                     *_render_memory(memory),
+                    *([f"Not read, as links: {links:,} (memorist memory list)"] if links else []),
                     *render_budget_status(found),
                     *format_hook_failures(layout.home, SystemClock().now()),
                 ]

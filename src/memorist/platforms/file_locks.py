@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 try:
     import fcntl
@@ -29,6 +30,23 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     return True
+
+
+def find_lock_refusal(path: Path) -> OSError | None:
+    """Why a file cannot be locked at all, as on some network folders; None where it can, or cannot
+    be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        try_lock(descriptor, shared=True)
+    except OSError as error:
+        return error
+    finally:
+        os.close(descriptor)
+    return None
 
 
 def block_until_locked(descriptor: int) -> None:

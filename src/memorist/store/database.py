@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from memorist.errors import StoreError
+from memorist.platforms.file_locks import find_lock_refusal
+from memorist.platforms.storage_errors import describe_storage_error
 
 if TYPE_CHECKING:
     from sqlite3 import _Parameters
@@ -102,17 +104,21 @@ class WaitOnceConnection(sqlite3.Connection):
                 self.pause.begin()
                 if self.pause is LockWaitCircuitBreaker.of_process:
                     _log.warning(
-                        "%s is locked by %s: what is there is read, and nothing waited for again",
+                        "%s %s: what is there is read, and nothing waited for again",
                         self.path,
-                        _name_holder(self.path),
+                        _explain_lock(self.path),
                     )
             raise
 
 
-def _name_holder(path: Path) -> str:
-    """Who has a database locked, as far as the system tells."""
+def _explain_lock(path: Path) -> str:
+    """Why a database is locked, as far as the system tells: SQLite takes a file system without
+    locks for another process that holds one.
+    """
+    if refusal := find_lock_refusal(path):
+        return f"cannot be locked ({describe_storage_error(refusal)})"
     process = _find_lock_holder(path.with_name(f"{path.name}-shm")) or _find_lock_holder(path)
-    return f"process {process}" if process else "another process"
+    return f"is locked by process {process}" if process else "is locked by another process"
 
 
 def _find_lock_holder(path: Path) -> int | None:
@@ -261,10 +267,16 @@ def _copy_database(path: Path, target: sqlite3.Connection) -> None:
     """
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         with contextlib.suppress(sqlite3.Error):
-            source = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
+            source = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=0)
             with contextlib.closing(source):
-                source.backup(target)
+                source.backup(target, progress=_stop_if_locked)
             return
+
+
+def _stop_if_locked(status: int, _remaining: int, _total: int) -> None:
+    """End a copy that waits for a lock, which it would do for ever. Raises OperationalError."""
+    if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        raise sqlite3.OperationalError("database is locked")
 
 
 def _prepare_database(connection: sqlite3.Connection) -> None:

@@ -20,6 +20,8 @@ from memorist.cli.doctor.fault_repair import (
 )
 from memorist.core.plural import pluralize
 from memorist.magic_docs.document_files import read_registered_paths
+from memorist.platforms.file_locks import find_lock_refusal
+from memorist.platforms.storage_errors import describe_storage_error
 from memorist.store.disk_files import DiskFiles, find_temporary_leftovers
 
 MIN_FREE_BYTES = 100_000_000
@@ -67,6 +69,12 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
     else:
         yield CheckResult("good", f"{home} is writable and private")
     yield _check_free_space(home)
+    if refusal := find_lock_refusal(context.layout.database):
+        yield CheckResult(
+            "wrong",
+            f"files in {home} cannot be locked, so that nothing new is kept",
+            f"{describe_storage_error(refusal)}.".capitalize(),
+        )
     paths = list(_walk(home))
     yield from _check_access(paths)
     yield from _check_leftovers(context, paths)

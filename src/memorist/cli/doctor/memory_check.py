@@ -119,6 +119,12 @@ def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckRes
     """Report what cannot be read: merge conflicts, broken YAML, and what breaks the bounds of
     `parse_yaml_scalars_as_text`.
     """
+    for name in folder.list_links():
+        yield CheckResult(
+            "note",
+            f"{where.folder / name} is a link, which is not followed: nothing behind it is shown",
+            "Put the file itself there.",
+        )
     for name, facts in folder.list_entries():
         if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):
             continue

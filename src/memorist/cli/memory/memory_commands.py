@@ -61,6 +61,7 @@ def memory_list_command(as_json: bool) -> None:
             elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
         waiting = len(memory.list_proposals())
         is_new = not memory.headers()
+        links = memory.folder.list_links()
         moved = (
             describe_elsewhere_memory(DiskFiles(), home.layout, str(Path.cwd())) if is_new else ()
         )
@@ -80,7 +81,7 @@ def memory_list_command(as_json: bool) -> None:
         for prefix, head in heads
     ]
     if as_json:
-        output.print_json({"memories": rows})
+        output.print_json({"memories": rows, "links": links})
         return
     for row in rows:
         marks = [row["kind"] or "-", row["trust"], f"{row['age_days']} d"]
@@ -93,6 +94,11 @@ def memory_list_command(as_json: bool) -> None:
         click.echo(f"no memories yet in {memory.layout.folder}")
     for each in moved:
         click.echo(each)
+    if links:
+        shown = output.make_terminal_safe_line(", ".join(links))
+        click.echo(
+            f"not read, since links are not followed: {shown}; put the files themselves there"
+        )
     if waiting:
         click.echo(f"{waiting} wait in the inbox: memorist memory inbox")
 
