@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import random
@@ -187,6 +188,50 @@ def test_paths_are_resolved_as_far_as_they_exist(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to(tmp_path / "a")
     with pytest.raises(StoreError, match="loop"):
         FILES.resolve(tmp_path / "a" / "x")
+
+
+class _Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.covers("SF-4")
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b"]),
+            st.sampled_from(["write", "create"]),
+            st.sampled_from([None, "fsync", "replace", "link"]),
+        ),
+        max_size=8,
+    )
+)
+def test_the_next_write_takes_what_a_killed_one_left(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str | None]]
+) -> None:
+    """At any step and for any file of the folder; a file holds what was written last or before."""
+    folder = tmp_path_factory.mktemp("kills")
+    content: dict[str, bytes] = {}
+
+    def kill(*_: object, **__: object) -> None:
+        raise _Killed
+
+    for number, (name, way, killed_at) in enumerate(steps):
+        data = str(number).encode()
+        with pytest.MonkeyPatch.context() as patch:
+            if killed_at == "replace":
+                patch.setattr(Path, "replace", kill)
+            elif killed_at:
+                patch.setattr(os, killed_at, kill)
+            with contextlib.suppress(_Killed):
+                if way == "write":
+                    FILES.write(folder / name, data)
+                    content[name] = data
+                elif FILES.create(folder / name, data):
+                    content[name] = data
+    FILES.write(folder / "last", b"")
+
+    found = {each.name: each.read_bytes() for each in folder.iterdir()}
+    assert found == content | {"last": b""}
 
 
 @pytest.mark.covers("SF-4")

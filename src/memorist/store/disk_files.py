@@ -386,10 +386,14 @@ def _file_mode(path: Path) -> int:
 
 
 def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o600) -> Path:
-    """Write a new temporary file in the folder, flushed to disk if `durable`; nothing is left of it
-    on failure.
+    """Write a new temporary file in the folder, whose lock is held, flushed to disk if `durable`;
+    nothing is left of it on failure, and nothing of what a killed writer left under its name.
     """
-    path = folder / f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}"
+    path = folder / f"{_TEMPORARY_PREFIX}write{_TEMPORARY_SUFFIX}"
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:  # not ours to delete, as in a folder of many users
+        path = path.with_name(f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | PRIVATE, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
