@@ -320,6 +320,19 @@ def test_a_slip_in_the_command_of_a_settings_file_is_seen(
     assert "wrong command" in hooks.failures()
 
 
+@pytest.mark.covers("SF-1")
+def test_a_secret_in_the_place_of_an_argument_is_written_nowhere(hooks: Hooks) -> None:
+    """As after a slip in pasting: neither on standard error nor in the file of failures."""
+    token = "ghp_" + "0aK9xmP2qLr7vBn4wZs8tYc3dF6gH1jQ5eXu"
+    given = json.dumps({"session_id": "s1", "hook_event_name": token}).encode()
+
+    done = hooks.raw(token, given, "--client", token)
+
+    assert b"none of the events" in done.stderr
+    assert token not in done.stderr.decode() + hooks.failures()
+    assert "wrong command" in hooks.failures()
+
+
 @pytest.mark.parametrize("named", ["", "relative/home"])
 def test_an_unknown_home_folder_is_told_and_nothing_is_written_elsewhere(
     named: str, tmp_path: Path

@@ -47,6 +47,10 @@ class HookUnanswered(Exception):
     """There is no response; the message says why."""
 
 
+MAX_NAMED_CHARACTERS = 24
+"""Longest wrong argument that is named: events have up to 16 letters, secrets mostly more."""
+
+
 class HookCommandArguments:
     """The arguments and the deadline of one hook call."""
 
@@ -104,13 +108,19 @@ def explain_wrong_argument(call: HookCommandArguments, arguments: list[str]) -> 
     """What is wrong in the command of a settings file; empty for nothing."""
     if call.event not in hook_protocol.KNOWN_EVENTS:
         known = ", ".join(hook_protocol.KNOWN_EVENTS[:-1])
-        return f"{call.event or '(none)'!r} is none of the events {known}"
+        return f"{_name_argument(call.event)} is none of the events {known}"
     for option in arguments[1::2]:
         if option not in ("--client", "--home"):
-            return f"{option!r} is neither --client nor --home"
+            return f"{_name_argument(option)} is neither --client nor --home"
     if call.client not in ("", *hook_protocol.CLIENT_NAMES):
-        return f"{call.client!r} is none of {', '.join(hook_protocol.CLIENT_NAMES)}"
+        return f"{_name_argument(call.client)} is none of {', '.join(hook_protocol.CLIENT_NAMES)}"
     return ""
+
+
+def _name_argument(text: str) -> str:
+    """A wrong argument as it is written down: what is no mere word could be a secret."""
+    is_word = len(text) <= MAX_NAMED_CHARACTERS and text.strip("-").replace("-", "").isalpha()
+    return repr(text) if is_word else "an argument of other signs" if text else "'(none)'"
 
 
 def report_wrong_argument(call: HookCommandArguments, why: str) -> None:
@@ -327,7 +337,12 @@ def spawn_daemon(home: str) -> int:
 
 
 def record_hook_failure(folder: str, event: str, client: str, why: str) -> bool:
-    """Append a line to the failures log. False where the disk refuses, and the line is lost."""
+    """Append a line to the failures log. False where the disk refuses, and the line is lost.
+
+    An event or client that is not known is left out: whatever stands in its place may be a secret.
+    """
+    event = event if event in hook_protocol.KNOWN_EVENTS else ""
+    client = client if client in hook_protocol.CLIENT_NAMES else ""
     words = (f"{time.time():.3f}", event, client, why)
     line = "\t".join(" ".join(word.split())[:500] for word in words) + "\n"
     path = f"{folder}/{hook_protocol.FAILURES}"

@@ -46,6 +46,7 @@ from memorist.hooks.hook_notices import (
 from memorist.hooks.hook_response import render_hook_output
 from memorist.hooks.hook_session import HookSessionPool
 from memorist.platforms import processes, sockets
+from memorist.safety.secrets import redact
 from memorist.settings import HooksSettings
 
 IDLE_CHECK_SECONDS = 2.0
@@ -261,6 +262,7 @@ class HookDaemon:
         )
 
     def _record_failure(self, event: str, client: str, why: str) -> None:
+        why = redact(why).text
         if not record_hook_failure(str(self._listening.folder), event, client, why):
             self._unrecorded_failure = why
 
