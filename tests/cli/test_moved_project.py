@@ -145,3 +145,27 @@ def test_the_users_word_and_what_waits_follow_into_a_place_that_has_memories(
     ]
     (now,) = (tmp_path / "home").glob("projects/*store*/memory-state")
     assert (now / "inbox" / "p.json").read_text() == "{}"
+
+
+@pytest.mark.covers("AM-4")
+def test_a_submodule_names_the_memory_of_its_superproject(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it has none of its own, with the setting by which both share one."""
+    library = shop.with_name("library")
+    library.mkdir()
+    git("init", cwd=library)
+    git("commit", "--allow-empty", "-m", "a", cwd=library)
+    git("-c", "protocol.file.allow=always", "submodule", "add", str(library), "lib", cwd=shop)
+    monkeypatch.chdir(shop / "lib")
+
+    said = memorist("memory", "list").stdout
+    assert f"{shop}, whose submodule this is, has a memory of its own" in said
+    name, _, folder = said.splitlines()[-1].rpartition(" ")[2].partition("=")
+    monkeypatch.setenv(name, folder)
+    assert "Use pnpm, never npm" in memorist("memory", "list").stdout
+    monkeypatch.delenv(name)
+    memorist("memory", "add", "The library has no dependencies.")
+    assert "whose submodule" not in memorist("memory", "list").stdout
+    monkeypatch.chdir(library)
+    assert "whose submodule" not in memorist("memory", "list").stdout

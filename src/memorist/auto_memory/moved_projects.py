@@ -106,6 +106,28 @@ def describe_neighbouring_memory(files: FileSystem, layout: Layout, project: str
     return ""
 
 
+def describe_superproject_memory(files: FileSystem, layout: Layout, project: str) -> str:
+    """Find the memory of the repository whose Git submodule this project is, and say how both go on
+    with it; empty for none.
+    """
+    root = locate_project_root(Path(project))
+    if not (root / ".git").is_file():
+        return ""
+    above = [
+        known.root
+        for known in list_projects_with_memory(files, layout)
+        if Path(known.root) in root.parents and (Path(known.root) / ".gitmodules").is_file()
+    ]
+    if not above:
+        return ""
+    nearest = max(above, key=len)
+    folder = shlex.quote(str(layout.memory(nearest).folder))
+    return (
+        f"{nearest}, whose submodule this is, has a memory of its own, which is not shown here; "
+        f"both share it with, in the submodule: MEMORIST_AUTO_MEMORY__DIRECTORY={folder}"
+    )
+
+
 def _is_below_former_home(recorded: str, root: Path) -> bool:
     """Whether a folder has the root's place below a home folder that this machine does not have:
     memorist's home was copied from another machine, or the user was renamed.
@@ -141,7 +163,9 @@ def describe_elsewhere_memory(files: FileSystem, layout: Layout, project: str) -
     moved = find_possible_former_projects(files, layout, project)
     if moved:
         return tuple(describe_moved_project(each, layout, project) for each in moved)
-    neighbour = describe_neighbouring_memory(files, layout, project)
+    neighbour = describe_superproject_memory(
+        files, layout, project
+    ) or describe_neighbouring_memory(files, layout, project)
     return (neighbour,) if neighbour else ()
 
 
