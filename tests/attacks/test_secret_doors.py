@@ -184,7 +184,7 @@ def _use_the_command_line(planted: PlantedSecrets, user: Path) -> list[str]:
     subprocess.run(["git", "init", "-q", "--bare", "."], cwd=user / "team.git", check=True)
     _memorist("team", "init", f"git:file://{user}/team.git")
     _memorist("team", "share", "release.md")
-    refused = [_memorist("team", "share", "by-hand.md")]
+    refused = [_memorist("team", "share", "by-hand.md", "--yes")]
     (folder / "team" / "raw.md").write_text(by_hand.format("raw", "how", planted["team by hand"]))
     refused.append(_memorist("team", "push"))
     (user / "place").mkdir()

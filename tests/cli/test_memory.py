@@ -82,7 +82,7 @@ def test_add_list_show_search_and_forget(shell: Shell) -> None:
     assert "Use pnpm" in shell("memory", "show", path).stdout
     assert shell.json("memory", "search", "pnpm")["results"][0]["path"] == path
     assert shell("memory", "forget", path).exit_code == 0
-    assert shell.json("memory", "list") == {"memories": []}
+    assert shell.json("memory", "list") == {"memories": [], "links": []}
 
 
 def test_a_description_fills_no_screen_and_is_longer_in_json(shell: Shell) -> None:

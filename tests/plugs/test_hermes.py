@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,18 +38,17 @@ from plugs.story import (
     words,
 )
 
-_FOLDER_AT_IMPORT = TemporaryDirectory(prefix="hermes-")
-os.environ["HERMES_HOME"] = _FOLDER_AT_IMPORT.name  # made at import; else ~/.hermes is
-
-pytest.importorskip(
-    "run_agent", reason="hermes-agent is not installed; `make test-plugs PLUGS=hermes` brings it"
-)
-
-from hermes_cli import plugins
-from hermes_state import SessionDB
-from plugins.memory import discover_memory_providers
-from run_agent import AIAgent
-from tools.registry import registry
+with TemporaryDirectory() as _folder, pytest.MonkeyPatch.context() as _patch:
+    _patch.setenv("HOME", _folder)  # Hermes makes ~/.hermes when it is imported
+    pytest.importorskip(
+        "run_agent",
+        reason="hermes-agent is not installed; `make test-plugs PLUGS=hermes` brings it",
+    )
+    from hermes_cli import plugins
+    from hermes_state import SessionDB
+    from plugins.memory import discover_memory_providers
+    from run_agent import AIAgent
+    from tools.registry import registry
 
 from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plugin
