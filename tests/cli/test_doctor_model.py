@@ -208,6 +208,19 @@ def test_a_server_that_refuses_is_asked_once(monkeypatch: pytest.MonkeyPatch) ->
     assert len(server.received) == 1
 
 
+def test_a_model_that_is_too_slow_is_not_said_to_be_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may have been writing all the time."""
+    monkeypatch.setenv("MEMORIST_MODELS__TIMEOUT_SECONDS", "1")
+    with ScriptedServer(lambda request: Hang()) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 1
+    assert "the model ended no answer in time" in text
+    assert "too slow here" in text
+
+
 def test_a_server_that_hangs_ends_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     """One wait of the time limit in all, not one for each task; what was answered before stands."""
     answers = iter([True, False])

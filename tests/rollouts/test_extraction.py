@@ -126,6 +126,23 @@ async def test_a_model_extracts_a_session(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("RO-4")
+@pytest.mark.parametrize("piece", ["**1a. A `TicketKind` for the till** (near L37)", "```python"])
+async def test_a_piece_of_a_pasted_plan_is_nothing_learned(tmp_path: Path, piece: str) -> None:
+    """A small model copies the plan line by line; a consolidation made an order of it."""
+    plan = f"Implement the following plan:\n\n# Tickets\n\n{piece}\n\nKIND = 1\n"
+    session = Talk().user(plan).edit().run("pytest", "3 passed in 0.1s").agent("Done.")
+    answer = json.dumps(
+        {"raw_memory": RAW.replace(ADDED, piece), "rollout_summary": "# T\n", "rollout_slug": None}
+    )
+    given, _, kept = means([Say(text=answer)])
+
+    made = await extract_session(session.thread(tmp_path / "s.jsonl"), given)
+
+    assert made.way == "structural"
+    assert "were dropped" in kept[0].said
+
+
+@pytest.mark.covers("RO-4")
 async def test_without_a_model_structure_serves(tmp_path: Path) -> None:
     """With no model the extract is the structural one, and no problem is told."""
     made = await extract_session(

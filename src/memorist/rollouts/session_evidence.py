@@ -86,6 +86,8 @@ class SelectedEvidence(Struct, frozen=True, kw_only=True):
 
     text: str
     by_speaker: WriteEvidence
+    typed: tuple[str, ...] = ()
+    """The user's messages, with what they pasted."""
     shown_rows: int = 0
     left_out: int = 0
 
@@ -160,6 +162,7 @@ class EvidenceRows:
         return SelectedEvidence(
             text=_render_rows(chosen, self.count),
             by_speaker=group_evidence_by_speaker(row for _, row in chosen),
+            typed=tuple(row.text for _, row in chosen if row.tier is SpeakerTier.USER),
             shown_rows=len(chosen),
             left_out=self.count - len(chosen),
         )

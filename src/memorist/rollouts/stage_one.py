@@ -259,6 +259,7 @@ class _ModelExtraction:
             f"{chosen.text}\n{asked.before}\n{self._thread.cwd}\n{self._thread.branch}",
             self._texts.task,
             self._outcomes.find_contradiction,
+            chosen.typed,
         )
 
     def _record(

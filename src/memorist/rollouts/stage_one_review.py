@@ -157,8 +157,8 @@ class MergedStageOneResult(Struct, frozen=True, kw_only=True):
 
 class AnswerReviewBasis(Struct, frozen=True):
     """What an answer is held against: the session's head, what its structure proves, what the model
-    was shown of it (by speaker, and as one text), the words that asked, and what the session proves
-    against a line (as for `LineCheck`).
+    was shown of it (by speaker, and as one text), the words that asked, what the session proves
+    against a line (as for `LineCheck`), and the user's messages with what they pasted.
     """
 
     thread: Rollout
@@ -167,6 +167,7 @@ class AnswerReviewBasis(Struct, frozen=True):
     source: str
     prompt: str
     disprove: Callable[[str], str] | None = None
+    typed: tuple[str, ...] = ()
 
 
 def merge_answer_with_proven(
@@ -284,6 +285,7 @@ class _EntryJudge:
         self._said = session.evidence
         self._thread = session.thread
         self._user = dict(session.evidence.user_messages)
+        self._typed = tuple(map(normalize_for_comparison, session.typed))
         self._check = LineCheck(
             session.source,
             session.prompt,
@@ -415,8 +417,11 @@ class _EntryJudge:
         )
 
     def _repeats_request(self, text: str) -> bool:
-        """Tell whether it only says what the user asked for: that is the task's name already."""
-        if _ASKED_ONCE.match(text):
+        """Tell whether it only says what the user asked for: that is the task's name already. So
+        does a piece of their message, as of a plan, that proves no statement of theirs.
+        """
+        piece = normalize_for_comparison(text)
+        if _ASKED_ONCE.match(text) or any(piece in words for words in self._typed):
             return True
         wanted = _USER_WANTED.match(text)
         return wanted is not None and any(

@@ -204,7 +204,8 @@ def _describe(result: TrialResult) -> CheckResult:
         return CheckResult(
             "note",
             f"{task.name}: no answer ({result.why}) after {result.runs[-1].seconds:.1f} s",
-            "Is its model loaded, and does it end its answers? Then run this again."
+            "It is too slow here, still being loaded, or does not end its answers: run this again "
+            "when the machine has nothing else to do."
             if result.runs[-1].hung
             else "Mend what the message names, then run this again.",
         )
@@ -255,7 +256,9 @@ def _summarize_results(results: list[TrialResult]) -> CheckResult:
     if not any(run.answered for result in results for run in result.runs):
         return CheckResult(
             "wrong",
-            "the model gave no answer",
+            "the model ended no answer in time"
+            if results[-1].runs[-1].hung
+            else "the model gave no answer",
             'Mend what is named above, or set model = "structural", which costs nothing.',
         )
     if not right:
