@@ -2,5 +2,5 @@
 survive them (CP-1 to CP-19).
 
 Elsewhere: the notes that may replace a conversation (`session_memory`); what the model is shown
-after all (`engine.request_view`); what a transcript proves (`transcript`).
+after all (`engine.request_view`); what a transcript proves (`transcript_analysis`).
 """
