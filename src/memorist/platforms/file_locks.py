@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 try:
     import fcntl
@@ -32,7 +31,7 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     return True
 
 
-def find_lock_refusal(path: Path) -> OSError | None:
+def find_lock_refusal(path: os.PathLike[str]) -> OSError | None:
     """Why a file cannot be locked at all, as on some network folders; None where it can, or cannot
     be opened.
     """
