@@ -28,7 +28,7 @@ from memorist.compaction.extractive_summary import (
     compact_conversation_with_extracts,
     is_instruction_message,
 )
-from memorist.compaction.full_compaction import SummaryOptions, compact_with_summary
+from memorist.compaction.full_compaction import SummaryOptions, replace_history_with_summary
 from memorist.compaction.measured_conversation import (
     MeasuredConversation,
     get_typed_text,
@@ -136,7 +136,7 @@ def _with_summary(
         return _of_the_whole(window, record, cwd)
     made = add_missing_extract_parts(
         reviewed if adds else replace(reviewed, extract=""),
-        lambda text, addition: compact_with_summary(shown, text, _options(addition)),
+        lambda text, addition: replace_history_with_summary(shown, text, _options(addition)),
     )
     return (
         made.messages if isinstance(made, CompactedHistory) else _of_the_whole(window, record, cwd)

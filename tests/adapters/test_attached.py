@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from memorist.adapters import conversation as module
-from memorist.adapters.conversation import HostConversation
+from memorist.adapters import host_conversation as module
 from memorist.adapters.engine_thread import EngineThread, attach_or_open_engine_thread
+from memorist.adapters.host_conversation import HostConversation
 from memorist.engine import disk_failure_pauses
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo, SettingsError, UsageError

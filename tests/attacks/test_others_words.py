@@ -165,7 +165,7 @@ def test_a_teams_ordinary_rules_are_taken(text: str) -> None:
 def heard_in_past(*messages: Message) -> str:
     """What the evidence of a past session holds as the user's own words."""
     builder = EvidenceRowBuilder()
-    rows = [row for message in messages for row in builder.add(message)]
+    rows = [row for message in messages for row in builder.feed(message)]
     return "\n".join(
         text for _, text in group_evidence_by_speaker([*rows, *builder.finish()]).user_messages
     )

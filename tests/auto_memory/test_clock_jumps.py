@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_manifest import (
 )
 from memorist.core.utc_time import format_utc_day, format_utc_timestamp
 from memorist.recall.memory_rendering import render_memory
-from memorist.recall.recall import load_recall_prompts
+from memorist.recall.session_recall import load_recall_prompts
 from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import MemoryLayout

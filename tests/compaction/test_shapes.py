@@ -61,7 +61,7 @@ def made(outcome: CompactionResult) -> tuple[Message, ...]:
 
 def full_compact() -> tuple[Message, ...]:
     return made(
-        full_compaction.compact_with_summary(
+        full_compaction.replace_history_with_summary(
             measure_conversation(session().messages), "1. Request and intent: a parser", TERMS
         )
     )
@@ -69,7 +69,7 @@ def full_compact() -> tuple[Message, ...]:
 
 def full_before_turn() -> tuple[Message, ...]:
     return made(
-        full_compaction.compact_with_summary(
+        full_compaction.replace_history_with_summary(
             measure_conversation(session().says("Done.").user("And write the manual.").messages),
             "1. Request and intent: a parser",
             TERMS,

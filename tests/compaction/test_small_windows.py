@@ -18,7 +18,7 @@ from compaction.histories import History
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
 from memorist.compaction.compactor import compact_structurally, estimate_unanswered_messages_budget
-from memorist.compaction.full_compaction import SummaryOptions, compact_with_summary
+from memorist.compaction.full_compaction import SummaryOptions, replace_history_with_summary
 from memorist.compaction.inline_compaction import build_hand_over_history
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
@@ -81,7 +81,7 @@ WAYS: dict[str, Way] = {
     "session-memory": _notes,
     "structural": _structural,
     "tail": _tail,
-    "full": lambda held, limit: compact_with_summary(held, SUMMARY, _terms(limit)),
+    "full": lambda held, limit: replace_history_with_summary(held, SUMMARY, _terms(limit)),
     "inline": lambda held, limit: build_hand_over_history(held, SUMMARY, _terms(limit)),
 }
 

@@ -32,7 +32,7 @@ from memorist.errors import InputError
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
 from memorist.recall.memory_rendering import render_index
-from memorist.recall.recall import load_recall_prompts
+from memorist.recall.session_recall import load_recall_prompts
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Settings
 from memorist.testing.frozen_clock import FrozenClock

@@ -11,7 +11,7 @@ import pytest
 from memorist import Memorist
 from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookSessionPool
-from memorist.recall.recall import MemoryRecall
+from memorist.recall.session_recall import MemoryRecall
 from memorist.store.disk_files import DiskFiles
 
 MAX_MODULES = 8

@@ -22,7 +22,7 @@ from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, measure_output_size
 from memorist.hooks.hook_session import HookSession, HookSessionPool
 from memorist.recall.lexical_score import EntryColumns, build_columns
-from memorist.recall.recall import MemoryRecall
+from memorist.recall.session_recall import MemoryRecall
 from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import Settings
 from memorist.store.rollout_rows import list_rollouts

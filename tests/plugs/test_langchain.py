@@ -63,8 +63,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, SecretStr
 
-from memorist.adapters.conversation import HostConversation as Ground
 from memorist.adapters.engine_thread import EngineThread
+from memorist.adapters.host_conversation import HostConversation as Ground
 from memorist.adapters.langchain import MemoristMiddleware
 from memorist.adapters.langchain_messages import (
     decode_wire_items,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory import folder_change_detector
+from memorist.auto_memory import folder_mtimes
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.visible_memory import drop_planted_order_lines
 from memorist.engine.engine import Memorist
@@ -27,8 +27,8 @@ from memorist.store.disk_files import DiskFiles
 @pytest.fixture
 def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three files count as many, and each prompt is followed by a look at each of them."""
-    monkeypatch.setattr(folder_change_detector, "MIN_DETECTOR_FILES", 3)
-    monkeypatch.setattr(folder_change_detector, "RELIST_SECONDS", 0.0)
+    monkeypatch.setattr(folder_mtimes, "MIN_DETECTOR_FILES", 3)
+    monkeypatch.setattr(folder_mtimes, "RELIST_SECONDS", 0.0)
 
 
 def open_engine(folder: Path) -> Memorist:
@@ -99,7 +99,7 @@ async def test_a_session_begins_with_one_look_at_each_file(
     """The index it is shown is that of the files as they are, also where one was changed in place
     a moment ago.
     """
-    monkeypatch.setattr(folder_change_detector, "MIN_DETECTOR_FILES", 3)
+    monkeypatch.setattr(folder_mtimes, "MIN_DETECTOR_FILES", 3)
     listed: list[Path] = []
     scan = DiskFiles.scan
 
@@ -133,7 +133,7 @@ async def test_a_rule_replaces_one_that_was_edited_a_moment_ago(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the user says is not lost because a file that it replaces is not as it was last seen."""
-    monkeypatch.setattr(folder_change_detector, "RELIST_SECONDS", 1_000.0)
+    monkeypatch.setattr(folder_mtimes, "RELIST_SECONDS", 1_000.0)
     engine = open_engine(tmp_path)
     folder = add_memories(engine, tmp_path)
     session = await engine.open("s", project=str(tmp_path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from memorist.rollouts.folder_draft import DraftInput, FolderDraft, build_folder_draft
 from memorist.rollouts.raw_memory import (
     ClaimProof,
     ClaimScope,
@@ -14,6 +13,7 @@ from memorist.rollouts.raw_memory import (
     TaskOutcome,
     render_raw_memory,
 )
+from memorist.rollouts.structural_folder_draft import DraftInput, FolderDraft, build_folder_draft
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 

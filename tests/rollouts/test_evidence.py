@@ -48,7 +48,7 @@ ROWS = st.lists(
 
 def rows_of(talk: Talk) -> list[EvidenceRow]:
     maker = EvidenceRowBuilder()
-    return [row for entry in talk.entries for row in maker.add(entry)] + list(maker.finish())
+    return [row for entry in talk.entries for row in maker.feed(entry)] + list(maker.finish())
 
 
 @given(ROWS, st.integers(1, 4_000), st.floats(0.5, 4.0))
@@ -289,7 +289,7 @@ def test_what_codex_looked_for_on_the_web_is_evidence(action: object, shown: lis
     raw = {"type": "web_search_call", "status": "completed", "action": action}
     block = UnknownBlock("web_search_call", raw)
     message = Message(id="m", role="assistant", origin=Origin.MODEL, blocks=(block,))
-    rows = list(EvidenceRowBuilder().add(message))
+    rows = list(EvidenceRowBuilder().feed(message))
 
     assert [row.text for row in rows] == shown
     assert all(row.tier is SpeakerTier.TOOL and not row.own for row in rows)

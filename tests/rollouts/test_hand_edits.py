@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.folder_draft import FolderDraft
 from memorist.rollouts.handbook import HandbookEntry
 from memorist.rollouts.handbook_parser import parse_handbook
+from memorist.rollouts.structural_folder_draft import FolderDraft
 from memorist.store.extract_rows import StoredExtract
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
 

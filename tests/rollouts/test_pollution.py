@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolUse, UnknownBlock
-from memorist.rollouts.task_log import message_involves_web_or_mcp
+from memorist.rollouts.structural_task_log import message_involves_web_or_mcp
 
 
 def message(*blocks: Block) -> Message:

@@ -10,7 +10,7 @@ import pytest
 
 from memorist.core.messages import JsonObject
 from memorist.rollouts.structural_stage_one import build_structural_result
-from memorist.rollouts.task_log import TaskLogBuilder
+from memorist.rollouts.structural_task_log import TaskLogBuilder
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript_analysis.command_lines import (
     drop_printing_and_cd_commands,

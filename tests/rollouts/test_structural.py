@@ -13,18 +13,18 @@ from msgspec.structs import replace
 
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import TurnRollback
-from memorist.rollouts.folder_draft import DraftInput, build_folder_draft
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.session_scan import read_task_log_and_turn_sizes
 from memorist.rollouts.skill_procedures import draft_skills
+from memorist.rollouts.structural_folder_draft import DraftInput, build_folder_draft
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
     to_rollout_extract,
 )
+from memorist.rollouts.structural_task_log import MAX_LOGGED_TASKS, TaskLogBuilder
 from memorist.rollouts.summary_composition import MAX_SUMMARY_TOKENS
 from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
-from memorist.rollouts.task_log import MAX_LOGGED_TASKS, TaskLogBuilder
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile

@@ -35,12 +35,12 @@ from memorist.adapters.agent_framework_messages import (
     map_messages_to_items,
 )
 from memorist.adapters.chat_messages import FORMAT, build_chat_request
-from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
     attach_or_open_engine_thread,
 )
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.run_identity import (
     RunValue,

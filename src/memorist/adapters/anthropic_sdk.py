@@ -23,7 +23,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from memorist.adapters.conversation import HostConversation
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.memory_tool import MemoryToolCommands, collect_session_evidence
 from memorist.adapters.response_tap import atap_response, tap_response
 from memorist.adapters.wire_adapter import AdapterOptions, WireAdapter, WireCall

@@ -26,12 +26,12 @@ from claude_agent_sdk import (
 )
 
 from memorist.adapters.claude_session_store import MemoristSessionStore
-from memorist.adapters.conversation import EngineFailure
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
     attach_or_open_engine_thread,
 )
+from memorist.adapters.host_conversation import EngineFailure
 from memorist.engine.engine import Memorist
 from memorist.errors import FormatError
 from memorist.events import AdapterFailed

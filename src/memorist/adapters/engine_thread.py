@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Self, TypedDict, TypeVar, Unpack
 
-from memorist.adapters.conversation import (
+from memorist.adapters.host_conversation import (
     ConversationName,
     EngineFailure,
     EngineWork,

@@ -29,13 +29,13 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from memorist.adapters.chat_messages import FORMAT, build_chat_request, extract_content_text
-from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
     attach_or_open_engine_thread,
 )
 from memorist.adapters.google_adk_messages import AdkContentMap
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.run_identity import UserAndProject
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.compaction_result import CompactionStrategy

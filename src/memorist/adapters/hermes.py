@@ -23,13 +23,13 @@ from agent.context_engine import ContextEngine
 from agent.memory_provider import MemoryProvider
 
 from memorist.adapters.chat_messages import FORMAT, build_chat_completion
-from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread
 from memorist.adapters.hermes_state import (
     HermesPluginState,
     encode_message,
     list_texts_added_to_request,
 )
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
 from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.core.messages import JsonObject

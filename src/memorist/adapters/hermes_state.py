@@ -16,12 +16,12 @@ from memorist.adapters.chat_messages import (
     build_usage,
     extract_content_text,
 )
-from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
     attach_or_open_engine_thread,
 )
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
 

@@ -20,12 +20,12 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from memorist.adapters.chat_messages import build_chat_request
-from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
     attach_or_open_engine_thread,
 )
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.langchain_messages import (
     decode_wire_items,
     encode_message,

@@ -33,12 +33,12 @@ from agents.memory import Session, SessionSettings
 from agents.run import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
 
-from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
     attach_or_open_engine_thread,
 )
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool

@@ -19,16 +19,16 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
 from memorist.adapters.chat_messages import build_chat_request
-from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
     attach_or_open_engine_thread,
 )
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
-    build_pieces_from_items,
+    decode_items_to_pieces,
     encode_wire_reply,
     join_message_pieces,
     split_and_encode_messages,
@@ -198,7 +198,7 @@ class PydanticAIRequest:
         """Return the request to send; the same object when nothing was changed."""
         pieces = self._message_map.messages
         back = self._message_map.restore(
-            body["messages"], lambda run: build_pieces_from_items(run, pieces)
+            body["messages"], lambda run: decode_items_to_pieces(run, pieces)
         )
         if back == pieces:
             return self._request

@@ -150,7 +150,7 @@ def encode_model_response(message: ModelResponse) -> JsonObject:
     )
 
 
-def build_pieces_from_items(
+def decode_items_to_pieces(
     items: Iterable[JsonObject], pieces: Iterable[MessagePiece]
 ) -> Iterator[MessagePiece]:
     """Decode items that memorist added or changed.

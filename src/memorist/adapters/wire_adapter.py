@@ -15,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Self, TypedDict, Unpack
 
-from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
     attach_or_open_engine_thread,
 )
+from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.run_identity import (
     RunValue,
     UserAndProject,

@@ -16,7 +16,7 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from memorist.auto_memory.folder_change_detector import FolderChangeDetector
+from memorist.auto_memory.folder_mtimes import FolderMtimeChangeDetector
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import (
@@ -122,7 +122,7 @@ class MemoryFolderReader:
         """Files that were read and judged before the lock was taken."""
         self._scanned_once: bool | None = None
         """Within `scan_once`: whether the folder was scanned. None outside of it."""
-        self._changes = FolderChangeDetector(files, layout.folder, clock)
+        self._changes = FolderMtimeChangeDetector(files, layout.folder, clock)
         self._trusts_folder_times = False
         """Within `scan_once` at a prompt: whether the times of folders may replace the scan."""
         self._listed: tuple[FolderScan, dict[str, MemoryHeader], dict[str, str]] | None = None

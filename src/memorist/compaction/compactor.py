@@ -633,7 +633,7 @@ class Compactor(SessionExtension):
         rewrite = (
             inline_compaction.build_hand_over_history
             if strategy == "inline"
-            else full_compaction.compact_with_summary
+            else full_compaction.replace_history_with_summary
         )
         return add_missing_extract_parts(
             reviewed,

@@ -226,7 +226,7 @@ def _fit_restored(back: Sequence[RestoredItem], room: int) -> tuple[RestoredItem
     return tuple(chosen)
 
 
-def compact_with_summary(
+def replace_history_with_summary(
     conversation: MeasuredConversation, summary: str, options: SummaryOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a model's summary, as returned by `parse_summary`."""

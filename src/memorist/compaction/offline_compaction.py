@@ -197,7 +197,7 @@ def _rewrite_spoken(
             )
             return session_memory_compaction.compact_with_notes(measured, notes, terms)
         case "full":
-            return full_compaction.compact_with_summary(
+            return full_compaction.replace_history_with_summary(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "inline":

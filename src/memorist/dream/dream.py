@@ -20,7 +20,7 @@ from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_day
 from memorist.dream.daily_log import DailyLogs
-from memorist.dream.dream_form import build_dream_form
+from memorist.dream.dream_answer_form import build_dream_form
 from memorist.dream.dream_gates import (
     DreamGateClosed,
     DreamGateFacts,

@@ -24,7 +24,6 @@ from memorist.context.assembly import (
     read_folder_context,
     reject_unknown_context_sections,
 )
-from memorist.context.change_detecting_files import ChangeDetectingFileReader
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.context_snapshot import (
     WorldSnapshot,
@@ -33,6 +32,7 @@ from memorist.context.context_snapshot import (
     load_first_context,
     save_first_context,
 )
+from memorist.context.dependency_tracking_files import DependencyTrackingFileReader
 from memorist.context.environment import SessionEnvironment
 from memorist.context.git_state import GitState
 from memorist.context.host_permissions import (
@@ -106,7 +106,7 @@ class ContextExtension(SessionExtension):
         self._is_shown = self._is_stale = False
         self._is_first_request = True
         """Whether this process has shown nothing yet."""
-        self._watched_files = ChangeDetectingFileReader(log.runtime.files)
+        self._watched_files = DependencyTrackingFileReader(log.runtime.files)
         self._first_git_state: GitState | None = None
         """The repository as it was first looked up: its text stays, and so its place in the
         provider's cache.
@@ -272,7 +272,7 @@ class ContextExtension(SessionExtension):
     async def _look_up(self, model: str, window: int | None, *, git: bool = False) -> None:
         """Look everything up again, in a thread, and build the sections from it."""
         self._skills_found = await self._find_skills()
-        watched = ChangeDetectingFileReader(self._runtime.files)
+        watched = DependencyTrackingFileReader(self._runtime.files)
         seen = await asyncio.to_thread(
             read_folder_context,
             Path(self._host.folder),

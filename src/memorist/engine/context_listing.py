@@ -42,7 +42,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.context_window import DEFAULT_WINDOW
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
-from memorist.recall.recall import load_recall_prompts
+from memorist.recall.session_recall import load_recall_prompts
 from memorist.recall.shown_index import build_shown_index
 from memorist.rollouts.rollout_memory import load_rollout_memory_view
 from memorist.rollouts.summary_composition import SUMMARY_FILE

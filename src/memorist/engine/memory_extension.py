@@ -20,7 +20,7 @@ from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
 from memorist.recall.initial_scan import SCAN_WAIT_SECONDS, InitialScan
 from memorist.recall.memory_selection import list_successful_tools
-from memorist.recall.recall import MemoryRecall, RecallSearcher
+from memorist.recall.session_recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext
 from memorist.team.team_watcher import TeamWatcher
 from memorist.transcript_analysis.tool_actions import ChangeAction, CommandAction, parse_tool_action

@@ -10,8 +10,8 @@ from memorist.mcp_server.opened_project import OpenedProject
 from memorist.mcp_server.result_rendering import (
     render_memory_history,
     render_memory_origin,
+    render_memory_recall_explanation,
     render_memory_uses,
-    render_recall_explanation,
     to_safe_line,
 )
 from memorist.mcp_server.tool_arguments import (
@@ -56,7 +56,7 @@ def explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
         lines += [
             "",
             f"recalled for “{to_safe_line(arguments.query)}”: "
-            f"{render_recall_explanation(topic.path, matches, picks, doubts)}",
+            f"{render_memory_recall_explanation(topic.path, matches, picks, doubts)}",
         ]
     return "\n".join(lines)
 

@@ -50,7 +50,7 @@ from memorist.ports import Clock
 from memorist.recall.memory_rendering import render_memory
 from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.reachable_memory import ReachableMemory
-from memorist.recall.recall import load_recall_prompts
+from memorist.recall.session_recall import load_recall_prompts
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
 

@@ -124,7 +124,7 @@ def render_memory_uses(uses: Sequence[MemoryUse]) -> list[str]:
     return lines or ["(never)"]
 
 
-def render_recall_explanation(
+def render_memory_recall_explanation(
     path: str,
     matches: Sequence[MemoryMatch],
     picks: Sequence[SelectedMemory],

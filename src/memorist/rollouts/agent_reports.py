@@ -9,7 +9,7 @@ import re
 from msgspec.structs import replace
 
 from memorist.core.lazy import lazy_pattern
-from memorist.rollouts.task_log import TaskLogBuilder
+from memorist.rollouts.structural_task_log import TaskLogBuilder
 from memorist.session_memory.structural_notes import (
     LEARNINGS_SECTION,
     RESULTS_SECTION,

@@ -77,7 +77,7 @@ class EvidenceRowBuilder:
         self.turns = 0
         """User messages so far."""
 
-    def add(self, entry: TranscriptEntry) -> Iterator[EvidenceRow]:
+    def feed(self, entry: TranscriptEntry) -> Iterator[EvidenceRow]:
         """Yield the rows that are complete with this entry."""
         if isinstance(entry, CompactionBoundary):
             yield from self._flush_replies(SpeakerTier.COMMENTARY)

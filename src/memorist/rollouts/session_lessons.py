@@ -18,6 +18,14 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens
 from memorist.rollouts.agent_reports import SHIPPED, build_agent_statement_lines
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
+from memorist.rollouts.structural_task_log import (
+    AGREED_PREFIX,
+    CHECKS,
+    MAX_AGREED_CHARACTERS,
+    CommandRuns,
+    TaskLogBuilder,
+    TaskRecord,
+)
 from memorist.rollouts.task_commands import (
     MAX_STEPS,
     MAX_TASK_COMMANDS,
@@ -30,14 +38,6 @@ from memorist.rollouts.task_commands import (
     render_reusable_commands,
 )
 from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
-from memorist.rollouts.task_log import (
-    AGREED_PREFIX,
-    CHECKS,
-    MAX_AGREED_CHARACTERS,
-    CommandRuns,
-    TaskLogBuilder,
-    TaskRecord,
-)
 from memorist.session_memory.structural_notes import (
     RESULTS_SECTION,
     TASK_SECTION,

@@ -26,7 +26,7 @@ from memorist.rollouts.session_evidence import (
     compute_row_bytes_with_gap,
     count_turns_per_part,
 )
-from memorist.rollouts.task_log import TaskLogBuilder
+from memorist.rollouts.structural_task_log import TaskLogBuilder
 
 
 class TaskLogAndTurnSizes(Struct, frozen=True):
@@ -44,7 +44,7 @@ def read_task_log_and_turn_sizes(
     weights = [0]
     for entry in read_entries_not_copied_from_parent(lines, parent):
         task_log.add(entry)
-        for row in row_builder.add(entry):
+        for row in row_builder.feed(entry):
             if row.tier is SpeakerTier.USER and row_builder.turns > len(weights) - 1:
                 weights.append(0)
             if row.tier <= SpeakerTier.COMMENTARY:
@@ -67,7 +67,7 @@ def collect_evidence_rows_per_part(
     found = [EvidenceRows(size) for _ in ends]
     row_builder, at = EvidenceRowBuilder(), 0
     for entry in read_entries_not_copied_from_parent(lines, parent):
-        for row in row_builder.add(entry):
+        for row in row_builder.feed(entry):
             # The turns before the first message of the user count as one.
             while (
                 at < len(ends) - 1

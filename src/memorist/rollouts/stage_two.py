@@ -32,14 +32,6 @@ from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.folder_draft import (
-    DraftInput,
-    FolderDraft,
-    build_folder_draft,
-    drop_forgotten_from_draft,
-    is_handbook_settled,
-    replace_handbook_in_draft,
-)
 from memorist.rollouts.forgotten_claims import ForgottenClaims
 from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
@@ -69,6 +61,14 @@ from memorist.rollouts.stage_two_prompt import (
     StageTwoPrompts,
     build_stage_two_instruction,
     render_stage_two_material,
+)
+from memorist.rollouts.structural_folder_draft import (
+    DraftInput,
+    FolderDraft,
+    build_folder_draft,
+    drop_forgotten_from_draft,
+    is_handbook_settled,
+    replace_handbook_in_draft,
 )
 from memorist.rollouts.structural_handbook import ConsolidationCounts
 from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_to_tokens_and_bytes

@@ -40,8 +40,14 @@ from memorist.rollouts.session_lessons import (
     SessionLesson,
     choose_lessons,
 )
+from memorist.rollouts.structural_task_log import (
+    CHECKS,
+    SHIPPING,
+    TaskLogBuilder,
+    TaskRecord,
+    TaskUserMessage,
+)
 from memorist.rollouts.task_feedback import MessageTaskEffect
-from memorist.rollouts.task_log import CHECKS, SHIPPING, TaskLogBuilder, TaskRecord, TaskUserMessage
 from memorist.safety.secrets import redact
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED

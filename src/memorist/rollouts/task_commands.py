@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memorist.core.lazy import lazy_pattern
-from memorist.rollouts.task_log import CommandRuns, TaskRecord
+from memorist.rollouts.structural_task_log import CommandRuns, TaskRecord
 from memorist.transcript_analysis.command_lines import (
     classify_command,
     drop_printing_and_cd_commands,

@@ -23,7 +23,7 @@ from memorist.testing.scripted_model_state import (
     CountedRequest,
     ScriptCursor,
     SimulatedProviderState,
-    build_reply_facts,
+    build_reply_metadata,
 )
 from memorist.testing.steps import (
     DelayReply,
@@ -157,14 +157,14 @@ class ScriptedModel:
                 await self._clock.sleep(seconds)
                 return self._build_reply(
                     build_reply_body(
-                        WIRES[self._format], answer, build_reply_facts(counted, answer, body)
+                        WIRES[self._format], answer, build_reply_metadata(counted, answer, body)
                     ),
                     body,
                 )
             case _:
                 return self._build_reply(
                     build_reply_body(
-                        WIRES[self._format], step, build_reply_facts(counted, step, body)
+                        WIRES[self._format], step, build_reply_metadata(counted, step, body)
                     ),
                     body,
                 )

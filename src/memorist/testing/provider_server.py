@@ -38,7 +38,7 @@ from memorist.testing.scripted_model_state import (
     CountedRequest,
     ScriptCursor,
     SimulatedProviderState,
-    build_reply_facts,
+    build_reply_metadata,
     convert_failure_to_http_error,
 )
 from memorist.testing.steps import (
@@ -616,7 +616,7 @@ def _build_reply(
     body: JsonObject,
 ) -> OutgoingReply:
     answer = step.step if isinstance(step, DelayReply | InterruptedReply) else step
-    reply = build_reply_body(wire, answer, build_reply_facts(counted, answer, body))
+    reply = build_reply_body(wire, answer, build_reply_metadata(counted, answer, body))
     if isinstance(step, InterruptedReply):
         return build_broken_reply(wire, step, reply, body)
     plain = isinstance(answer, RawReply) and answer.plain

@@ -65,7 +65,7 @@ class SimulatedProviderState:
             self._cache = PromptCacheState()
 
 
-def build_reply_facts(counted: CountedRequest, step: AnswerStep, body: JsonObject) -> ReplyFacts:
+def build_reply_metadata(counted: CountedRequest, step: AnswerStep, body: JsonObject) -> ReplyFacts:
     """Build the facts of a reply. A step's own usage takes precedence over the counted one."""
     given = None if isinstance(step, RawReply) else step.usage
     usage = (

@@ -229,7 +229,7 @@ def find_refusal_or_lead_in_end(masked: str) -> int:
     return refusal.end() if refusal else find_lead_in_end(masked)
 
 
-def classify_fact_specificity(sentence: ProseSentence) -> PlainFact | None:
+def recognize_plain_fact(sentence: ProseSentence) -> PlainFact | None:
     """Whether a plain fact names something particular or not; None for any other sentence."""
     start = find_refusal_or_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]

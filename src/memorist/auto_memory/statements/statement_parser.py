@@ -27,8 +27,8 @@ from memorist.auto_memory.statements.context_quoted_lines import find_lines_quot
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.plain_facts import (
-    classify_fact_specificity,
     find_refusal_or_lead_in_end,
+    recognize_plain_fact,
 )
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -237,7 +237,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
         if any(sentence.text in line for line in shown):
             continue
         statement = find_statement_in_sentence(sentence)
-        if statement is None and informs and classify_fact_specificity(sentence) == "particular":
+        if statement is None and informs and recognize_plain_fact(sentence) == "particular":
             start = find_refusal_or_lead_in_end(sentence.masked)
             statement = (
                 "rule",

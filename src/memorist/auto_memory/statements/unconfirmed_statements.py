@@ -12,7 +12,7 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.non_english_rule_score import split_words
-from memorist.auto_memory.statements.plain_facts import classify_fact_specificity
+from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -45,7 +45,7 @@ from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
     contains_unattributable_text,
     extract_redacted_user_text,
-    find_last_printed_line,
+    get_last_line_if_printed,
     is_document_or_form,
 )
 from memorist.core.lazy import lazy_pattern
@@ -199,7 +199,7 @@ _REQUEST_BEHIND_LOG = lazy_pattern(
 
 def _find_request_behind_log(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     """What a text asks to remember behind a log on one line: the log may say so itself."""
-    line = find_last_printed_line(typed)[-MAX_SENTENCE_CHARS:]
+    line = get_last_line_if_printed(typed)[-MAX_SENTENCE_CHARS:]
     found = _REQUEST_BEHIND_LOG.match(line)
     if found is None or is_question(found["text"]) or is_forbidden_in_memory(found["text"]):
         return
@@ -216,7 +216,7 @@ def matches_statement_pattern(sentence: ProseSentence) -> bool:
     start = find_lead_in_end(sentence.masked)
     return (
         find_statement_in_sentence(sentence) is not None
-        or classify_fact_specificity(sentence) is not None
+        or recognize_plain_fact(sentence) is not None
         or match_first_statement_pattern(_WAITING, sentence, start) is not None
     )
 
@@ -228,7 +228,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         return NEVER_WAITS
     if match_first_statement_pattern(_WAITING, sentence, start) is not None:
         return 0.0
-    if classify_fact_specificity(sentence) is not None and not contains_unattributable_text(typed):
+    if recognize_plain_fact(sentence) is not None and not contains_unattributable_text(typed):
         return 0.0
     if _is_labelled(sentence) or _may_be_others(sentence, typed):
         return 0.0

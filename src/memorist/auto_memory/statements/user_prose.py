@@ -307,7 +307,7 @@ def _outer_paragraphs(text: str) -> str:
     return "\n\n".join(part for part in parts if len(part) <= MAX_SENTENCE_CHARS)
 
 
-def find_last_printed_line(text: str) -> str:
+def get_last_line_if_printed(text: str) -> str:
     """The last line of a text where a machine wrote its beginning: somebody may have typed on behind
     what they pasted. Empty for a quotation, a part of a table or a difference, and for prose.
     """

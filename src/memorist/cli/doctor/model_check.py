@@ -124,7 +124,7 @@ class TrialRun(Struct, frozen=True, kw_only=True):
 
     verdict: TrialVerdict
     seconds: float
-    answered: bool = True
+    got_reply: bool = True
     hung: bool = False
     """Whether its time ran out: the other tasks would wait as long."""
     usage: Usage = Usage()
@@ -144,19 +144,19 @@ class TrialResult(Struct, frozen=True):
     @property
     def is_right(self) -> bool:
         """Whether most runs were right, and the last was answered."""
-        return self.answered and 2 * self.right > len(self.runs)
+        return self.got_reply and 2 * self.right > len(self.runs)
 
     @property
-    def answered(self) -> bool:
+    def got_reply(self) -> bool:
         """Whether each run was answered: after one that was not, none follows."""
-        return self.runs[-1].answered
+        return self.runs[-1].got_reply
 
     @property
     def is_decided(self) -> bool:
         """Whether another run could not change the outcome: after a clear success, after two that
         came to the same, and after one that was not answered.
         """
-        if not self.answered:
+        if not self.got_reply:
             return True
         if len(self.runs) == 1:
             return self.runs[0].verdict == TrialVerdict()
@@ -200,7 +200,7 @@ def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
 
 def _describe(result: TrialResult) -> CheckResult:
     task, used = result.task, sum((run.usage for run in result.runs), Usage())
-    if not result.answered:
+    if not result.got_reply:
         return CheckResult(
             "note",
             f"{task.name}: no answer ({result.why}) after {result.runs[-1].seconds:.1f} s",
@@ -227,7 +227,7 @@ def _describe(result: TrialResult) -> CheckResult:
 
 def _check_counts(results: list[TrialResult], window: int) -> Iterator[CheckResult]:
     """Whether the server's counts of tokens can be right: limits and prices rest on them."""
-    used = [run.usage for result in results for run in result.runs if run.answered]
+    used = [run.usage for result in results for run in result.runs if run.got_reply]
     fault = ""
     if any(each.input + each.cache_read + each.cache_write <= 0 for each in used):
         fault = "counts no tokens for what it read"
@@ -253,7 +253,7 @@ def _describe_nothing(reply: Reply) -> str:
 
 def _summarize_results(results: list[TrialResult]) -> CheckResult:
     right = [result.task.name for result in results if result.is_right]
-    if not any(run.answered for result in results for run in result.runs):
+    if not any(run.got_reply for result in results for run in result.runs):
         return CheckResult(
             "wrong",
             "the model ended no answer in time"
@@ -284,7 +284,7 @@ async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
     try:
         for task in TASKS:
             results.append(await _try_task(model, task))
-            if results[-1].runs[-1].hung or not results[0].runs[0].answered:
+            if results[-1].runs[-1].hung or not results[0].runs[0].got_reply:
                 break
         if isinstance(model, ContextWindowSource):
             return results, await model.discover_window()
@@ -321,7 +321,7 @@ async def _run_task(model: Model, task: TrialTask, number: int) -> TrialRun:
         why = str(error) or f"none within {TRIAL_SECONDS:g} seconds"
         elapsed = time.monotonic() - began
         verdict = TrialVerdict(why)
-        return TrialRun(verdict=verdict, seconds=elapsed, answered=False, hung=hung)
+        return TrialRun(verdict=verdict, seconds=elapsed, got_reply=False, hung=hung)
     nothing = _describe_nothing(reply)
     verdict = TrialVerdict(nothing) if nothing else task.judge(reply)
     if verdict.why and reply.stop_reason in CUT_OFF_REASONS:

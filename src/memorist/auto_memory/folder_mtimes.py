@@ -23,7 +23,7 @@ RELIST_SECONDS = 5.0
 """Shortest time between two listings in the thread: prompts in quick succession share one."""
 
 
-class FolderChangeDetector:
+class FolderMtimeChangeDetector:
     """What is known since the files were listed last. Used from one thread, but for the thread of
     its own.
     """

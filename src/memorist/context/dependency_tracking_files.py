@@ -8,7 +8,7 @@ from memorist.errors import StoreError
 from memorist.ports import FileInfo, ReadableFileSystem
 
 
-class ChangeDetectingFileReader:
+class DependencyTrackingFileReader:
     """Reads like the `ReadableFiles` it wraps, and remembers what existed and what did not."""
 
     def __init__(self, files: ReadableFileSystem) -> None:
