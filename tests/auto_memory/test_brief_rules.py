@@ -52,16 +52,19 @@ def judge(text: str) -> str:
 
 @pytest.mark.parametrize("text", split_examples(KEPT))
 def test_what_says_that_it_lasts_is_kept_whatever_its_verb(text: str) -> None:
+    """An order that says how long it holds is a rule, also with a verb of no list."""
     assert judge(text) == "kept"
 
 
 @pytest.mark.parametrize("text", split_examples(WAITS))
 def test_a_brief_rule_or_fact_waits(text: str) -> None:
+    """What is probably one goes to the inbox."""
     assert judge(text) == "waits"
 
 
 @pytest.mark.parametrize("text", split_examples(NEITHER))
 def test_a_fault_a_hold_and_a_passing_remark_are_neither(text: str) -> None:
+    """Nothing is kept of them, and nothing waits."""
     assert judge(text) == "neither"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -125,6 +125,7 @@ ROUNDS = st.lists(
 @pytest.mark.parametrize("name", list(WAYS))
 @examples(8, whole=25)
 @given(ROUNDS, st.sampled_from([4_000, 8_000, 16_000, 32_000]))
+@example([(92, []), (380, [217]), (180, []), (380, [21, 423]), (224, [])], 16_000)
 def test_the_newest_round_is_whole_and_short_words_are_verbatim(
     name: str, rounds: list[tuple[int, list[int]]], window: int
 ) -> None:

@@ -154,14 +154,14 @@ def assemble_compacted_history(
     if start == unanswered and estimate_messages_tokens(kept, conversation.factor) > room:
         least = room - options.limit // USER_TEXTS_PART
         kept = keep_messages_from_index(conversation.messages, start, least, conversation.factor)
-    words = render_older_user_texts(
-        conversation,
-        sum(1 for message in kept if get_typed_text(message)),
-        _choose_words_room(
-            conversation, options, room - estimate_messages_tokens(kept, conversation.factor)
-        ),
-        texts,
-    )
+    shown = sum(1 for message in kept if get_typed_text(message))
+    wanted = _choose_words_room(conversation, options)
+    left = room - estimate_messages_tokens(kept, conversation.factor)
+    words = render_older_user_texts(conversation, shown, min(wanted, left), texts)
+    if start < unanswered and words != render_older_user_texts(conversation, shown, wanted, texts):
+        return UnchangedHistory(
+            "The messages to keep leave too little room for what the user said before them."
+        )
     remarks = [
         remark for remark, due in ((texts.kept, kept), (texts.go_on, options.automatic)) if due
     ]
@@ -200,17 +200,14 @@ def assemble_compacted_history(
     )
 
 
-def _choose_words_room(
-    conversation: MeasuredConversation, options: SummaryOptions, available: int
-) -> int:
-    """Tokens for the user's words: the usual ones, or more where the short messages take more; at
-    most `available`.
+def _choose_words_room(conversation: MeasuredConversation, options: SummaryOptions) -> int:
+    """The tokens for older messages of the user: the usual ones, or more where the short messages
+    take more.
     """
     usual = min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART)
     sizes = [estimate_text_tokens(text) + LINE_TOKENS for text in conversation.user_texts]
     short = sum(size for size in sizes if size <= LONG_UTTERANCE_TOKENS + LINE_TOKENS)
-    wanted = max(usual, min(int(short * conversation.factor), options.limit // MAX_USER_TEXTS_PART))
-    return min(wanted, available)
+    return max(usual, min(int(short * conversation.factor), options.limit // MAX_USER_TEXTS_PART))
 
 
 def _build_summary_message(text: str) -> Message:
