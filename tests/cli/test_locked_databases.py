@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -88,7 +89,8 @@ def test_a_command_waits_once_for_all_databases_and_names_who_has_them(tmp_path:
 @pytest.mark.skipif(sys.platform != "linux", reason="fcntl is answered as a network folder does")
 def test_a_file_system_without_locks_is_named_and_not_waited_for(tmp_path: Path) -> None:
     """SQLite says `locked` there, and its copy would wait for ever: the state, a search and the
-    list of sessions print what they have, with the cause.
+    list of sessions print what they have, with the cause. The doctor finds nothing else wrong, and
+    a change says why it cannot be made.
     """
     build = subprocess.run(
         ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(tmp_path / "no_locks.so"), "-ldl"],
@@ -99,8 +101,10 @@ def test_a_file_system_without_locks_is_named_and_not_waited_for(tmp_path: Path)
     if build.returncode:
         pytest.skip("no C compiler")
     run(tmp_path, "memory", "add", "Use tabs")
+    run(tmp_path, "search", "tabs")  # makes the databases of recall
     preload = {"LD_PRELOAD": str(tmp_path / "no_locks.so"), "MEMORIST_HOME": str(tmp_path / "home")}
-    for words in (("status",), ("search", "tabs"), ("sessions",), ("doctor",)):
+    failing = (("doctor", "--json"), ("memory", "add", "Use spaces"))
+    for words in (("status",), ("search", "tabs"), ("sessions",), *failing):
         done = subprocess.run(
             [sys.executable, "-m", "memorist", *words],
             cwd=tmp_path,
@@ -110,8 +114,12 @@ def test_a_file_system_without_locks_is_named_and_not_waited_for(tmp_path: Path)
             check=False,
             timeout=100,
         )
-        assert "file system has no locks" in (done.stdout + done.stderr).lower()
-        assert done.returncode == (words == ("doctor",))
+        assert "file system has no locks" in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.returncode == (words in failing)
+        if words == failing[0]:
+            findings = json.loads(done.stdout)["findings"]
+            assert [each["area"] for each in findings if each["state"] == "wrong"] == ["home"]
 
 
 def test_a_database_that_is_held_alone_is_copied_as_the_file_stands(tmp_path: Path) -> None:

@@ -196,9 +196,20 @@ class InMemoryConnection(sqlite3.Connection):
 
 
 DISK_ERRORS = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EROFS,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EIO,
+        errno.ENOTDIR,
+        errno.ENOLCK,
+    }
 )
-"""Errors of a disk that is full, read-only, forbidden or broken. Network errors are no such."""
+"""Errors of a disk that is full, read-only, forbidden, broken or without locks. Network errors are
+no such.
+"""
 
 _UNWRITABLE_WORDS = ("readonly database", "disk is full", "disk I/O error")
 """Phrases in SQLite's errors about a file that cannot be written. On a full disk it has no room for

@@ -25,7 +25,7 @@ _STEP_SECONDS = 0.005
 @contextmanager
 def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock at `path`, a file created if missing. A killed holder holds nothing. Raises
-    StoreError when another keeps it too long.
+    StoreError when another keeps it too long, or the file system has no locks.
     """
     make_folders(path.parent)
     try:
@@ -42,8 +42,11 @@ def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Non
 def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:
     until = time.monotonic() + wait_seconds
     while True:
-        if file_locks.try_lock(descriptor):
-            return
+        try:
+            if file_locks.try_lock(descriptor):
+                return
+        except OSError as error:
+            raise to_store_error("lock", path, error) from error
         if time.monotonic() >= until:
             raise StoreError(
                 f"another process has held {path} for {wait_seconds:g} seconds; end it, or "

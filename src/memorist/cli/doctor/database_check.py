@@ -16,6 +16,8 @@ from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SessionHead
+from memorist.platforms.file_locks import find_lock_refusal
+from memorist.platforms.storage_errors import describe_storage_error
 from memorist.store.database import (
     is_database_damage,
     is_unwritable_error,
@@ -36,8 +38,10 @@ REBUILD_NOTE = (
 @contextlib.contextmanager
 def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the database read-only; where not even SQLite's own files can be made beside it, as the
-    file stands.
+    file stands. Raises OperationalError, at once where the file system has no locks.
     """
+    if refusal := find_lock_refusal(path):
+        raise sqlite3.OperationalError(describe_storage_error(refusal))
     address = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True)
     try:
@@ -60,6 +64,8 @@ def check_database(context: DoctorContext) -> Iterator[CheckResult]:
     if not path.exists():
         yield CheckResult("good", "there is no database yet; it is made when it is needed")
         yield from _check_sessions(context, set())
+        return
+    if find_lock_refusal(path):  # what is wrong with the home is said already
         return
     found = _check_soundness(context, path)
     yield found

@@ -73,7 +73,7 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult(
             "wrong",
             f"files in {home} cannot be locked, so that nothing new is kept",
-            f"{describe_storage_error(refusal)}.".capitalize(),
+            f"The cause: {describe_storage_error(refusal)}.",
         )
     paths = list(_walk(home))
     yield from _check_access(paths)

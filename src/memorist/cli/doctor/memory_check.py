@@ -24,6 +24,7 @@ from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_search import FolderSearch
 from memorist.safety.secrets import redact_bytes
+from memorist.store.database import is_database_damage
 from memorist.store.disk_files import DiskFiles, remove_if_exists
 from memorist.store.home_layout import MemoryLayout
 from memorist.system import SystemClock
@@ -249,7 +250,9 @@ def _check_recall_index(
         with open_read_only(where.recall_index) as index:
             answer = str(index.execute("pragma quick_check").fetchone()[0])
             entries = {str(row["id"]) for row in index.execute("select id from entries")}
-    except sqlite3.Error as error:
+    except sqlite3.DatabaseError as error:
+        if not is_database_damage(error):  # locked, or none can be: the next search looks again
+            return
         answer, entries = str(error), set[str]()
     if answer != "ok":
         what = f"the index of recall {where.recall_index} is damaged ({answer})"

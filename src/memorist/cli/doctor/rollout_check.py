@@ -8,6 +8,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import (
@@ -18,6 +19,7 @@ from memorist.core.plural import pluralize
 from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_extract_files
+from memorist.store.database import is_database_damage
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import insert_missing_extracts
 from memorist.store.state_database import SQLITE, open_sqlite_state
@@ -74,17 +76,12 @@ def check_rollout_database(context: DoctorContext) -> Iterator[CheckResult]:
     )
     if not remembered:
         return
-    known = 0
-    if context.layout.database.exists():
-        with (
-            contextlib.suppress(sqlite3.Error),
-            open_read_only(context.layout.database) as database,
-        ):
-            known = int(
-                database.execute(
-                    "select (select count(*) from threads) + (select count(*) from extracts)"
-                ).fetchone()[0]
-            )
+    try:
+        known = _count_known_sessions(context.layout.database)
+    except sqlite3.DatabaseError as error:
+        if not (is_database_damage(error) or "no such table" in str(error)):
+            return  # locked, or none can be, which says nothing of what it knows
+        known = 0
     if known:
         yield CheckResult(
             "good",
@@ -107,3 +104,14 @@ def check_rollout_database(context: DoctorContext) -> Iterator[CheckResult]:
         FIX_COMMAND,
         act,
     )
+
+
+def _count_known_sessions(path: Path) -> int:
+    """How many past sessions the database knows; 0 where there is none. Raises sqlite3.Error."""
+    if not path.exists():
+        return 0
+    with open_read_only(path) as database:
+        row = database.execute(
+            "select (select count(*) from threads) + (select count(*) from extracts)"
+        ).fetchone()
+    return int(row[0])
