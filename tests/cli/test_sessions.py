@@ -140,8 +140,18 @@ def test_a_memory_goes_by_every_name_that_is_printed(
         assert "package-manager.md was never shown" in run("memory", "why", name).output
         assert run("memory", "blame", name).exit_code == 0
     assert run("memory", "forget", "Package manager").output.startswith("forgotten")
-    assert "names no memory" in str(run("memory", "show", "nothing").exception)
-    assert "memory list" in str(run("memory", "show", "nothing").exception)
+    assert "no memory is called 'nothing'; `memorist memory list`" in str(
+        run("memory", "show", "nothing").exception
+    )
+    run("memory", "add", "--kind", "feedback", "--name", "Test command", "Run the tests with tox")
+    for words in (
+        *(("memory", each) for each in ("show", "forget", "mute", "edit", "blame", "why", "log")),
+        ("memory", "move", "--here"),
+        ("memory", "check", "--accept"),
+        ("team", "share"),
+    ):
+        said = str(run(*words, "tset-comand").exception)
+        assert "called 'tset-comand'; near it: test-command.md;" in said
     assert str(run("memory", "inbox", "accept", "1").exception) == "nothing waits"
 
 

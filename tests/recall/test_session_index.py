@@ -167,7 +167,9 @@ def test_what_a_program_passes_on_is_not_quoted_as_typed(tmp_path: Path) -> None
         text = render_passages(PROMPT, find(index, PROMPT), load_prompt("recall/sessions"))
 
         assert ", session 11111111, passed on by a program: “No: bankers rounding" in text
-        assert ROUNDING[0][0] not in [each.passage.said for each in find(index, ROUNDING[0][0])]
+        for day in ("", " (Friday, 27 November 2026, 9:00 pm)"):
+            next_run = ROUNDING[0][0] + day
+            assert ROUNDING[0][0] not in [each.passage.said for each in find(index, next_run)]
 
 
 @pytest.mark.covers("PS-1")

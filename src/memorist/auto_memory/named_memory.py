@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from memorist.auto_memory.auto_memory import AutoMemory
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.memory_changes import find_memory_path_problem
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name, list_removed_paths
 from memorist.errors import InputError
 
@@ -14,7 +18,7 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
     """The folder and the path of the memory that is called `name`, or that alone has it in its path
     or its name; of a former one where none of those that are there has.
 
-    Raises InputError where several have.
+    Raises InputError where several have, and where none has, with the names that are near.
     """
     owner, path = memory.locate(name)
     if not name or owner.has(path) or find_removed_memory_by_name(owner, path) is not None:
@@ -36,4 +40,30 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
         named = ", ".join(path for _, path in fitting[:MAX_NAMED])
         more = f" and {len(fitting) - MAX_NAMED} more" if len(fitting) > MAX_NAMED else ""
         raise InputError(f"{name!r} is a part of several names: {named}{more}")
+    if not fitting and _is_unknown_name(owner, path):
+        raise InputError(
+            f"no memory is called {name!r}{_suggest_near_names(owners, wanted)}; `memorist memory "
+            "list` shows all, `memorist memory log` what was forgotten or replaced"
+        )
     return fitting[0] if fitting else (owner, path)
+
+
+def _is_unknown_name(memory: AutoMemory, path: str) -> bool:
+    """Whether a path that could be a memory's is no file either; of the others is said elsewhere
+    what keeps them from being a memory.
+    """
+    problem = find_memory_path_problem(f"{path.removesuffix('.md')}.md")
+    return problem is None and memory.read_present_bytes(path) is None
+
+
+def _suggest_near_names(owners: Sequence[AutoMemory], wanted: str) -> str:
+    """The paths whose memories have a path or a name near the wanted one, as a question."""
+    paths: dict[str, str] = {}
+    for owner in reversed(owners):
+        prefix = "" if owner is owners[0] else EVERYWHERE_PREFIX
+        for head in owner.headers():
+            last = head.path.rsplit("/", 1)[-1]
+            for name in (head.path, last, head.name):
+                paths[name.removesuffix(".md").casefold()] = prefix + head.path
+    near = dict.fromkeys(paths[each] for each in get_close_matches(wanted, paths, cutoff=0.5))
+    return f"; near it: {', '.join(near)}" if near else ""

@@ -12,6 +12,7 @@ import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
 )
@@ -133,12 +134,21 @@ def team_share_command(paths: tuple[str, ...], convention: bool, yes: bool) -> N
     """
     with open_project_memory() as (home, memory):
         limit = home.settings.team.entry_bytes
+        paths = tuple(_find_own_memory(memory, each) for each in paths)
         for path in paths:
             confirm_unread_memory(memory, path, f"Share {path}?", yes=yes)
         print_write_outcome(
             move_memories_to_team(memory, paths, convention=convention, limit=limit),
             "shared",
         )
+
+
+def _find_own_memory(memory: AutoMemory, name: str) -> str:
+    """The path of this project's memory of that name. Raises InputError."""
+    owner, path = find_named_memory(memory, name)
+    if owner is not memory:
+        raise InputError(f"{path} holds everywhere; first: memorist memory move {path} --here")
+    return path
 
 
 def load_team_status() -> TeamStatus:
@@ -198,6 +208,7 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
     Example: memorist team log
     """
     key = path.removeprefix(TEAM_PREFIX)
+    key += "" if not key or key.endswith(".md") else ".md"
     if path and (problem := find_shared_name_problem(key)):
         raise InputError(
             f"{output.replace_invalid_utf8(path)} is no name of a team memory: {problem}"

@@ -21,6 +21,7 @@ from memorist.core.utc_time import format_utc_day
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.project_question import is_question_without_request
+from memorist.recall.scheduled_prompt import is_same_but_for_numbers
 from memorist.recall.search_query import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -240,7 +241,7 @@ def select_passages(
     Empty for most prompts: the best passage has to be beyond what chance gives for a message of
     that length among `compared` passages. A question about the project is also answered by what is
     near in meaning. What reads like an order planted for an agent is left out, and what a program
-    passes on again word for word, as by a schedule.
+    passes on again with other numbers or days at most, as by a schedule.
     """
     words, many = len(parse_query(query).words), math.log(max(1, compared))
     needed = BASE_EVIDENCE + EVIDENCE_PER_WORD * words + many
@@ -248,12 +249,14 @@ def select_passages(
     if not shown and is_question_without_request(query):
         needed = ANSWER_RELEVANCE + ANSWER_RELEVANCE_PER_WORD * words
         shown = _select_answers(matches, needed + ANSWER_RELEVANCE_PER_LOG * many)
-    asked = query.split()
     return tuple(
         each
         for each in shown
         if not _is_planted(each.passage)
-        and (each.passage.is_typed or each.passage.said.split() != asked)
+        and (
+            each.passage.is_typed
+            or not is_same_but_for_numbers(query, each.passage.said, MAX_SAID_CHARS)
+        )
     )
 
 

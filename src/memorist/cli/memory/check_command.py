@@ -16,6 +16,7 @@ from memorist.auto_memory.moved_projects import (
     describe_moved_project,
     find_possible_former_projects,
 )
+from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.stale_memories import (
     MemoryWithChangedAnchors,
     confirm_memories,
@@ -87,7 +88,7 @@ def _accept_stale(memory: AutoMemory, names: Sequence[str]) -> None:
     if "all" in names:
         paths = [each.path for each in find_memories_with_changed_anchors(memory)]
     else:
-        paths = [memory.find_path(name) for name in names]
+        paths = [find_named_memory(memory, name)[1] for name in names]
     confirm_memories(memory, paths, time.time())
 
 

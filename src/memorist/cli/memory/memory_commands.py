@@ -229,7 +229,9 @@ def memory_move_command(name: str, there: str | None, yes: bool) -> None:
     if there is None:
         raise click.UsageError("say where to: --everywhere or --here")
     with open_project_memory() as (_, memory):
-        confirm_unread_memory(*memory.locate(name), "Move it?", yes=yes)
+        owner, path = find_named_memory(memory, name)
+        confirm_unread_memory(owner, path, "Move it?", yes=yes)
+        name = path if owner is memory else EVERYWHERE_PREFIX + path
         written = change_memory_scope(memory, name, everywhere=there == "everywhere")
     done = "holds in every project now" if there == "everywhere" else "holds here alone now"
     print_write_outcome(written, done)
