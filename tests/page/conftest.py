@@ -57,8 +57,9 @@ class Keyboard:
         self._is_gone = conditions.staleness_of
 
     def open(self, address: str) -> None:
-        """Open an address of the page."""
+        """Open an address of the page, and wait until all of it is there."""
         self.driver.get(f"{self.base}/{address}")
+        self.wait_for(lambda: self.run("return document.readyState") == "complete")
 
     def run(self, script: str) -> Any:
         """What a script in the page returns."""
