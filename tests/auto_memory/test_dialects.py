@@ -411,7 +411,7 @@ def test_an_instruction_file_without_our_section_is_read_by_its_lists() -> None:
     """List entries are memories; prose and code are named as left."""
     text = b"# Rules\nprose\n- Use tabs.\n  Always.\n\n## Code\n```\n- no entry\n```\n"
 
-    read = instruction_files.import_instruction_memory({"AGENTS.md": text})
+    read = instruction_files.read_memories_from_instruction_files({"AGENTS.md": text})
 
     assert [(each.kind, each.body) for each in read.topics] == [
         (MemoryKind.FEEDBACK, "Use tabs.\nAlways.")
@@ -456,14 +456,16 @@ def test_an_instruction_file_of_comment_marks_and_empty_entries_is_read() -> Non
     """
     text = "# Rules\n\n- Use tabs.\n- - -\n- …\n<!-- a -->\n" + "<!-- " * 100_000
 
-    read = instruction_files.import_instruction_memory({"AGENTS.md": text.encode()})
+    read = instruction_files.read_memories_from_instruction_files({"AGENTS.md": text.encode()})
 
     assert [topic.body for topic in read.topics] == ["Use tabs."]
 
 
 def test_an_instruction_file_is_read_however_it_is_laid_out() -> None:
     """Numbers, boxes, signs, rows of a table, and prose that reads as a rule, also where it wraps."""
-    read = instruction_files.import_instruction_memory({".cursorrules": LAID_OUT.encode()})
+    read = instruction_files.read_memories_from_instruction_files(
+        {".cursorrules": LAID_OUT.encode()}
+    )
 
     assert {each.body for each in read.topics} == {
         "Number invoices from one.",

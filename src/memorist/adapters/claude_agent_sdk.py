@@ -235,7 +235,7 @@ class MemoristHooks:
         May be called twice.
         """
         if self._sessions is not None:
-            ended = self.attached.try_run(self._end_sessions)
+            ended = self.attached.run_or_return_failure(self._end_sessions)
             if isinstance(ended, EngineFailure):
                 self._report_failure("close", ended.error)
         if self._owns:

@@ -156,13 +156,13 @@ class EngineThread:
 
         Raises what the work raises, and UsageError where the engine cannot be waited for.
         """
-        return _unwrap(self.try_run(work))
+        return _unwrap(self.run_or_return_failure(work))
 
     async def arun(self, work: EngineWork[Result]) -> Result:
         """As `run`, for a caller on its own event loop."""
         return _unwrap(await self.atry_run(work))
 
-    def try_run(
+    def run_or_return_failure(
         self, work: EngineWork[Result], seconds: float | None = None
     ) -> Result | EngineFailure:
         """As `run`, but errors are returned as a value.
@@ -179,7 +179,7 @@ class EngineThread:
     async def atry_run(
         self, work: EngineWork[Result], seconds: float | None = None
     ) -> Result | EngineFailure:
-        """As `try_run`, for a caller on its own event loop.
+        """As `run_or_return_failure`, for a caller on its own event loop.
 
         If the caller is cancelled the work continues, so that nothing is left half done.
         """

@@ -68,7 +68,7 @@ class EngineRunner(Protocol):
         """The same for a caller on its own event loop."""
         ...
 
-    def try_run(
+    def run_or_return_failure(
         self, work: EngineWork[Result], seconds: float | None = None
     ) -> Result | EngineFailure:
         """As `run`, with errors returned as a value."""
@@ -323,7 +323,9 @@ class HostConversation:
 
     def close(self) -> None:
         """Write everything and release the files. The next request opens it again."""
-        self._result_or_fallback("close", self._engine_loop.try_run(self._close_session), None)
+        self._result_or_fallback(
+            "close", self._engine_loop.run_or_return_failure(self._close_session), None
+        )
 
     async def aclose(self) -> None:
         """As `close`."""
@@ -341,7 +343,9 @@ class HostConversation:
         ended = Event()
         return self._result_or_fallback(
             point,
-            self._engine_loop.try_run(lambda: self._run_serially(work, ended), MAX_WAIT_SECONDS),
+            self._engine_loop.run_or_return_failure(
+                lambda: self._run_serially(work, ended), MAX_WAIT_SECONDS
+            ),
             fallback,
             ended,
         )

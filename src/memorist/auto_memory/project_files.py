@@ -59,7 +59,7 @@ class ProjectAnchorChecker:
         self._tracked: tuple[int, dict[str, str]] = (0, {})
         """Git's index: its modification time, and the blob of each path."""
 
-    def find_path(self, path: str) -> str:
+    def make_relative_to_project(self, path: str) -> str:
         """The path from the project's root of a file that is named from there or from the root of
         the disk; empty for one outside.
         """

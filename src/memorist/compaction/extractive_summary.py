@@ -67,7 +67,7 @@ from memorist.transcript_analysis.names_in_text import (
     NamePresence,
     WordRun,
     find_recognizable_names,
-    hash_normalized_word_runs,
+    hash_word_runs_ignoring_numbers,
 )
 from memorist.transcript_analysis.touched_files import FileRecord
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
@@ -159,7 +159,7 @@ class ExtractSelection:
         self._queue = [(-_MAX_WORDS_PER_TOKEN * rate, at) for at, rate in enumerate(rates)]
         heapify(self._queue)
         for text in known:
-            self._covered |= hash_normalized_word_runs(text)
+            self._covered |= hash_word_runs_ignoring_numbers(text)
 
     def fill(self, room: int) -> int:
         """Select the best extracts within `room` tokens; returns the tokens left."""
@@ -187,7 +187,10 @@ class ExtractSelection:
         known = self._new.get(at)
         if known is None:
             text = unit.text
-            known, self._costs[at] = hash_normalized_word_runs(text), estimate_text_tokens(text) + 1
+            known, self._costs[at] = (
+                hash_word_runs_ignoring_numbers(text),
+                estimate_text_tokens(text) + 1,
+            )
         self._new[at] = new = known - self._covered
         cost = self._costs[at] + (
             0 if unit.source in self._sources else estimate_heading_tokens(unit.source)

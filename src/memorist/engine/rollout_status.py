@@ -202,7 +202,7 @@ class ConsolidationSummary(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def read_consolidation_summary(store: RolloutStore) -> ConsolidationSummary:
+def read_memory_summary(store: RolloutStore) -> ConsolidationSummary:
     """Read the summary that the last consolidation wrote. Raises NothingToDo, StoreError."""
     path = store.layout.rollouts / SUMMARY_FILE
     data = read_if_exists(DiskFiles(), path)

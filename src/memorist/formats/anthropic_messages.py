@@ -479,7 +479,7 @@ class AnthropicCodec(Codec):
             "input_schema": tool.schema or {"type": "object"},
         }
 
-    def reply_entries(self, reply: JsonObject) -> list[Any]:
+    def list_reply_wire_items(self, reply: JsonObject) -> list[Any]:
         """The assistant message of the reply; none when it is empty, because the API rejects an
         empty one within a history.
         """

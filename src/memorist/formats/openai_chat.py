@@ -586,7 +586,7 @@ class OpenAIChatCodec(Codec):
         source = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
         return {"type": "function", "function": source}
 
-    def reply_entries(self, reply: JsonObject) -> list[Any]:
+    def list_reply_wire_items(self, reply: JsonObject) -> list[Any]:
         """The message of the first choice, unchanged."""
         return [_first_choice(reply)["message"]]
 

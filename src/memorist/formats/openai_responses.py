@@ -666,7 +666,7 @@ class OpenAIResponsesCodec(Codec):
             "strict": False,
         }
 
-    def reply_entries(self, reply: JsonObject) -> list[Any]:
+    def list_reply_wire_items(self, reply: JsonObject) -> list[Any]:
         """The reply's output items, unchanged."""
         return require_list_field(reply, "output", "The openai_responses reply")
 
@@ -675,7 +675,7 @@ class OpenAIResponsesCodec(Codec):
         Raises FormatError.
         """
         require_object(body, "The openai_responses reply")
-        items = self.reply_entries(body)
+        items = self.list_reply_wire_items(body)
         if isinstance(body.get("error"), dict) and not items:
             raise FormatError(
                 "This is a failed response without output; look at its `error` field."

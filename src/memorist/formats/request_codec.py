@@ -444,7 +444,7 @@ class Codec(ABC):
         """
 
     @abstractmethod
-    def reply_entries(self, reply: JsonObject) -> list[Any]:
+    def list_reply_wire_items(self, reply: JsonObject) -> list[Any]:
         """The part of a reply that is added to the history, unchanged. Raises FormatError."""
 
     @abstractmethod
@@ -518,7 +518,7 @@ class Codec(ABC):
         replied = (
             []
             if reply is None
-            else self.reply_entries(require_object(reply, f"The {self.name} reply"))
+            else self.list_reply_wire_items(require_object(reply, f"The {self.name} reply"))
         )
         added = [strip_entry_cache_marks(entry) for entry in self.encode_messages(tail)]
         return {**body, self.body_key: [*self.history(body), *replied, *added]}

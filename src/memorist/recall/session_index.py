@@ -58,7 +58,7 @@ from memorist.transcript_analysis.invocation_log import (
     Invocation,
     InvocationLog,
     InvocationLogBuilder,
-    uses_unusable_word,
+    uses_rejected_argument,
 )
 
 SESSION_INDEX_VERSION = 11
@@ -420,7 +420,7 @@ class SessionIndex:
                     at=row[5],
                 )
                 for row in rows
-                if uses_unusable_word(invocation, row[0], row[1])
+                if uses_rejected_argument(invocation, row[0], row[1])
             ]  # fmt: skip
             if not found:
                 return None
@@ -431,7 +431,7 @@ class SessionIndex:
                 (newest.program, project, newest.at),
             ).fetchall()
         worked = (Invocation(row[0], tuple(row[1].split("\n"))) for row in since)
-        if any(uses_unusable_word(each, newest.program, newest.word) for each in worked):
+        if any(uses_rejected_argument(each, newest.program, newest.word) for each in worked):
             return None
         return newest
 

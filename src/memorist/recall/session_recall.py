@@ -302,7 +302,7 @@ class MemoryRecall:
             if mentions_file(f"{topic.name}\n{topic.description}\n{topic.body}", path):
                 return True
             files = {each.name for each in read_memory_anchors(topic) if each.kind == "file"}
-            return owner.project_files.find_path(path) in files
+            return owner.project_files.make_relative_to_project(path) in files
         return False
 
     def _show_memories(

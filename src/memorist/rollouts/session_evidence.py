@@ -127,7 +127,7 @@ def shrink_evidence_budget(budget: int, sent: int, refused: ContextTooLong) -> i
     return int(min(budget, sent) * min(0.9, max(0.1, share)))
 
 
-class EvidenceRows:
+class EvidenceRowBuffer:
     """Rows of a session or of a part of it; at most `size` bytes of each tier are kept."""
 
     def __init__(self, size: int) -> None:

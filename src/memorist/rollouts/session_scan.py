@@ -21,7 +21,7 @@ from memorist.formats.transcript_format import (
 )
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import (
-    EvidenceRows,
+    EvidenceRowBuffer,
     SpeakerTier,
     compute_row_bytes_with_gap,
     count_turns_per_part,
@@ -54,7 +54,7 @@ def read_task_log_and_turn_sizes(
 
 def collect_evidence_rows_per_part(
     lines: RecordedLines, weights: list[int], size: int, parent: RecordedLines | None = None
-) -> list[EvidenceRows]:
+) -> list[EvidenceRowBuffer]:
     """Collect the rows of each part, where `size` is the bytes one part may show, without what was
     copied of the `parent`.
 
@@ -64,7 +64,7 @@ def collect_evidence_rows_per_part(
     for turns in count_turns_per_part(weights, size):
         after += turns
         ends.append(after)
-    found = [EvidenceRows(size) for _ in ends]
+    found = [EvidenceRowBuffer(size) for _ in ends]
     row_builder, at = EvidenceRowBuilder(), 0
     for entry in read_entries_not_copied_from_parent(lines, parent):
         for row in row_builder.feed(entry):

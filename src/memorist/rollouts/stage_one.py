@@ -21,7 +21,7 @@ from memorist.rollouts.raw_memory import UNKNOWN_FOLDER, RawMemory
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
 from memorist.rollouts.session_evidence import (
     MIN_EVIDENCE_TOKENS,
-    EvidenceRows,
+    EvidenceRowBuffer,
     SelectedEvidence,
     calibrate_token_estimate_factor,
     compute_evidence_token_budget,
@@ -191,7 +191,7 @@ class _ModelExtraction:
         return stage
 
     async def _extract_part(
-        self, part: StageOnePart, rows: EvidenceRows
+        self, part: StageOnePart, rows: EvidenceRowBuffer
     ) -> MergedStageOneResult | StageOneFailure:
         """Extract one part: shrunk while it is too long, retried once if the answer is unusable."""
         tries = shrinks = 0

@@ -139,7 +139,7 @@ def find_unusable_word(invocation: Invocation, error: str) -> str:
     return " ".join(bare[: at + 1])
 
 
-def uses_unusable_word(invocation: Invocation, program: str, word: str) -> bool:
+def uses_rejected_argument(invocation: Invocation, program: str, word: str) -> bool:
     """Whether a call uses what could not be used with this program."""
     bare, options = _split_arguments(invocation)
     return invocation.program == program and (
@@ -244,7 +244,7 @@ class InvocationLogBuilder:
 
 
 def _is_instead(failure: _OpenFailure, invocation: Invocation) -> bool:
-    if uses_unusable_word(invocation, failure.invocation.program, failure.word):
+    if uses_rejected_argument(invocation, failure.invocation.program, failure.word):
         return False
     wanted = failure.invocation.parts
     return len(wanted & invocation.parts) >= MIN_SHARED_WORDS * len(wanted)

@@ -110,7 +110,7 @@ def find_recognizable_names(text: str) -> set[str]:
     return set(chain.from_iterable(map(_NAME_CACHE.__getitem__, text.split())))
 
 
-def hash_normalized_word_runs(text: str) -> set[WordRun]:
+def hash_word_runs_ignoring_numbers(text: str) -> set[WordRun]:
     """The word runs of a text with all numbers normalized: lines of a listing or log that differ
     only in numbers count as equal.
     """

@@ -78,7 +78,7 @@ class SessionFiles:
         """File records as of the last commit, for the files changed since."""
         self._order = 0
 
-    def get_record(self, path: str) -> FileRecord:
+    def get_or_create_record(self, path: str) -> FileRecord:
         """The record of this path, created if missing, and marked as the newest."""
         self._order += 1
         found = self.files.get(path)
@@ -94,11 +94,11 @@ class SessionFiles:
 
     def record_read(self, path: str) -> None:
         """Record a read of a file."""
-        self.get_record(path).reads += 1
+        self.get_or_create_record(path).reads += 1
 
     def record_change(self, change: FileEdit, *, created: bool) -> CommentsAndIdentifiers:
         """Record a change of a file."""
-        note = self.get_record(change.path)
+        note = self.get_or_create_record(change.path)
         self._save_before_change(note)
         known = note.edits + note.reads > 0
         note.edits += 1

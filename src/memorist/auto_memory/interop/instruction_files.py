@@ -63,7 +63,7 @@ def are_instruction_memory_files(files: Mapping[str, bytes]) -> bool:
     )
 
 
-def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
+def read_memories_from_instruction_files(files: Mapping[str, bytes]) -> DialectImport:
     """Read the entries of the section `Memories`, or every rule where there is no such section.
 
     They say how to work: kind `feedback`.
@@ -221,6 +221,6 @@ INSTRUCTIONS = MemoryDialect(
     inspected_paths=(INSTRUCTION_FILE,),
     single_file=INSTRUCTION_FILE,
     recognise=are_instruction_memory_files,
-    read=import_instruction_memory,
+    read=read_memories_from_instruction_files,
     write=export_instruction_memory,
 )

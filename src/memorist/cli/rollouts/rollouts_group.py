@@ -20,7 +20,7 @@ from memorist.engine.rollout_status import (
     RolloutStatus,
     describe_rollout,
     find_rollout,
-    read_consolidation_summary,
+    read_memory_summary,
     read_rollout_status,
 )
 from memorist.engine.rollout_store import RolloutStore, open_rollout_store
@@ -181,7 +181,7 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
     Example: memorist rollouts show 1a2b3c4d
     """
     found: RolloutReport | ConsolidationSummary = run_with_rollout_store(
-        lambda past: describe_rollout(past, thread) if thread else read_consolidation_summary(past)
+        lambda past: describe_rollout(past, thread) if thread else read_memory_summary(past)
     )
     if as_json:
         output.print_json(found)
