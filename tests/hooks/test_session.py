@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
+from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording, a_session
 from memorist.auto_memory.memory_file import MemoryKind
+from memorist.engine import observed_session
 from memorist.engine.engine import Memorist
 from memorist.errors import StoreError, UnreadableSession
 from memorist.forks.fork_spec import ForkLimits
+from memorist.hooks import session_file_tail
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, measure_output_size
 from memorist.hooks.hook_session import HookSession, HookSessionPool
@@ -591,6 +593,51 @@ async def test_what_a_fork_copied_of_its_parent_is_not_learnt_again(
     assert len(kept) == 1
     assert "schema" in next(iter(kept.values()))
     assert len(memories(engine)) == 2
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("names_parent", [False, True])
+@both
+async def test_the_state_of_a_session_does_not_depend_on_the_slices_it_is_read_in(
+    client: Client,
+    kind: type[Recording],
+    names_parent: bool,
+    size: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A session with a compaction and its fork, met when they are over: the transcript, the ids,
+    the window and the memories are the same.
+    """
+    file = kind()
+    file.user("From now on always run make check before you say done.")
+    a_session(file)
+    fork = file.forked("s2", names_parent=names_parent)
+    fork.user("Never touch the schema in this project.")
+    fork.says("Understood.")
+
+    async def read_both(home: Path) -> list[object]:
+        states: list[object] = []
+        async with Memorist(model="structural", home=home) as engine:
+            for name, recording in (("s1", file), ("s2", fork)):
+                agent = Agent(engine, client, recording, tmp_path / f"rollout-{name}.jsonl", name)
+                await agent.start("resume")
+                await agent.call("Stop")
+                session = agent.session._session
+                await agent.session.close()
+                states += [session.layout.transcript.read_bytes(), session.message_ids]
+                states += [[each.id for each in session._log.window_messages]]
+                states += [session._log.tracker.tokens, sorted(memories(engine))]
+                engine.memory(FOLDER).forget(list(memories(engine)))
+        return states
+
+    at_once = await read_both(tmp_path / "at-once")
+    monkeypatch.setattr(observed_session, "RECORDS_PER_SLICE", size)
+    monkeypatch.setattr(session_file_tail, "HELD_ENTRIES", size)
+
+    assert await read_both(tmp_path / "in-slices") == at_once
+    learnt = at_once[4], at_once[9]
+    assert [len(each) for each in learnt if isinstance(each, list)] == [1, 1]  # its own wish alone
 
 
 @pytest.mark.parametrize("path", ["never-written.jsonl", ""])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,14 @@ from hypothesis import strategies as st
 from hooks.recordings import ClaudeFile, CodexFile, Recording, a_session
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
-from memorist.formats.transcript_format import CompactionBoundary, TurnRollback, UsageReport
+from memorist.formats.format_detection import SESSION_READERS
+from memorist.formats.transcript_format import (
+    CompactionBoundary,
+    RecordedLines,
+    TranscriptEntry,
+    TurnRollback,
+    UsageReport,
+)
 from memorist.hooks import session_file_tail as tail
 from memorist.hooks.session_file_tail import SessionFileTail
 from support.sweeps import examples
@@ -46,24 +55,30 @@ def told(entries: list[object]) -> list[str]:
 
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("always_from_a_turn", [False, True])
-@given(cuts=st.lists(st.integers(0, 100_000), max_size=8), ends=st.sets(st.integers(0, 7)))
+@given(
+    held=st.integers(0, 40),
+    cuts=st.lists(st.integers(0, 100_000), max_size=8),
+    ends=st.sets(st.integers(0, 7)),
+)
 @examples(10, whole=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.covers("IN-2")
 def test_a_file_that_grows_is_taken_in_once(
     kind: type[Recording],
     always_from_a_turn: bool,
+    held: int,
     cuts: list[int],
     ends: set[int],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Wherever the file ended at each reading, in the middle of a line too, all of it together is
-    what one reading of the whole gives.
+    what one reading of the whole gives, however many entries are held.
     """
     if always_from_a_turn:
         monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
     data = b"".join(a_session(kind()).lines)
     path = tmp_path / "session.jsonl"
+    monkeypatch.setattr(tail, "HELD_ENTRIES", held)
     reader = Reader(path)
     for number, cut in enumerate(sorted({min(cut, len(data)) for cut in cuts})):
         path.write_bytes(data[:cut])
@@ -73,6 +88,7 @@ def test_a_file_that_grows_is_taken_in_once(
     path.write_bytes(data)
     reader.read()
 
+    monkeypatch.setattr(tail, "HELD_ENTRIES", 500)
     at_once = Reader(path)
     at_once.read()
 
@@ -103,6 +119,54 @@ def test_a_long_session_is_read_from_the_last_turn_but_one(
 
     assert sizes == [2, 4, 4, 4, 4]
     assert len(reader.known) == 10
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_few_entries_of_a_long_file_are_held_at_once(
+    kind: type[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that is first met when it is long comes entry by entry, without what its client
+    writes meanwhile, which the next reading finds.
+    """
+    monkeypatch.setattr(tail, "HELD_ENTRIES", 5)
+    file = a_session(kind(), 60)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(file.lines))
+    reader = Reader(path)
+    produced = 0
+
+    def count(
+        read: Callable[[RecordedLines], Iterator[TranscriptEntry]], lines: RecordedLines
+    ) -> Iterator[TranscriptEntry]:
+        nonlocal produced
+        for entry in read(lines):
+            produced += isinstance(entry, Message)
+            yield entry
+
+    for name, read in SESSION_READERS.items():
+        monkeypatch.setitem(SESSION_READERS, name, partial(count, read))
+    found = reader.tail.read(set())
+    surveyed, produced = produced, 0
+    file.user("One more?")
+    path.write_bytes(b"".join(file.lines))
+    for entry in found.entries:
+        reader.taken.append(entry)
+        assert produced - len(reader.known) <= 1
+
+    assert len(reader.known) == surveyed == len(found.message_ids) > 100
+    reader.read()
+    assert len(reader.known) == surveyed + 1
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_few_new_entries_are_read_once(kind: type[Recording], tmp_path: Path) -> None:
+    """What is new in a turn is held, so that the file is not read again for it."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(a_session(kind()).lines))
+    found = SessionFileTail(path).read(set())
+    path.unlink()
+
+    assert {each.id for each in found.entries if isinstance(each, Message)} == {*found.message_ids}
 
 
 def test_a_rewind_is_seen_in_what_is_live(tmp_path: Path) -> None:

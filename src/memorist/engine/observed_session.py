@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from memorist.auto_memory.statements.session_requests import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
 from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import Message, Origin, ToolUse
-from memorist.engine.copied_messages import count_copied_messages
+from memorist.engine.copied_messages import CopiedMessageMatch
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.session_log import LogEntry, SessionLog
@@ -117,37 +118,41 @@ class ObservedSession:
             self._log.runtime.files.write(self.layout.hook_context, encode_redacted(self._shown))
 
     async def add_records(self, head: SessionHead | None, entries: Iterable[LogEntry]) -> None:
-        """Add what the agent has recorded since the last call. Raises StoreError."""
+        """Add what the agent has recorded since the last call. `entries` are taken in slices in a
+        thread, so that they can be read from a file of any size. Raises StoreError.
+        """
         async with self._lock:
             if head is not None:
                 self._log.tracker.on_transcript_head(head)
-            records = tuple(entries)
-            copied = await self._count_copied_records(head, records)
-            for count, entry in enumerate(records, 1):
-                self._add_record(entry, is_copy=count <= copied)
-                if count == copied:
-                    self._memory.skip_examined()
-                if count % RECORDS_PER_SLICE == 0:
-                    await asyncio.sleep(0)
+            unread = iter(entries)
+            copies = None
+            if not self.message_ids and head is not None:
+                copies, unread = await asyncio.to_thread(self._begin_matching, head, unread)
+            is_copied = False
+            while records := await asyncio.to_thread(_take_slice, unread, copies):
+                for entry, is_copy in records:
+                    if is_copied and not is_copy:
+                        self._memory.skip_examined()
+                    is_copied = is_copy
+                    self._add_record(entry, is_copy=is_copy)
+            if is_copied:
+                self._memory.skip_examined()
             self._log.flush()
 
-    async def _count_copied_records(
-        self, head: SessionHead | None, records: Sequence[LogEntry]
-    ) -> int:
-        """How many of the first records of the session were copied from another one."""
-        messages = [record for record in records if isinstance(record, Message)]
-        has_unique_ids = head is not None and head.format == "claude_code"
-        parent = "" if head is None else head.forked_from
-        if self.message_ids or not (parent or has_unique_ids):
-            return 0
-        copied = await asyncio.to_thread(
-            count_copied_messages,
-            self.layout,
-            messages,
-            parent=parent,
-            has_unique_ids=has_unique_ids,
-        )
-        return records.index(messages[copied - 1]) + 1 if copied else 0
+    def _begin_matching(
+        self, head: SessionHead, unread: Iterator[LogEntry]
+    ) -> tuple[CopiedMessageMatch | None, Iterator[LogEntry]]:
+        """What finds the first records that were copied from another session, and the records; None
+        for a session that begins with no reply of a model, and is no copy.
+        """
+        if not head.forked_from and head.format != "claude_code":
+            return None, unread
+        start: list[LogEntry] = []
+        for entry in unread:
+            start.append(entry)
+            if isinstance(entry, Message) and entry.origin is Origin.MODEL:
+                return CopiedMessageMatch(self.layout, head.forked_from), chain(start, unread)
+        return None, iter(start)
 
     def _add_record(self, entry: LogEntry, *, is_copy: bool) -> None:
         """Add a record. What `is_copy` was said in another session, which has learnt from it."""
@@ -300,3 +305,13 @@ class ObservedSession:
             self.save_shown()
             await self._log.close()
         self._on_close(self)
+
+
+def _take_slice(
+    unread: Iterator[LogEntry], copies: CopiedMessageMatch | None
+) -> list[tuple[LogEntry, bool]]:
+    """The next records, each with whether it belongs to the first ones, which were copied."""
+    return [
+        (entry, copies is not None and copies.is_still_copied(entry))
+        for entry in islice(unread, RECORDS_PER_SLICE)
+    ]

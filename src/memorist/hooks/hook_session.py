@@ -23,7 +23,6 @@ from memorist.engine.observed_session import ObservedSession
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
-from memorist.formats.transcript_format import CompactionBoundary
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import (
     NOTICE_EVENTS,
@@ -297,15 +296,12 @@ class HookSession:
             )
             may_be_rewound = found.from_start and tail.format == "claude_code"
             # What a compaction removed was not rewound.
-            is_compacted = any(isinstance(each, CompactionBoundary) for each in found.entries)
-            if may_be_rewound and not is_compacted:
+            if may_be_rewound and not found.has_compaction:
                 self._session.on_rewind(found.message_ids)
             await self._session.add_records(found.head, found.entries)
-            if may_be_rewound and is_compacted:
+            if may_be_rewound and found.has_compaction:
                 self._session.on_rewind(found.message_ids)
-        return any(
-            isinstance(entry, Message) and entry.role == "assistant" for entry in found.entries
-        )
+        return found.has_reply
 
     def turn_memory_off(self) -> None:
         """Let nothing more be read, shown or written in this session."""

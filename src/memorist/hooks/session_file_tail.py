@@ -36,63 +36,88 @@ class NewSessionEntries(Struct, frozen=True, kw_only=True):
     """The new part of one reading of a session file."""
 
     head: SessionHead | None
-    entries: tuple[TrackedEntry, ...]
-    """New entries, to be processed in order."""
+    entries: Iterable[TrackedEntry]
+    """New entries, to be processed in order, once. Beyond HELD_ENTRIES the file is read again for
+    them while they are taken, which raises UnreadableSession.
+    """
     message_ids: tuple[str, ...]
     """Ids of all messages of the conversation in this reading, old ones included."""
     from_start: bool
     """Whether the reading began at the start of the file."""
+    has_compaction: bool
+    """Whether a compaction is among the new entries."""
+    has_reply: bool
+    """Whether an answer of the agent is among the new entries."""
 
 
-def select_new_entries(
-    entries: Iterable[object], known_ids: Collection[str], *, from_start: bool = True
-) -> NewSessionEntries:
-    """Select the new entries of a reading; `known_ids` are the ids of messages processed before."""
-    head: SessionHead | None = None
-    fresh: list[TrackedEntry] = []
-    between: list[TrackedEntry] = []
-    live: list[str] = []
-    for entry in entries:
-        match entry:
-            case Message(id=id):
-                live.append(id)
-                if id not in known_ids:
-                    fresh += [*between, entry]
-                between = []
-            case CompactionBoundary() | TurnRollback() | WorldStateRecord() | UsageReport():
-                between.append(entry)
-            case SessionHead():
-                head = head or entry
-            case _:
-                pass
-    return NewSessionEntries(
-        head=head,
-        entries=tuple(fresh),
-        message_ids=tuple(live),
-        from_start=from_start,
-    )
+class _NewEntrySelector:
+    """Selects the new entries of a reading, one after the other; `known_ids` are the ids of
+    messages processed before.
+    """
+
+    def __init__(self, known_ids: Collection[str]) -> None:
+        self._known_ids = known_ids
+        self.head: SessionHead | None = None
+        self.live_ids: list[str] = []
+        self.has_compaction = False
+        self.has_reply = False
+
+    def select(self, entries: Iterable[object]) -> Iterator[TrackedEntry]:
+        """The new messages, each after the other tracked entries before it."""
+        between: list[TrackedEntry] = []
+        for entry in entries:
+            match entry:
+                case Message(id=id):
+                    self.live_ids.append(id)
+                    if id not in self._known_ids:
+                        self.has_reply = self.has_reply or entry.role == "assistant"
+                        yield from between
+                        yield entry
+                    between = []
+                case CompactionBoundary() | TurnRollback() | WorldStateRecord() | UsageReport():
+                    between.append(entry)
+                case SessionHead():
+                    self.head = self.head or entry
+                case _:
+                    pass
+
+    def survey(self, entries: Iterable[object]) -> tuple[TrackedEntry, ...]:
+        """Go through all entries. Returns the new ones, at most one more than HELD_ENTRIES."""
+        held: list[TrackedEntry] = []
+        for entry in self.select(entries):
+            self.has_compaction = self.has_compaction or isinstance(entry, CompactionBoundary)
+            if len(held) <= HELD_ENTRIES:
+                held.append(entry)
+        return tuple(held)
 
 
 WHOLE_BYTES = 4 * 1024 * 1024
 """A file up to this size is read in full each time: it takes a few hundredths of a second, and no
 rewind is missed. Our choice.
 """
+HELD_ENTRIES = 500
+"""New entries that are held in memory; a file with more is read twice. Our choice: more than nearly
+every turn has.
+"""
 HEAD_LINES = 200
 """Lines that are searched for the session's header."""
-NO_RECORDS = NewSessionEntries(head=None, entries=(), message_ids=(), from_start=False)
+NO_RECORDS = NewSessionEntries(
+    head=None, entries=(), message_ids=(), from_start=False, has_compaction=False, has_reply=False
+)
 _ROLLBACK_MARK = b'"thread_rolled_back"'
 """A rollback of turns concerns lines that were read before."""
 
 
 class _LinesFromOffset:
     """Lines from an offset on; earlier lines are yielded empty, so that every line keeps its
-    number.
+    number. What is written after the offset `end` is left for the next reading.
     """
 
-    def __init__(self, path: Path, lines: int, start: int) -> None:
+    def __init__(self, path: Path, lines: int, start: int, end: int) -> None:
         self._path = path
         self._lines = lines
         self._start = start
+        self._end = end
         self.line_count = lines
         self.end_offset = start
         self.has_rollback = False
@@ -105,6 +130,8 @@ class _LinesFromOffset:
             with open_regular_file(self._path) as file:
                 file.seek(self._start)
                 while (data := file.readline(LINE_LIMIT)).endswith(b"\n"):
+                    if self.end_offset + len(data) > self._end:
+                        break
                     self.line_count += 1
                     self.end_offset += len(data)
                     self.has_rollback = self.has_rollback or _ROLLBACK_MARK in data
@@ -154,27 +181,35 @@ class SessionFileTail:
 
         `from_start` reads the whole file. Raises UnreadableSession if it is no session file.
         """
-        start = (
-            self._from if not from_start and WHOLE_BYTES < self._read[1] <= self._size else (0, 0)
-        )
-        stretch = _LinesFromOffset(self.path, *start)
+        size = self._size
+        start = self._from if not from_start and WHOLE_BYTES < self._read[1] <= size else (0, 0)
+        stretch = _LinesFromOffset(self.path, *start, size)
         if next(iter(stretch), None) is None:
             return NO_RECORDS
         self._format = self._format or detect_format(stretch)
-        found = select_new_entries(
-            SESSION_READERS[self._format](stretch), known_ids, from_start=start == (0, 0)
-        )
+        read_session = SESSION_READERS[self._format]
+        selector = _NewEntrySelector(known_ids)
+        held = selector.survey(read_session(stretch))
         if stretch.has_rollback and start != (0, 0):
             return self.read(known_ids, from_start=True)
         self._read = stretch.line_count, stretch.end_offset
-        return found
+        return NewSessionEntries(
+            head=selector.head,
+            entries=held
+            if len(held) <= HELD_ENTRIES
+            else _NewEntrySelector(known_ids).select(read_session(stretch)),
+            message_ids=tuple(selector.live_ids),
+            from_start=start == (0, 0),
+            has_compaction=selector.has_compaction,
+            has_reply=selector.has_reply,
+        )
 
     def read_start_folder(self) -> str:
         """The folder that the session started in; empty if the file does not say.
 
         Raises UnreadableSession.
         """
-        stretch = _LinesFromOffset(self.path, 0, 0)
+        stretch = _LinesFromOffset(self.path, 0, 0, self._size)
         self._format = detect_format(stretch)
         head = next(SESSION_READERS[self._format](list(islice(stretch, HEAD_LINES))))
         return head.cwd if isinstance(head, SessionHead) else ""
