@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -169,3 +170,25 @@ def test_a_submodule_names_the_memory_of_its_superproject(
     assert "whose submodule" not in memorist("memory", "list").stdout
     monkeypatch.chdir(library)
     assert "whose submodule" not in memorist("memory", "list").stdout
+
+
+@pytest.mark.parametrize("name", ["my shop", 'jo\'s "shop"', "two\nlines", "$(id)"])
+def test_the_command_that_takes_a_memory_over_can_be_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever the folder is called: the shell takes it for one argument."""
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    project = tmp_path / name
+    project.mkdir()
+    monkeypatch.chdir(project)
+    memorist("memory", "add", "Use pnpm, never npm.")
+    project.rename(moved := tmp_path / "moved")
+    monkeypatch.chdir(moved)
+
+    found = json.loads(memorist("doctor", "--json").stdout)["findings"]
+    (shown,) = (each["mend"] for each in found if "which is gone" in each["what"])
+    _, *words = shlex.split(shown[shown.index("memorist ") :])
+    done = memorist(*words, "--yes")
+
+    assert done.exit_code == 0, done.output
+    assert found_here()[0] == ["Use pnpm, never npm."]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
@@ -835,7 +836,7 @@ class AutoMemory:
             raise WriteConflict(
                 f"{change.path} changed since this was proposed; reject {given.id}, or take "
                 f"over what you want of it with "
-                f"`memorist memory edit {change.path}`"
+                f"`memorist memory edit {shlex.quote(change.path)}`"
             )
         if now is not None and change.before is None:
             change = msgspec.structs.replace(

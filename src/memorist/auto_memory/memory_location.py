@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import unicodedata
 from pathlib import Path
 
@@ -266,7 +267,7 @@ def record_project(files: FileSystem, memory_layout: MemoryLayout, project: str)
     elif known.root != now.root and not memory_layout.chosen:
         raise InputError(
             f"the memory at {memory_layout.folder} belongs to {known.root}; take it over with: "
-            f"memorist memory rebind {known.root}"
+            f"memorist memory rebind {shlex.quote(known.root)}"
         )
 
 

@@ -22,6 +22,7 @@ from memorist.flags.flag_file import open_flags_file
 from memorist.flags.flag_lookup import Flags
 from memorist.flags.flag_overrides import apply_all_flags
 from memorist.platforms.regular_files import read_regular_file
+from memorist.platforms.storage_errors import describe_storage_error
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.settings import (
     Settings,
@@ -171,7 +172,8 @@ def _edit_file(path: Path, edit: Callable[[str], str]) -> bool:
     except FileNotFoundError:
         before = b""
     except OSError as error:
-        raise InputError(f"the settings file {path} cannot be read: {error}") from error
+        why = describe_storage_error(error)
+        raise InputError(f"the settings file {path} cannot be read: {why}") from error
     try:
         edited = edit(before.decode("utf-8")).encode()
     except (InputError, UnicodeDecodeError) as error:

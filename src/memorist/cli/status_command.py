@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -110,7 +111,7 @@ def _print_effect(found: EffectReport, *, as_json: bool) -> None:
     for path in found.idle:
         click.echo(
             f"shown often, never read or cited: {output.make_terminal_safe_line(path)}; "
-            f"leave it out with: memorist memory mute {path}"
+            f"leave it out with: memorist memory mute {shlex.quote(path)}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -147,7 +148,9 @@ def _find_own_memory(memory: AutoMemory, name: str) -> str:
     """The path of this project's memory of that name. Raises InputError."""
     owner, path = find_named_memory(memory, name)
     if owner is not memory:
-        raise InputError(f"{path} holds everywhere; first: memorist memory move {path} --here")
+        raise InputError(
+            f"{path} holds everywhere; first: memorist memory move {shlex.quote(path)} --here"
+        )
     return path
 
 

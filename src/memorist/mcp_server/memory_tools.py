@@ -5,6 +5,7 @@ every write passes (SF-2).
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
@@ -240,7 +241,7 @@ class MemoryTools:
         if doubts:
             raise InputError(
                 f"{topic.path} is withheld: {'; '.join(doubts)}; the user can look at it: "
-                f"memorist memory show {topic.path}"
+                f"memorist memory show {shlex.quote(topic.path)}"
             )
         return topic
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -233,7 +234,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
         lead=translate("A memory of {project}.", project=context.project)
         if not context.prefix
         else translate("A memory of yours that holds in every project."),
-        command=f"memorist memory blame {context.prefix}{path}",
+        command=f"memorist memory blame {shlex.quote(context.prefix + path)}",
         blocks=blocks,
     )
 

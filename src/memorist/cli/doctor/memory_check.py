@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -90,13 +91,13 @@ def _check_folder(
         yield CheckResult(
             "note",
             f"{where.folder} belongs to {known.root}, which is gone",
-            f"If it moved, run there: memorist memory rebind {known.root}",
+            f"If it moved, run there: memorist memory rebind {shlex.quote(known.root)}",
         )
     for entry in PurgeJournal(FILES, where).load():
         yield CheckResult(
             "note",
             f"{where.folder}: forgetting {entry.path} for good was interrupted",
-            f"Finish it in the project: memorist memory forget --hard {entry.path}",
+            f"Finish it in the project: memorist memory forget --hard {shlex.quote(entry.path)}",
         )
     try:
         recorded = folder.history.list_files()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -73,7 +74,8 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
             changes = describe_anchor_changes(old.changes, old.since)
             click.echo(
                 f"{old.path}: {output.make_terminal_safe_line(changes)}\n"
-                f"  still true? memorist memory check --accept {old.path}; else edit or forget it"
+                f"  still true? memorist memory check --accept {shlex.quote(old.path)}; "
+                "else edit or forget it"
             )
         for each in moved:
             click.echo(describe_moved_project(each, home.layout, str(Path.cwd())))

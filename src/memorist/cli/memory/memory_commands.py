@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -159,9 +160,10 @@ def memory_show_command(path: str, as_json: bool) -> None:
         for each in before[:MAX_AUTHORS]:
             click.echo(f"memorist:      before by {each}", err=True)
         if len(before) > MAX_AUTHORS:
-            click.echo(f"memorist: and more: memorist team log {path}", err=True)
+            click.echo(f"memorist: and more: memorist team log {shlex.quote(path)}", err=True)
     if moved:
-        click.echo(f"memorist: {moved}; still so? memorist memory check --accept {path}", err=True)
+        accept = f"memorist memory check --accept {shlex.quote(path)}"
+        click.echo(f"memorist: {moved}; still so? {accept}", err=True)
     for doubt in doubts:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 
@@ -169,7 +171,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
 def describe_replaced_memories(topic: MemoryFile, former: RemovedMemory | None) -> Iterator[str]:
     """Say what a memory came in place of, and what came in its place."""
     for path in topic.provenance.replaces:
-        yield f"it replaces {path}: memorist memory show {path}"
+        yield f"it replaces {path}: memorist memory show {shlex.quote(path)}"
     if former is None:
         return
     when = format_utc_timestamp(former.change.at)[:10]
