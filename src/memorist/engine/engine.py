@@ -328,22 +328,22 @@ class Memorist:
     def _begin_session(self, log: SessionLog) -> MemoryExtension:
         """Begin a live session; its files are released where that fails."""
         with log.release_on_error():
+            memory = self._memory_for(log.context)
             past = open_past_session_recall(
-                log.context,
-                self._open_shared_state,
-                self._find_session_index,
-                self._memory_for(log.context),
+                log.context, self._open_shared_state, self._find_session_index, memory
             )
-            return self._begin_live(log, past)
+            return self._begin_live(log, memory, past)
 
-    def _begin_live(self, log: SessionLog, *more: SessionExtension | None) -> MemoryExtension:
+    def _begin_live(
+        self, log: SessionLog, auto_memory: AutoMemory | None, *more: SessionExtension | None
+    ) -> MemoryExtension:
         """Begin a live session with its extensions, and start their due work.
 
         The order of the list is the order of their calls; `more` come after memorist's own.
         """
         context, host = log.context, log.context.host
         held_out = decide_and_record_holdout(context)
-        memory = self._open_memory_extension(log, held_out=held_out)
+        memory = self._open_memory_extension(log, auto_memory, held_out=held_out)
         extensions: list[SessionExtension] = []
         learns = has_past_session_memory(context)
         if learns and not held_out:
@@ -351,7 +351,7 @@ class Memorist:
         extensions.append(memory)
         if host.memory:
             extensions.append(MagicDocs(context, tracker=log.tracker))
-        if (auto_memory := self._memory_for(context)) is not None:
+        if auto_memory is not None:
             extensions.append(open_dream_extension(auto_memory, context))
         extensions += filter(None, more)
         if host.main and host.memory:
@@ -385,13 +385,15 @@ class Memorist:
         """Ids of sessions whose user turned memory off. Raises StoreError."""
         return read_memory_off_sessions(self._files, self.layout)
 
-    def _open_memory_extension(self, log: SessionLog, *, held_out: bool = False) -> MemoryExtension:
+    def _open_memory_extension(
+        self, log: SessionLog, auto_memory: AutoMemory | None, *, held_out: bool = False
+    ) -> MemoryExtension:
         context = log.context
         return open_memory_extension(
             context,
-            self._memory_for(context),
+            auto_memory,
             lambda memory: self._open_search(memory, context.runtime.settings.recall),
-            open_team_watcher(self._memory_for(context), context, self.environment),
+            open_team_watcher(auto_memory, context, self.environment),
             held_out=held_out,
         )
 
@@ -481,7 +483,7 @@ class Memorist:
         self.flags.wait(FLAGS_WAIT_SECONDS)
         log = self._open_log(session, project, "anthropic", HostInfo(), folder, listener)
         with log.release_on_error():
-            memory = self._open_memory_extension(log)
+            memory = self._open_memory_extension(log, self._memory_for(log.context))
             log.begin([memory])
         played = ReplayedSession(log, memory, self._sessions.discard)
         self._sessions.add(played)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import logging
 import os
 import sqlite3
@@ -40,11 +41,12 @@ _DAMAGE_WORDS = ("malformed", "not a database")
 """Phrases in SQLite's errors about a file that is not a sound database."""
 
 
-def load_migrations() -> list[tuple[int, str]]:
+@functools.cache
+def load_migrations() -> tuple[tuple[int, str], ...]:
     """Number and SQL text of every migration, in order."""
     folder = Path(__file__).with_name("migrations")
     found = [(int(path.name[:4]), path.read_text("utf-8")) for path in folder.glob("*.sql")]
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 Connection = sqlite3.Connection
