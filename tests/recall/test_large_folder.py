@@ -59,6 +59,19 @@ def rewrite_in_place(path: Path, old: str, new: str) -> None:
     os.utime(path.parent, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+def note_listings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Returns a list that grows by each folder that is listed."""
+    listed: list[Path] = []
+    scan = DiskFiles.scan
+
+    def scan_counted(files: DiskFiles, folder: Path) -> Iterable[tuple[str, FileInfo]]:
+        listed.append(folder)
+        return scan(files, folder)
+
+    monkeypatch.setattr(DiskFiles, "scan", scan_counted)
+    return listed
+
+
 async def ask(session: ObservedSession, prompt: str) -> str:
     return "\n".join(await session.recall_for_prompt(prompt))
 
@@ -100,14 +113,7 @@ async def test_a_session_begins_with_one_look_at_each_file(
     a moment ago.
     """
     monkeypatch.setattr(folder_mtimes, "MIN_DETECTOR_FILES", 3)
-    listed: list[Path] = []
-    scan = DiskFiles.scan
-
-    def scan_counted(files: DiskFiles, folder: Path) -> Iterable[tuple[str, FileInfo]]:
-        listed.append(folder)
-        return scan(files, folder)
-
-    monkeypatch.setattr(DiskFiles, "scan", scan_counted)
+    listed = note_listings(monkeypatch)
     engine = open_engine(tmp_path)
     folder = add_memories(engine, tmp_path)
     shown, counts = [], []
@@ -159,6 +165,66 @@ async def test_a_rule_replaces_one_that_was_edited_a_moment_ago(
 
     assert any("pnpm" in text for name, text in memories.items() if name != "MEMORY.md"), memories
     assert not any("Always use npm" in text for text in memories.values())
+
+
+@pytest.mark.covers("AM-10")
+async def test_a_write_lists_the_files_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a moment after the last one; what another program changed in place since is known."""
+    monkeypatch.setattr(folder_mtimes, "MIN_DETECTOR_FILES", 3)
+    engine = open_engine(tmp_path)
+    folder = add_memories(engine, tmp_path)
+    memory = engine.memory(str(tmp_path))
+    listed = note_listings(monkeypatch)
+
+    memory.add("The parcels of the warehouse come from the harbour.", name="parcels")
+    after_add = listed.count(folder)
+    memory.edit("parcels.md", (folder / "parcels.md").read_text() + "And from the station.\n")
+    after_edit = listed.count(folder)
+    rewrite_in_place(folder / "mails.md", "ledger", "archive")
+    memory.forget(["mails.md"])
+    why = [each.why.actor for each in memory.folder.history.log("mails.md")]
+    memory.undo()
+
+    assert (after_add, after_edit) == (1, 2)
+    assert why == ["user", "other", "user"]
+    assert "archive" in (folder / "mails.md").read_text()
+    await engine.close()
+
+
+@pytest.mark.covers("AM-10")
+@pytest.mark.usefixtures("few_files")
+async def test_a_write_at_a_prompt_records_what_was_changed_in_place_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the times of folders are trusted, undoing the write gives back the other program's
+    words, not those before them. Within one scan another one changes nothing.
+    """
+    monkeypatch.setattr(folder_mtimes, "RELIST_SECONDS", 1_000.0)
+    engine = open_engine(tmp_path)
+    folder = add_memories(engine, tmp_path)
+    memory = engine.memory(str(tmp_path))
+    memory.headers()
+    listed = note_listings(monkeypatch)
+
+    with memory.scan_once(at_prompt=True):
+        memory.edit("colours.md", (folder / "colours.md").read_text() + "All of them.\n")
+        with memory.scan_once():
+            memory.headers()
+        memory.headers()
+        before = listed.count(folder)
+        rewrite_in_place(folder / "mails.md", "ledger", "archive")
+        memory.edit("mails.md", (folder / "mails.md").read_text() + "All of them.\n")
+    why = [each.why.actor for each in memory.folder.history.log("mails.md")]
+    memory.undo()
+
+    assert before == 0
+    assert why == ["user", "other", "user"]
+    said = (folder / "mails.md").read_text()
+    assert "archive" in said
+    assert "All of them" not in said
+    await engine.close()
 
 
 @pytest.mark.covers("RC-6")

@@ -196,6 +196,16 @@ class AutoMemory:
         """Return the lines of `visible_index` before they are judged. Raises StoreError."""
         return keep_visible_index_lines(*self._read_whole_index())
 
+    @contextlib.contextmanager
+    def scan_once(self, *, at_prompt: bool = False, in_full: bool = False) -> Iterator[None]:
+        """Scan this folder and that of every project only once within this context; see
+        `MemoryFolderReader.scan_once`.
+        """
+        with contextlib.ExitStack() as stack:
+            for memory in filter(None, (self, self.everywhere)):
+                stack.enter_context(memory.folder.scan_once(at_prompt=at_prompt, in_full=in_full))
+            yield
+
     def write(
         self,
         changes: Sequence[MemoryChange],
@@ -216,11 +226,26 @@ class AutoMemory:
             return WriteResult(
                 refused=tuple(RefusedChange(change.path, (POLICY_IS_OFF,)) for change in changes)
             )
-        case = self.gate_context(
-            reason.actor,
-            evidence or WriteEvidence(session=reason.session),
-            {change.path for change in changes},
-        )
+        with self.scan_once(in_full=True):
+            written = self._judge_and_write(
+                changes,
+                reason,
+                evidence or WriteEvidence(session=reason.session),
+                is_reviewed=is_reviewed,
+            )
+        reported_reason = add_replaced_to_reason(reason, written.replaced, written.shortened)
+        self._report_result(written, reported_reason, tell)
+        return written
+
+    def _judge_and_write(
+        self,
+        changes: Sequence[MemoryChange],
+        reason: ChangeReason,
+        evidence: WriteEvidence,
+        *,
+        is_reviewed: bool,
+    ) -> WriteResult:
+        case = self.gate_context(reason.actor, evidence, {change.path for change in changes})
         case = msgspec.structs.replace(case, is_reviewed=is_reviewed)
         verdicts = [
             apply_review_policy(judge_memory_change(change, case), self.settings, reason.actor)
@@ -234,8 +259,6 @@ class AutoMemory:
         if self.everywhere is not None and spreading:
             there = self.everywhere.apply_gate_verdicts(spreading, (), reason)
             written = merge_everywhere_result(written, there, EVERYWHERE_PREFIX)
-        reported_reason = add_replaced_to_reason(reason, written.replaced, written.shortened)
-        self._report_result(written, reported_reason, tell)
         return written
 
     def apply_gate_verdicts(
@@ -667,24 +690,23 @@ class AutoMemory:
         first = " ".join(text.split())
         kind = kind or MemoryKind(choose_memory_kind(first))
         description = description or first[:150]
-        path = self.find_free_path(name or first[:60])
-        topic = create_memory_file(
-            path,
-            kind=kind,
-            name=path.removesuffix(".md"),
-            description=description,
-            body=text,
-            provenance=Provenance(quote=redact(text).text[:300], trust=Trust.REVIEWED),
-        )
-        why = ChangeReason(
-            actor="user",
-            what=render_change_headline("add", description),
-            quote=redact(text).text[:300],
-        )
-        return self.write(
-            [MemoryChange(path=path, before=None, after=encode_file_text_as_utf8(topic.text()))],
-            why,
-        )
+        with self.scan_once(in_full=True):
+            path = self.find_free_path(name or first[:60])
+            topic = create_memory_file(
+                path,
+                kind=kind,
+                name=path.removesuffix(".md"),
+                description=description,
+                body=text,
+                provenance=Provenance(quote=redact(text).text[:300], trust=Trust.REVIEWED),
+            )
+            why = ChangeReason(
+                actor="user",
+                what=render_change_headline("add", description),
+                quote=redact(text).text[:300],
+            )
+            after = encode_file_text_as_utf8(topic.text())
+            return self.write([MemoryChange(path=path, before=None, after=after)], why)
 
     def edit(self, path: str, text: str) -> WriteResult:
         """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""

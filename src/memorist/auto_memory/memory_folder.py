@@ -214,15 +214,19 @@ class MemoryFolderReader:
             self._judge(self._loaded_scan(), self.compare_with_last_scan())
 
     @contextmanager
-    def scan_once(self, *, at_prompt: bool = False) -> Iterator[None]:
-        """Scan the folder only once within this context, however often it is queried.
+    def scan_once(self, *, at_prompt: bool = False, in_full: bool = False) -> Iterator[None]:
+        """Scan the folder only once within this context, however often it is queried. Within
+        another such context, that one's scan counts.
 
         Where somebody waits `at_prompt`, or the files were listed a moment ago, the times of the
         folders tell whether many files changed, and a thread lists them afterwards: what was
         changed in place meanwhile is known at the next prompt, or when `rescan_if_changed` is
-        asked about it.
+        asked about it. `in_full` lists the files even where they were listed a moment ago.
         """
-        at_prompt = at_prompt or self._changes.was_listed_recently
+        if self._scanned_once is not None:
+            yield
+            return
+        at_prompt = at_prompt or (not in_full and self._changes.was_listed_recently)
         self._scanned_once, self._trusts_folder_times = False, at_prompt
         try:
             yield
@@ -238,20 +242,30 @@ class MemoryFolderReader:
         """Scan the folder where one of these files is not as the last scan saw it; returns whether
         that was so.
         """
-        known = self._loaded_scan().files
         for path in paths:
-            facts, seen = self._files.facts(self.layout.folder / path), known.get(path)
-            if (
-                seen is None
-                or facts is None
-                or seen.size != facts.size
-                or (seen.modified_ns != facts.modified_ns)
-            ):
+            if path not in self._loaded_scan().files or self._differs_from_scan(path):
                 self._changes.forget()
                 self._scanned_once = None if self._scanned_once is None else False
                 self.refresh()
                 return True
         return False
+
+    def _differs_from_scan(self, path: str) -> bool:
+        facts = self._files.facts(self.layout.folder / path)
+        seen = self._loaded_scan().files.get(path)
+        if facts is None or seen is None:
+            return facts is not None or seen is not None
+        return (seen.size, seen.modified_ns) != (facts.size, facts.modified_ns)
+
+    def _may_write_unlisted(self, paths: Iterable[str]) -> bool:
+        """Whether the scan of this `scan_once` still holds, by the times of the folders, and by
+        those of the files to be written, which may have been changed in place.
+        """
+        return (
+            (self._trusts_folder_times or bool(self._scanned_once))
+            and self._changes.is_unchanged()
+            and not any(map(self._differs_from_scan, paths))
+        )
 
     def compare_with_last_scan(self) -> FilesChangedSinceScan:
         """Compare the folder with the last scan."""
@@ -714,7 +728,7 @@ class MemoryFolder(MemoryFolderReader):
             self._check_owner()
             self._check_owner = None
         with self._locked():
-            unlisted = self._trusts_folder_times and self._changes.is_unchanged()
+            unlisted = self._may_write_unlisted(change.path for change in changes)
             found = FilesChangedSinceScan((), ()) if unlisted else self.compare_with_last_scan()
             if found:
                 self._apply_difference(self._loaded_scan(), found)

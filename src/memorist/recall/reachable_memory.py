@@ -5,7 +5,7 @@ whose paths begin with `everywhere/`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
 
@@ -78,13 +78,9 @@ class ReachableMemory:
             if each.is_repeated
         )
 
-    @contextmanager
-    def scan_once(self, *, at_prompt: bool = False) -> Iterator[None]:
+    def scan_once(self, *, at_prompt: bool = False) -> AbstractContextManager[None]:
         """Scan each folder only once within this context; `at_prompt` somebody waits."""
-        with ExitStack() as stack:
-            for memory in filter(None, (self.own, self.own.everywhere)):
-                stack.enter_context(memory.folder.scan_once(at_prompt=at_prompt))
-            yield
+        return self.own.scan_once(at_prompt=at_prompt)
 
     def rescan_if_changed(self, paths: Iterable[str]) -> bool:
         """Scan a folder where one of these files is not as its last scan saw it; returns whether
