@@ -83,12 +83,12 @@ class _NewEntrySelector:
 
     def survey(self, entries: Iterable[object]) -> tuple[TrackedEntry, ...]:
         """Go through all entries. Returns the new ones, at most one more than HELD_ENTRIES."""
-        held: list[TrackedEntry] = []
+        batch: list[TrackedEntry] = []
         for entry in self.select(entries):
             self.has_compaction = self.has_compaction or isinstance(entry, CompactionBoundary)
-            if len(held) <= HELD_ENTRIES:
-                held.append(entry)
-        return tuple(held)
+            if len(batch) <= HELD_ENTRIES:
+                batch.append(entry)
+        return tuple(batch)
 
 
 WHOLE_BYTES = 4 * 1024 * 1024
@@ -189,14 +189,14 @@ class SessionFileTail:
         self._format = self._format or detect_format(stretch)
         read_session = SESSION_READERS[self._format]
         selector = _NewEntrySelector(known_ids)
-        held = selector.survey(read_session(stretch))
+        batch = selector.survey(read_session(stretch))
         if stretch.has_rollback and start != (0, 0):
             return self.read(known_ids, from_start=True)
         self._read = stretch.line_count, stretch.end_offset
         return NewSessionEntries(
             head=selector.head,
-            entries=held
-            if len(held) <= HELD_ENTRIES
+            entries=batch
+            if len(batch) <= HELD_ENTRIES
             else _NewEntrySelector(known_ids).select(read_session(stretch)),
             message_ids=tuple(selector.live_ids),
             from_start=start == (0, 0),
