@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.database import open_unsaved_copy
+from memorist.store.database import LockWaitCircuitBreaker, open_database, open_unsaved_copy
 
 COUNTING = """
 from memorist.__main__ import main
@@ -120,6 +120,27 @@ def test_a_file_system_without_locks_is_named_and_not_waited_for(tmp_path: Path)
         if words == failing[0]:
             findings = json.loads(done.stdout)["findings"]
             assert [each["area"] for each in findings if each["state"] == "wrong"] == ["home"]
+
+
+def test_saying_why_a_database_is_locked_keeps_the_locks_of_this_process(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another connection of the process holds the database: after the reason is said no other
+    process gets in, as it would where the file itself had been opened and closed.
+    """
+    monkeypatch.setattr(LockWaitCircuitBreaker, "of_process", LockWaitCircuitBreaker())
+    path = tmp_path / "state.sqlite"
+    write = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('begin immediate')"
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.executescript("create table words (word text); begin exclusive")
+        with closing(open_database(path, waits_once=True)):
+            pass
+        other = subprocess.run(
+            [sys.executable, "-c", write], capture_output=True, text=True, check=False
+        )
+
+    assert "is locked by" in caplog.text
+    assert "database is locked" in other.stderr
 
 
 def test_a_database_that_is_held_alone_is_copied_as_the_file_stands(tmp_path: Path) -> None:

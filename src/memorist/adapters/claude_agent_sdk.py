@@ -146,7 +146,7 @@ class MemoristHooks:
         After any failure the agent goes on without memorist.
         """
         seconds = _event_timeout(self.attached.engine.settings.hooks, name)
-        said = await self.attached.atry_run(
+        said = await self.attached.arun_or_return_failure(
             lambda: self._build_output(name, hook_input, seconds), seconds
         )
         if isinstance(said, EngineFailure):

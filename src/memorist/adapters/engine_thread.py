@@ -160,7 +160,7 @@ class EngineThread:
 
     async def arun(self, work: EngineWork[Result]) -> Result:
         """As `run`, for a caller on its own event loop."""
-        return _unwrap(await self.atry_run(work))
+        return _unwrap(await self.arun_or_return_failure(work))
 
     def run_or_return_failure(
         self, work: EngineWork[Result], seconds: float | None = None
@@ -176,7 +176,7 @@ class EngineThread:
             return EngineFailure(refused)
         return future.result() if error is None else EngineFailure(error)
 
-    async def atry_run(
+    async def arun_or_return_failure(
         self, work: EngineWork[Result], seconds: float | None = None
     ) -> Result | EngineFailure:
         """As `run_or_return_failure`, for a caller on its own event loop.

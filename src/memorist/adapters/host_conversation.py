@@ -74,7 +74,7 @@ class EngineRunner(Protocol):
         """As `run`, with errors returned as a value."""
         ...
 
-    async def atry_run(
+    async def arun_or_return_failure(
         self, work: EngineWork[Result], seconds: float | None = None
     ) -> Result | EngineFailure:
         """As `arun`, with errors returned as a value."""
@@ -329,7 +329,7 @@ class HostConversation:
 
     async def aclose(self) -> None:
         """As `close`."""
-        outcome = await self._engine_loop.atry_run(self._close_session)
+        outcome = await self._engine_loop.arun_or_return_failure(self._close_session)
         self._result_or_fallback("close", outcome, None)
 
     async def _close_session(self) -> None:
@@ -358,7 +358,7 @@ class HostConversation:
         ended = Event()
         return self._result_or_fallback(
             point,
-            await self._engine_loop.atry_run(
+            await self._engine_loop.arun_or_return_failure(
                 lambda: self._run_serially(work, ended), MAX_WAIT_SECONDS
             ),
             fallback,

@@ -31,12 +31,15 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     return True
 
 
-def find_lock_refusal(path: os.PathLike[str]) -> OSError | None:
-    """Why a file cannot be locked at all, as on some network folders; None where it can, or cannot
-    be opened.
+def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:
+    """Why nothing in a folder can be locked, as on some network folders; None where it can, or the
+    folder cannot be opened.
+
+    The folder is asked and no file in it: to open a database's file and close it would drop the
+    locks that SQLite holds on it for this process.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
         return None
     try:

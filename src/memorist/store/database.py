@@ -117,7 +117,7 @@ def _explain_lock(path: Path) -> str:
     """Why a database is locked, as far as the system tells: SQLite takes a file system without
     locks for another process that holds one.
     """
-    if refusal := find_lock_refusal(path):
+    if refusal := find_lock_refusal(path.parent):
         return f"cannot be locked ({describe_storage_error(refusal)})"
     process = _find_lock_holder(path.with_name(f"{path.name}-shm")) or _find_lock_holder(path)
     return f"is locked by process {process}" if process else "is locked by another process"

@@ -40,7 +40,7 @@ def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the database read-only; where not even SQLite's own files can be made beside it, as the
     file stands. Raises OperationalError, at once where the file system has no locks.
     """
-    if refusal := find_lock_refusal(path):
+    if refusal := find_lock_refusal(path.parent):
         raise sqlite3.OperationalError(describe_storage_error(refusal))
     address = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True)
@@ -65,7 +65,7 @@ def check_database(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult("good", "there is no database yet; it is made when it is needed")
         yield from _check_sessions(context, set())
         return
-    if find_lock_refusal(path):  # what is wrong with the home is said already
+    if find_lock_refusal(path.parent):  # what is wrong with the home is said already
         return
     found = _check_soundness(context, path)
     yield found

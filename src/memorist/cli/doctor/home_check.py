@@ -69,7 +69,7 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
     else:
         yield CheckResult("good", f"{home} is writable and private")
     yield _check_free_space(home)
-    if refusal := find_lock_refusal(context.layout.database):
+    if refusal := find_lock_refusal(context.layout.database.parent):
         yield CheckResult(
             "wrong",
             f"files in {home} cannot be locked, so that nothing new is kept",
