@@ -22,6 +22,7 @@ from memorist.cli.main import memorist_group
 from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS, ContextTag
 from memorist.mcp_server.tool_arguments import TOOLS, McpTool
 from memorist.settings import Settings
+from memorist.settings_file import format_setting_value
 
 DOCS = Path(__file__).parent
 
@@ -44,6 +45,14 @@ def help_of(command: click.Command, path: str) -> list[str]:
     return parts
 
 
+def in_toml(text: str) -> str:
+    """A setting's description, with the words of a settings file for the constants of Python."""
+    return re.sub(r"\b(True|False|None)\b", lambda found: PYTHON_CONSTANTS[found.group()], text)
+
+
+PYTHON_CONSTANTS = {"True": "`true`", "False": "`false`", "None": "not set"}
+
+
 def settings_of(kind: type[msgspec.Struct], path: str) -> list[str]:
     """One row for each setting below a struct."""
     rows = []
@@ -53,7 +62,10 @@ def settings_of(kind: type[msgspec.Struct], path: str) -> list[str]:
             rows += settings_of(field.type, f"{field.name}.")
             continue
         default = field.default if field.default is not msgspec.NODEFAULT else {}
-        rows.append(f"| `{path}{field.name}` | `{default!r}` | {described.get(field.name, '')} |")
+        shown = format_setting_value(default)
+        rows.append(
+            f"| `{path}{field.name}` | `{shown}` | {in_toml(described.get(field.name, ''))} |"
+        )
     return rows
 
 

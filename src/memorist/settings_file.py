@@ -53,7 +53,8 @@ def _convert(name: str, value: object) -> object:
     tree = {key: value}
     for part in reversed(section):
         tree = {part: tree}
-    found: Any = msgspec.to_builtins(build_settings(name, tree))
+    # as JSON, which has lists as TOML does: a tuple is not what the edited file is read as
+    found: Any = msgspec.json.decode(msgspec.json.encode(build_settings(name, tree)))
     for part in name.split("."):
         found = found[part]
     if found is None:
@@ -67,7 +68,7 @@ def assign_setting(text: str, name: str, value: object) -> str:
     Raises InputError for invalid TOML, and where the file's form cannot be changed line by line.
     """
     *section, key = name.split(".")
-    line = f"{key} = {_format_value(value)}"
+    line = f"{key} = {format_setting_value(value)}"
     wanted = _with_value(_parse(text), section, key, value)
     return _checked(_put_line(text, section, key, line), wanted, name)
 
@@ -160,14 +161,20 @@ def _checked(edited: str, wanted: Mapping[str, object], name: str) -> str:
     )
 
 
-def _format_value(value: object) -> str:
+def format_setting_value(value: object) -> str:
+    """A value as it is written in a settings file; `not set` for None, which TOML cannot say."""
+    if value is None:
+        return "not set"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return quote_toml_string(value)
     if isinstance(value, Mapping):
-        pairs = (f"{quote_toml_string(key)} = {_format_value(each)}" for key, each in value.items())
-        return f"{{ {', '.join(pairs)} }}"
+        pairs = (
+            f"{quote_toml_string(key)} = {format_setting_value(each)}"
+            for key, each in value.items()
+        )
+        return f"{{ {', '.join(pairs)} }}" if value else "{}"
     if isinstance(value, Sequence):
-        return f"[{', '.join(map(_format_value, value))}]"
+        return f"[{', '.join(map(format_setting_value, value))}]"
     return json.dumps(value)

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
+from memorist.errors import StoreError
 from memorist.store.transcript_writer import hold_writer_lock
 from support.program import run_program
 
@@ -257,6 +258,35 @@ def test_config_show_names_the_source_of_each_value(tmp_path: Path) -> None:
         for line in said.stdout.splitlines()
         if line.startswith("session_memory.start_tokens")
     ] == [["(default)"]]
+
+
+HOME_COMMANDS = (
+    "", "status", "search x", "sessions", "notes", "memory list", "memory add x", "memory log",
+    "memory undo --yes", "memory check", "memory inbox", "memory search x", "memory show x",
+    "recall x", "rollouts status", "dream", "handoff x", "compact x", "import", "worker --once",
+    "docs list", "skills list", "team status", "setup --yes",
+)  # fmt: skip
+"""Commands that read or write the home."""
+
+
+@pytest.mark.parametrize("command", HOME_COMMANDS)
+def test_a_home_that_is_a_file_is_named_in_one_sentence(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No command reads it as an empty home, or shows a number of the system."""
+    (tmp_path / "taken").write_text("x", "utf-8")
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "taken"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    done = CliRunner().invoke(memorist_group, command.split())
+
+    assert isinstance(done.exception, StoreError), done.output
+    assert str(done.exception) == (
+        f"{tmp_path / 'taken'} is not a folder; move it away, or set MEMORIST_HOME to another "
+        f"folder"
+    )
+    assert "Errno" not in done.output
 
 
 @pytest.mark.covers("OP-1")

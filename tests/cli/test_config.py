@@ -50,7 +50,7 @@ def test_a_flag_is_the_source_of_the_value_that_it_overrides(
     data = json.loads(show("--json").stdout)
 
     assert lines["session_memory.tool_calls"] == ["9", "(flag)"]
-    assert lines["dream.enabled"] == ["False", "(flag)"]
+    assert lines["dream.enabled"] == ["false", "(flag)"]
     assert lines["dream.hours"] == ["24.0", "(default)"]
     assert data["settings"]["session_memory.tool_calls"] == 9
     assert (data["sources"]["session_memory.tool_calls"], data["sources"]["flags.file"]) == (
@@ -174,5 +174,5 @@ def test_a_name_shows_one_setting_or_all_below_it(file: Path) -> None:
 
     assert len(below) > 3
     assert all(name.startswith("dream.") for name in below)
-    assert one == ["compaction.micro_cached", "False"]
+    assert one == ["compaction.micro_cached", "false"]
     assert "drea" in str(wrong.exception)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -61,6 +62,22 @@ def test_a_first_setting_makes_the_file_and_is_in_force(home: Path) -> None:
     assert all(str(home / "config.toml") in said[name] for name in ("model", "models.headers")), (
         said
     )
+
+
+def test_values_are_shown_as_a_settings_file_has_them(home: Path) -> None:
+    """Switches, texts, lists, tables and what is not set: nothing as Python writes it."""
+    for name, value, shown in (
+        ("recall.enabled", "off", "false"),
+        ("model", "local", '"local"'),
+        ("rollouts.sources", '["cli"]', '["cli"]'),
+        ("models.headers", '{ "a" = "b" }', '{ "a" = "b" }'),
+    ):
+        path = home / "config.toml"
+        assert run("set", name, value).stdout == f"{name} = {shown} in {path}\n"
+
+    said = run("show").stdout
+    assert not re.search(r"\b(?:True|False|None)\b|'", said), said
+    assert re.search(r"(?m)^models\.window +not set$", said)
 
 
 def test_every_other_line_and_comment_stays(home: Path) -> None:
@@ -134,7 +151,7 @@ def test_a_projects_setting_goes_into_its_own_file(home: Path) -> None:
 
     made = run("set", "compaction.enabled", "true")
 
-    assert "here it is False, from" in made.stderr
+    assert "here it is false, from" in made.stderr
     assert str(of_project.absolute()) in made.stderr
 
 

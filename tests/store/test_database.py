@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
-from memorist.store.database import load_migrations, open_database
+from memorist.store.database import explain_database_error, load_migrations, open_database
 from memorist.store.receipt_rows import list_session_receipts, record_receipt
 from memorist.store.session_rows import find_sessions_by_id_prefix, record_session
 
@@ -60,6 +61,19 @@ def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None
 
     with pytest.raises(StoreError, match="cannot be opened"):
         open_database(tmp_path / "state.sqlite")
+
+
+def test_a_database_without_access_is_named_with_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite says only that it could not open a file; the user is told which, and why."""
+    path = tmp_path / "state.sqlite"
+    path.touch()
+    monkeypatch.setattr(os, "access", lambda where, mode: where != path)
+
+    said = explain_database_error(path, sqlite3.OperationalError("unable to open database file"))
+
+    assert said == "permission is denied; give yourself access to it"
 
 
 @pytest.mark.covers("FK-8")

@@ -105,8 +105,8 @@ def test_old_spellings_of_settings_are_read(home: Path) -> None:
     shown = said(home, "config", "show")
 
     values = {line.split()[0]: line.split()[-1] for line in shown.splitlines() if line.strip()}
-    assert values["compaction.family"] == "'file-native'"
-    assert values["compaction.schedule"] == "'price'"
+    assert values["compaction.family"] == '"file-native"'
+    assert values["compaction.schedule"] == '"price"'
     assert values["session_memory.tool_calls"] == "2"
     assert "deploy" in values["skills.excluded"]
     assert "error" not in said(home, "doctor").lower()

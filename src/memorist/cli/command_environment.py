@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memorist.config import load_settings
+from memorist.errors import StoreError
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
 
@@ -18,17 +19,28 @@ def read_environment() -> Mapping[str, str]:
 
 def load_project_settings(model: str | None = None, *, project: Path | None = None) -> Settings:
     """The settings in force in a project, by default that of the working folder, with another
-    model if one is given. Raises SettingsError.
+    model if one is given. Raises SettingsError, and StoreError where the home is no folder.
     """
     caller = {"model": model} if model else None
-    return load_settings(os.environ, project=project or Path.cwd(), caller=caller).settings
+    found = load_settings(os.environ, project=project or Path.cwd(), caller=caller).settings
+    return _require_home_folder(found)
 
 
 def load_user_settings() -> Settings:
-    """The settings in force without a project. Raises SettingsError."""
-    return load_settings(os.environ).settings
+    """The settings in force without a project. Raises as `load_project_settings` does."""
+    return _require_home_folder(load_settings(os.environ).settings)
 
 
 def load_home_layout() -> Layout:
-    """The home folder that the user's settings name. Raises SettingsError."""
+    """The home folder that the user's settings name. Raises as `load_project_settings` does."""
     return Layout(Path(load_user_settings().home).expanduser().absolute())
+
+
+def _require_home_folder(settings: Settings) -> Settings:
+    """The settings, unless a file has the home's name; the home need not be there."""
+    path = Path(settings.home).expanduser().absolute()
+    if path.exists() and not path.is_dir():
+        raise StoreError(
+            f"{path} is not a folder; move it away, or set MEMORIST_HOME to another folder"
+        )
+    return settings

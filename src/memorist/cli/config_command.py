@@ -33,6 +33,7 @@ from memorist.settings import (
 )
 from memorist.settings_file import (
     assign_setting,
+    format_setting_value,
     is_allowed_in_project_file,
     parse_setting,
     remove_setting,
@@ -111,7 +112,10 @@ def config_show_command(names: tuple[str, ...], source: bool, as_json: bool) -> 
         return
     width = max(map(len, values))
     for key, value in values.items():
-        click.echo(f"{key:<{width}}  {value!r}" + (f"  ({sources[key]})" if source else ""))
+        click.echo(
+            f"{key:<{width}}  {format_setting_value(value)}"
+            + (f"  ({sources[key]})" if source else "")
+        )
     for line in ignored:
         click.echo(f"ignored: {line}", err=True)
     for line in resolved.notes:
@@ -130,7 +134,7 @@ def config_set_command(name: str, value: str, of_project: bool) -> None:
     parsed = parse_setting(name, value)
     path = _settings_path(name, of_project=of_project)
     _edit_file(path, lambda text: assign_setting(text, name, parsed))
-    click.echo(f"{name} = {parsed!r} in {path}")
+    click.echo(f"{name} = {format_setting_value(parsed)} in {path}")
     _report_override(name, path)
 
 
@@ -196,7 +200,10 @@ def _report_override(name: str, path: Path) -> None:
     source = resolved.sources.get(name, "")
     if source and source != str(path):
         value = flatten_settings(resolved.settings)[name]
-        click.echo(f"note: here it is {value!r}, from {source}, which goes before", err=True)
+        click.echo(
+            f"note: here it is {format_setting_value(value)}, from {source}, which goes before",
+            err=True,
+        )
 
 
 def _find_source(sources: Mapping[str, str], key: str) -> str:

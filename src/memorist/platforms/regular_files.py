@@ -58,3 +58,20 @@ def path_or_link_exists(path: str | Path) -> bool:
     except OSError:
         return True
     return True
+
+
+def find_access_refusal(path: Path) -> OSError | None:
+    """Why a file cannot be written, or made in its folder, without opening it; None where the
+    system names nothing against it.
+    """
+    existing = path if path_or_link_exists(path) else path.parent
+    facts = getattr(os, "statvfs", None)
+    try:
+        if facts is not None and facts(existing).f_flag & os.ST_RDONLY:
+            return OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+    except OSError as error:
+        return error
+    needed = ((path, os.R_OK | os.W_OK), (path.parent, os.W_OK | os.X_OK))
+    if all(os.access(each, mode) for each, mode in needed if path_or_link_exists(each)):
+        return None
+    return PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))

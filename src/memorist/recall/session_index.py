@@ -43,6 +43,7 @@ from memorist.store.database import (
     InMemoryConnection,
     connect_database,
     create_private_file,
+    explain_database_error,
     is_database_damage,
     is_database_locked,
     is_unwritable_error,
@@ -147,8 +148,8 @@ class SessionIndex:
             if is_unwritable_error(error, self._path) or is_database_locked(error):
                 return open_unsaved_copy(self._path, error, _prepare_tables)
             raise StoreError(
-                f"the index {self._path.name} cannot be opened ({error}); check the folder's "
-                f"space and permissions"
+                f"the index {self._path} cannot be opened: "
+                f"{explain_database_error(self._path, error)}"
             ) from error
 
     def _connect(self) -> sqlite3.Connection:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from memorist.errors import StoreError
 from memorist.platforms.file_locks import find_lock_refusal
+from memorist.platforms.regular_files import find_access_refusal
 from memorist.platforms.storage_errors import describe_storage_error
 
 if TYPE_CHECKING:
@@ -188,8 +189,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
         if is_unwritable_error(error, path) or is_database_locked(error):
             return open_unsaved_copy(path, error, _prepare_database)
         raise StoreError(
-            f"the database {path.name} cannot be opened ({error}); check the folder's space "
-            f"and permissions"
+            f"the database {path} cannot be opened: {explain_database_error(path, error)}"
         ) from error
 
 
@@ -219,6 +219,16 @@ the memory that the processes share, which it calls an I/O error.
 """
 _warned: set[Path] = set()
 """Folders that this process said cannot be written."""
+
+
+def explain_database_error(path: Path, error: Exception) -> str:
+    """In words why a database cannot be used, and what to do, as far as the system tells. SQLite
+    names no cause; the file is not opened to find one, which would drop SQLite's own locks on it.
+    """
+    if isinstance(error, OSError):
+        return describe_storage_error(error)
+    refusal = find_access_refusal(path)
+    return describe_storage_error(refusal) if refusal else f"{error}; check the folder's space"
 
 
 def is_unwritable_error(error: sqlite3.Error | OSError, path: Path) -> bool:
@@ -259,7 +269,7 @@ def open_unsaved_copy(
         _log.warning(
             "%s cannot be written (%s): memorist reads what is there, and keeps nothing new",
             path.parent,
-            error,
+            explain_database_error(path, error),
         )
     connection = sqlite3.connect(
         ":memory:", isolation_level=None, check_same_thread=False, factory=InMemoryConnection

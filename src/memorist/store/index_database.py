@@ -16,6 +16,7 @@ from memorist.store.database import (
     InMemoryConnection,
     connect_database,
     create_private_file,
+    explain_database_error,
     is_database_damage,
     is_database_locked,
     is_unwritable_error,
@@ -81,8 +82,7 @@ def open_or_replace_index(path: Path) -> tuple[sqlite3.Connection, bool]:
         if is_unwritable_error(error, path) or is_database_locked(error):
             return open_unsaved_index(path, error), False
         raise StoreError(
-            f"the index {path.name} cannot be opened ({error}); check the folder's space and "
-            f"permissions"
+            f"the index {path} cannot be opened: {explain_database_error(path, error)}"
         ) from error
 
 
