@@ -74,7 +74,7 @@ async def _live_rows(folder: Path, family: Family, lengths: tuple[int, ...]) -> 
                     await engine.open("plain", folder=Path(home) / "plain"), length
                 )
                 session = await engine.open("assembled", folder=Path(home) / "assembled")
-                session.assemble(HostContext(folder=str(folder), family=family))
+                session.assemble_context(HostContext(folder=str(folder), family=family))
                 assembled = await _turns(session, length)
         whole, without = (median(each[1:]) * 1_000 for each in (assembled, plain))
         goal, met = f"under {MILLISECONDS:g}", whole - without < MILLISECONDS

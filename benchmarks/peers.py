@@ -86,7 +86,7 @@ class StatementScript:
 
 class MemoristPeer:
     """memorist without a model: what is said goes through a session, and what is asked through
-    `Session.search` of a later one.
+    `Session.search_project` of a later one.
     """
 
     def __init__(self, engine: BlockingMemorist, memory: AutoMemory, project: Path) -> None:
@@ -112,7 +112,7 @@ class MemoristPeer:
         if self._later is None:
             self._session.close()
             self._later = self._engine.open("later", project=self._project)
-        found = self._later.search(question, FIRST).memories[:FIRST]
+        found = self._later.search_project(question, FIRST).memories[:FIRST]
         located = [self.memory.locate(match.path) for match in found]
         return [owner.read_with_suspicions(path)[0].body for owner, path in located]
 

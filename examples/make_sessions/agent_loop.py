@@ -164,7 +164,7 @@ async def main(folder: Path, ask: str) -> None:
     async with Memorist() as engine, AsyncAnthropic() as client:
         memory = await engine.open(f"loop-{os.getpid()}", project=str(folder))
         await converse(client, memory, Tools(folder), [ask], model=os.environ["MODEL"])
-        print(await memory.summarise())
+        print(await memory.update_notes())
 
 
 if __name__ == "__main__":

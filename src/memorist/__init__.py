@@ -17,7 +17,7 @@ Session           one conversation: `prepare` each request, `observe` each reply
                   `compact`, `notes`, `search`, `pin`, `turn_memory_off`
 Settings          everything that can be set, as in docs/settings.md
 HostInfo          what a host says of itself: its window, a subagent, a session without memory
-HostContext       the surroundings that `Session.assemble` shows to the model
+HostContext       the surroundings that `Session.assemble_context` shows to the model
 SessionExtension  the base of a part of your own in every session; sees a `SessionContext`
 MemoristError     the base of every error that memorist raises
 

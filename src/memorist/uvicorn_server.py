@@ -53,7 +53,7 @@ class RequestSmugglingGuard:
             await self._inner(scope, receive, send)
 
 
-class BoundedConfig(uvicorn.Config):
+class BoundedUvicornConfig(uvicorn.Config):
     """uvicorn's settings with our bounds; `lifespan` is whether the application has start and
     end.
     """
@@ -77,7 +77,7 @@ class BoundedConfig(uvicorn.Config):
         self.awaiting_bodies: dict[BoundedHttpProtocol, float] = {}
         """Connections whose body is arriving, and since when, the oldest first."""
 
-    def make_room(self, now: float) -> None:
+    def close_longest_waiting_connection(self, now: float) -> None:
         """Close the connection that has kept the server waiting the longest."""
         for waiting in self.awaiting_headers:
             waiting.abort()
@@ -91,7 +91,7 @@ class BoundedConfig(uvicorn.Config):
 class BoundedHttpProtocol(H11Protocol):
     """One connection, closed where its request does not arrive in time."""
 
-    config: BoundedConfig
+    config: BoundedUvicornConfig
     _deadline: asyncio.TimerHandle | None = None
     _arriving: RequestResponseCycle | None = None
     """The request whose body is awaited."""
@@ -100,7 +100,7 @@ class BoundedHttpProtocol(H11Protocol):
         """Begin to wait for the first request."""
         super().connection_made(cast("asyncio.Transport", transport))
         if len(self.connections) >= MAX_CONNECTIONS:
-            self.config.make_room(self.loop.time())
+            self.config.close_longest_waiting_connection(self.loop.time())
         self._await_headers()
 
     def data_received(self, data: bytes) -> None:

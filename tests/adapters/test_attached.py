@@ -53,10 +53,10 @@ def test_a_blocking_host_needs_no_loop(tmp_path: Path) -> None:
         conversation.observe(reply("Done."))
         conversation.end_turn()
 
-        assert "Fix the importer, please." in conversation.summarise()
+        assert "Fix the importer, please." in conversation.update_notes()
         assert "Fix the importer, please." in (conversation.notes or "")
         assert conversation.fetch("nothing") is None
-        assert conversation.recover() is None
+        assert conversation.shrink_refused_request() is None
 
 
 def test_it_outlives_the_loops_of_its_host(tmp_path: Path) -> None:
@@ -80,7 +80,8 @@ def test_it_outlives_the_loops_of_its_host(tmp_path: Path) -> None:
 
         assert conversation.session is not None
         assert all(
-            text in conversation.summarise() for text in ("first loop", "second loop", "third loop")
+            text in conversation.update_notes()
+            for text in ("first loop", "second loop", "third loop")
         )
 
 
@@ -133,17 +134,17 @@ def test_a_folder_that_cannot_be_written_stops_no_agent(
         conversation.observe(reply("Done."))
         conversation.end_turn()
         conversation.on_file_read("a.md")
-        assert conversation.recover() is None
+        assert conversation.shrink_refused_request() is None
         conversation.close()
         with pytest.raises(Exception, match=r"."):
-            conversation.summarise()
+            conversation.update_notes()
 
 
 def test_what_was_asked_for_says_why_it_is_not_done(tmp_path: Path) -> None:
     """Notes of an empty conversation, a compaction of nothing."""
     with EngineThread(home=tmp_path) as attached:
         with pytest.raises(NothingToDo):
-            talk(attached).summarise()
+            talk(attached).update_notes()
         with pytest.raises(NothingToDo):
             talk(attached).compact()
 
@@ -226,7 +227,7 @@ async def test_a_cancelled_host_leaves_the_engine_whole(
             await task
         done.set()
 
-        assert "Fix the importer" in await conversation.asummarise()
+        assert "Fix the importer" in await conversation.aupdate_notes()
 
 
 def test_a_call_that_never_ends_holds_up_one_request_only(
@@ -253,7 +254,7 @@ def test_a_call_that_never_ends_holds_up_one_request_only(
         assert calls == [1]
         done.set()
         monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 60.0)
-        assert "Fix the importer" in conversation.summarise()
+        assert "Fix the importer" in conversation.update_notes()
         conversation.prepare(REQUEST)
         assert calls == [1, 1]
 
@@ -280,7 +281,7 @@ def test_a_listener_that_fails_stops_no_agent(tmp_path: Path) -> None:
 
     with EngineThread(home=tmp_path, listener=listener) as attached:
         talk(attached).prepare(REQUEST)
-        assert "Fix the importer" in talk(attached).summarise()
+        assert "Fix the importer" in talk(attached).update_notes()
 
 
 def test_a_forked_child_passes_through(tmp_path: Path) -> None:
@@ -356,8 +357,8 @@ async def test_a_mapping_that_fails_stops_no_agent(tmp_path: Path) -> None:
         )
         conversation.observe_mapped(broken)
         await conversation.aobserve_mapped(lambda: reply("Done."))
-        assert conversation.recover_mapped(broken) is None
-        assert await conversation.arecover_mapped(broken) is None
+        assert conversation.shrink_refused_request_mapped(broken) is None
+        assert await conversation.ashrink_refused_request_mapped(broken) is None
 
 
 def test_settings_reach_the_engine(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_what_was_left_as_it_was_is_the_hosts_own_object() -> None:
     messages = [Mine("a"), Mine("b"), Mine("c")]
     sent = [dict(item) for item in paired(messages).wire_items]
 
-    assert paired(messages).restore(sent, made) == messages
+    assert paired(messages).build_host_messages(sent, made) == messages
 
 
 def test_only_what_was_added_is_made() -> None:
@@ -50,7 +50,7 @@ def test_only_what_was_added_is_made() -> None:
         {"role": "user", "content": text} for text in ("summary", "c", "memory", "memory too", "d!")
     ]
 
-    back = paired(messages).restore(sent, made)
+    back = paired(messages).build_host_messages(sent, made)
 
     assert [message.said for message in back] == [
         ("summary",),
@@ -65,7 +65,7 @@ def test_a_message_of_several_items_comes_back_whole_or_is_made_of_what_is_left(
     whole, torn = Mine("a", "b"), Mine("c", "d")
     originals = paired([whole, torn])
 
-    back = originals.restore(
+    back = originals.build_host_messages(
         [*originals.wire_items[:3], {"role": "user", "content": "short"}], made
     )
 
@@ -79,11 +79,17 @@ def test_a_message_without_items_stays_behind_the_one_before_it() -> None:
     after = Mine()
     originals = paired([first, second, after, silent, last])
 
-    assert originals.restore(originals.wire_items, made) == [first, second, after, silent, last]
-    assert originals.restore([*originals.wire_items[:1], {"role": "user", "content": "x"}], made)[
-        :4
-    ] == [first, second, after, silent]
-    assert originals.restore(originals.wire_items[1:], made) == [last]
+    assert originals.build_host_messages(originals.wire_items, made) == [
+        first,
+        second,
+        after,
+        silent,
+        last,
+    ]
+    assert originals.build_host_messages(
+        [*originals.wire_items[:1], {"role": "user", "content": "x"}], made
+    )[:4] == [first, second, after, silent]
+    assert originals.build_host_messages(originals.wire_items[1:], made) == [last]
 
 
 def test_two_messages_that_say_the_same_stay_two() -> None:
@@ -92,7 +98,7 @@ def test_two_messages_that_say_the_same_stay_two() -> None:
     originals = paired(messages)
 
     assert (
-        originals.restore(
+        originals.build_host_messages(
             [{"role": "user", "content": "go"}, {"role": "user", "content": "ok"}], made
         )
         == messages[1:]
@@ -100,7 +106,7 @@ def test_two_messages_that_say_the_same_stay_two() -> None:
     assert [
         message is other
         for message, other in zip(
-            originals.restore([*originals.wire_items, *originals.wire_items], made),
+            originals.build_host_messages([*originals.wire_items, *originals.wire_items], made),
             messages,
             strict=False,
         )
@@ -124,7 +130,9 @@ def test_the_messages_always_say_what_is_to_be_sent(
         st.lists(st.sampled_from([*known, "new"]) if known else st.just("new"), max_size=12)
     )
 
-    back = originals.restore([{"role": "user", "content": text} for text in wanted], made)
+    back = originals.build_host_messages(
+        [{"role": "user", "content": text} for text in wanted], made
+    )
 
     assert said(back) == wanted
     assert len({id(message) for message in back}) == len(back)
@@ -136,4 +144,6 @@ def test_unchanged_is_unchanged(spoken: list[list[str]]) -> None:
     messages = [Mine(*words) for words in spoken]
     originals = paired(messages)
 
-    assert originals.restore(originals.wire_items, lambda run: [Mine("made")]) == messages
+    assert (
+        originals.build_host_messages(originals.wire_items, lambda run: [Mine("made")]) == messages
+    )

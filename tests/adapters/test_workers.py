@@ -109,10 +109,10 @@ async def test_a_holder_that_does_not_hand_over_is_named_at_once(tmp_path: Path)
         held.allow_takeover()
         with pytest.raises(SessionInUse):
             second._open_log("s", "", "anthropic", held._log.context.host, None, None)
-        wanted = held.is_wanted
+        wanted = held.is_takeover_requested
         await held.close()
         again = await second.open("s")
 
     assert wanted
-    assert not again.is_wanted
-    assert not held.is_wanted
+    assert not again.is_takeover_requested
+    assert not held.is_takeover_requested

@@ -23,7 +23,7 @@ from memorist import uvicorn_server
 from memorist.mcp_server import http_server
 from memorist.page import web_server
 from memorist.team import team_server
-from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedConfig
+from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedUvicornConfig
 
 ASK = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
@@ -36,7 +36,7 @@ async def _answer(request: Request) -> PlainTextResponse:
 def serving() -> Iterator[tuple[str, int]]:
     """A server with the bounds of all of them; gives its address."""
     application = Starlette(routes=[Route("/", _answer, methods=["GET", "POST"])])
-    server = uvicorn.Server(BoundedConfig(application, lifespan="off"))
+    server = uvicorn.Server(BoundedUvicornConfig(application, lifespan="off"))
     with closing(socket.create_server(("127.0.0.1", 0), backlog=500)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
@@ -200,5 +200,5 @@ def test_a_full_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("module", [team_server, http_server, web_server])
 def test_every_server_on_uvicorn_has_these_bounds(module: ModuleType) -> None:
     """None has settings of its own."""
-    assert "BoundedConfig(" in inspect.getsource(module)
+    assert "BoundedUvicornConfig(" in inspect.getsource(module)
     assert "uvicorn.Config(" not in inspect.getsource(module)

@@ -163,7 +163,7 @@ async def test_a_question_about_the_topic_finds_what_changed(tmp_path: Path) -> 
     async with talk.engine:
         await talk.says("Our CI runs on Buildkite.", "We moved from Buildkite to GitHub Actions.")
         session = await talk.engine.open("later", project=talk.project)
-        found = session.search("which CI do we use?")
+        found = session.search_project("which CI do we use?")
         assert [each.path for each in found.memories] == ["moved-buildkite-github-actions.md"]
         await session.close()
 

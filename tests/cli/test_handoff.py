@@ -277,7 +277,7 @@ async def test_a_session_is_found_by_its_id_with_the_notes_of_its_model(
         await session.prepare(
             {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": ASKED}]}
         )
-        await session.summarise()
+        await session.update_notes()
         notes = session.layout.notes
     title = "# Current State\n"
     written = notes.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""`memorist search` and `Session.search`: one search over everything that is kept."""
+"""`memorist search` and `Session.search_project`: one search over everything that is kept."""
 
 from __future__ import annotations
 
@@ -90,16 +90,16 @@ def test_one_search_finds_every_kind(shop: Path, tmp_path: Path) -> None:
 
 @pytest.mark.covers("PS-1")
 async def test_a_host_searches_the_same(shop: Path, tmp_path: Path) -> None:
-    """`Session.search` finds memories and notes of its project, and nothing for no words."""
+    """`Session.search_project` finds memories and notes of its project, and nothing for no words."""
     await fill(shop, tmp_path / "home")
     engine = Memorist(settings=Settings(home=str(tmp_path / "home")), model="structural")
     engine.starts_workers = False
     session = await engine.open("now", project=str(shop))
-    results = session.search("VAT rounding")
+    results = session.search_project("VAT rounding")
 
     assert "totals.md" in [each.path for each in results.memories]
     assert {each.document.kind for each in results.sections} == {"notes", "rollout memory"}
-    assert not session.search("  ")
+    assert not session.search_project("  ")
     await session.close()
     await engine.close()
 

@@ -34,7 +34,7 @@ async def hold(name: str, project: Path, *words: str, notes: bool = True) -> Non
             await session.observe({"role": "assistant", "content": done})
             await session.end_turn()
         if notes:
-            await session.summarise()
+            await session.update_notes()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from memorist.budget.budget_status import DueWork, render_budget_status
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
 from memorist.engine import background_status as status_module
-from memorist.engine.background_status import DueContext, read_background_budget_status
+from memorist.engine.background_status import DueWorkSources, read_background_budget_status
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.rate_limits import RateLimitReport
@@ -154,7 +154,7 @@ def spec(label: str) -> ForkSpec:
     return ForkSpec(label=label, why="", instruction="", permission=NoTools(), limits=ForkLimits())
 
 
-def rollouts(place: DueContext) -> list[DueWork]:
+def rollouts(place: DueWorkSources) -> list[DueWork]:
     return [DueWork(what="rollouts", why="3 sessions wait to be extracted", when=place.now + 7_200)]
 
 

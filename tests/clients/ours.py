@@ -70,7 +70,7 @@ class Host:
     def works_in(self, folder: str, *more: ContextSection) -> None:
         """From here on it works in a folder of the project."""
         sections = (*SECTIONS[self.client], *more)
-        self._session.assemble(
+        self._session.assemble_context(
             HostContext(
                 folder=str(self._project / folder), family=FAMILIES[self.client], sections=sections
             )

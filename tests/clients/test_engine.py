@@ -32,7 +32,7 @@ async def followed(
         for body in bodies:
             assert await session.prepare(body) == body
             counts.append(session.tracker.messages)
-        await session.summarise()
+        await session.update_notes()
     return session, counts
 
 

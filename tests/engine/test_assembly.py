@@ -85,7 +85,7 @@ class Host:
 
     async def open(self, engine: Memorist, project: Path, context: HostContext) -> Session:
         session = await engine.open("s", project=str(project), format=self.format)
-        session.assemble(context)
+        session.assemble_context(context)
         return session
 
     async def turn(self, session: Session, text: str, reply: str = "Done.") -> str:
@@ -177,7 +177,7 @@ async def test_the_file_native_family_is_assembled_in_a_messages_request(
         assert texts(first["messages"][1]) == "Hello."
         assert len(second["messages"]) == len(first["messages"]) + 2
         assert not host.prefix.differences
-        assert {piece.tag for piece in session.context} == {"env", "system-reminder"}
+        assert {piece.tag for piece in session.first_context} == {"env", "system-reminder"}
 
 
 @pytest.mark.covers("CX-1", "CX-8")
@@ -217,7 +217,7 @@ async def test_every_family_fits_every_format(
     async with host.engine() as engine:
         session = await host.open(engine, project, HostContext(folder=str(project), family=family))
         whole = await host.turn(session, "Hello there.")
-        session.assemble(HostContext(folder=str(project / "api"), family=family))
+        session.assemble_context(HostContext(folder=str(project / "api"), family=family))
         await host.turn(session, "And now?")
         last = await host.turn(session, "And then?")
 
@@ -311,7 +311,7 @@ async def _moved(moves: list[str], host: Host, family: Any) -> None:
                     host.clock.advance(DAY)
                 elif move == "folder":
                     places.reverse()
-                    session.assemble(HostContext(folder=str(places[0]), family=family))
+                    session.assemble_context(HostContext(folder=str(places[0]), family=family))
                 elif move == "model":
                     host.model += "n"
                 else:
@@ -563,10 +563,10 @@ async def test_what_the_user_remembers_stands_in_the_first_context_of_the_next_s
         await session.close()
         host.history, host.prefix = [], PrefixChecker()
         session = await engine.open("t", project=str(project), format="anthropic")
-        session.assemble(context)
+        session.assemble_context(context)
         await host.turn(session, "Hello again.")
 
-        (index,) = [piece for piece in session.context if piece.source == "auto memory"]
+        (index,) = [piece for piece in session.first_context if piece.source == "auto memory"]
         assert "heron" in index.text
         assert sum(text.count(index.text) for text in map(texts, host.messages())) == 1
 
@@ -580,7 +580,7 @@ async def test_a_host_that_assembles_itself_is_sent_as_it_is(tmp_path: Path, pro
         await host.turn(session, "Hello, please $deploy.")
 
         assert host.messages() == [{"role": "user", "content": "Hello, please $deploy."}]
-        assert session.context == ()
+        assert session.first_context == ()
 
 
 @pytest.mark.covers("CX-1", "CX-2")
@@ -608,7 +608,7 @@ async def test_a_section_that_the_family_does_not_have_is_named(
         )
         session = await host.open(engine, project, HostContext(folder=str(project)))
         with pytest.raises(InputError, match="no-such-tag"):
-            session.assemble(wrong)
+            session.assemble_context(wrong)
         assert "Use tabs" in await host.turn(session, "Hello.")
 
 
@@ -624,7 +624,7 @@ async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(
     async with host.engine() as engine:
         session = await host.open(engine, project, context)
         await host.turn(session, "One.")
-        session.assemble(HostContext(folder=str(project / "api"), family="file-native"))
+        session.assemble_context(HostContext(folder=str(project / "api"), family="file-native"))
         await host.turn(session, "Two, with $deploy.")
         await host.turn(session, "Three.")
         early = list(host.sent[0]["messages"])
@@ -755,7 +755,7 @@ async def test_what_a_host_allows_is_told_and_told_again_when_it_changes(
         )
         first = await host.turn(session, "hello")
         same = await host.turn(session, "go on")
-        session.assemble(
+        session.assemble_context(
             HostContext(
                 folder=str(project),
                 family="rollout",
@@ -812,7 +812,7 @@ async def test_the_transcript_is_shown_with_what_was_told_later_and_without_turn
             engine, project, HostContext(folder=str(project), family="file-native")
         )
         await host.turn(session, "One.")
-        session.assemble(HostContext(folder=str(project / "api"), family="file-native"))
+        session.assemble_context(HostContext(folder=str(project / "api"), family="file-native"))
         await host.turn(session, "Two, with $deploy.")
         early = items_of(session.layout.transcript)
         await host.turn(session, "Three.")

@@ -16,15 +16,15 @@ from memorist.core.messages import Message
 from memorist.engine import background_loading
 from memorist.engine.background_loading import (
     PROMPT_PRIORITY,
-    PromptPriority,
-    start_between_prompts,
+    PromptInProgress,
+    run_steps_between_prompts,
 )
 from memorist.extensions import SessionView
 
 
 def test_prompts_have_priority_until_the_last_is_answered() -> None:
     """Several may be answered at once, and an error in one of them ends it as an answer does."""
-    priority = PromptPriority()
+    priority = PromptInProgress()
     states = []
 
     def fail() -> None:
@@ -52,7 +52,7 @@ def test_steps_wait_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
             yield
 
     with PROMPT_PRIORITY:
-        thread = start_between_prompts(take_steps(), "steps")
+        thread = run_steps_between_prompts(take_steps(), "steps")
         thread.join(0.05)
         assert len(taken) <= 1
     thread.join()

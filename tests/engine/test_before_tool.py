@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.core.messages import ToolUse
 from memorist.engine.engine import Memorist
-from memorist.engine.history_search import SearchResults
+from memorist.engine.project_search import SearchResults
 from memorist.recall.lexical_score import EntryColumns, build_columns
 from memorist.recall.memory_selection import mentions_file
 from memorist.recall.session_index import SessionIndex
@@ -108,14 +108,16 @@ async def test_what_worked_instead_is_named_before_the_call_fails_again(tmp_path
     engine = open_home(tmp_path, record(tmp_path, "a", MENDED, 5))
     session = engine.observe_session("now", project=str(tmp_path / "shop"))
 
-    assert session.before_tool(bash("bun run test")) == []
-    assert session.before_tool(bash("rtk test bun")) == []
-    assert session.before_tool(bash("cd web && ls; rtk bun run lint")) == []  # another folder
-    (text,) = session.before_tool(bash("rtk bun run lint"))
+    assert session.recall_for_tool_call(bash("bun run test")) == []
+    assert session.recall_for_tool_call(bash("rtk test bun")) == []
+    assert (
+        session.recall_for_tool_call(bash("cd web && ls; rtk bun run lint")) == []
+    )  # another folder
+    (text,) = session.recall_for_tool_call(bash("rtk bun run lint"))
     assert "2026-11-05: `rtk bun run test` failed" in text
     assert "what worked: `bun run test 2>&1 | tail`" in text
     assert FAILED in text
-    assert session.before_tool(bash("rtk bun run lint")) == []
+    assert session.recall_for_tool_call(bash("rtk bun run lint")) == []
     await session.close()
     await engine.close()
 
@@ -148,7 +150,7 @@ async def test_a_session_without_a_project_is_shown_no_projects_past(tmp_path: P
     sent = await session.prepare({"messages": [{"role": "user", "content": ask}]})
 
     assert sent["messages"] == [{"role": "user", "content": ask}]
-    assert session.search("rounding") == SearchResults()
+    assert session.search_project("rounding") == SearchResults()
     await session.close()
     await engine.close()
 
@@ -159,8 +161,8 @@ async def test_the_sdk_is_told_the_same(tmp_path: Path) -> None:
     engine = open_home(tmp_path, record(tmp_path, "a", MENDED))
     session = await engine.open("now", project=str(tmp_path / "shop"))
 
-    assert "bun run test" in session.before_tool("Bash", {"command": "rtk bun run test"})
-    assert session.before_tool("Read", {"file_path": "/x"}) == ""
+    assert "bun run test" in session.recall_for_tool_call("Bash", {"command": "rtk bun run test"})
+    assert session.recall_for_tool_call("Read", {"file_path": "/x"}) == ""
     await session.close()
     await engine.close()
 
@@ -194,7 +196,7 @@ async def test_what_is_not_proved_is_not_said(tmp_path: Path) -> None:
     engine = open_home(tmp_path, *sessions)
     session = engine.observe_session("now", project=str(tmp_path / "shop"))
     for calls in LEFT_ALONE.values():
-        assert session.before_tool(bash(calls[0][0])) == []
+        assert session.recall_for_tool_call(bash(calls[0][0])) == []
     await session.close()
     await engine.close()
 
@@ -255,7 +257,7 @@ async def test_calls_that_cannot_work_are_known_by_the_word_their_error_names(
     engine = open_home(tmp_path, *sessions)
     session = engine.observe_session("now", project=str(tmp_path / "shop"))
     for _, _, worked, asked in UNUSABLE:
-        assert worked in "".join(session.before_tool(bash(asked))), asked
+        assert worked in "".join(session.recall_for_tool_call(bash(asked))), asked
     await session.close()
     await engine.close()
 
@@ -277,7 +279,7 @@ async def test_a_memory_that_names_the_file_is_shown_before_it_is_changed(tmp_pa
             description="how amounts are rounded",
         )
         session = engine.observe_session("now", project=project)
-        await session.opening_texts()
+        await session.take_opening_texts()
         edit = {
             "file_path": f"{project}/src/billing/totals.py",
             "old_string": "a",
@@ -285,11 +287,11 @@ async def test_a_memory_that_names_the_file_is_shown_before_it_is_changed(tmp_pa
         }
         other = edit | {"file_path": f"{project}/src/other/totals.py"}
 
-        assert session.before_tool(ToolUse("", "Edit", other)) == []
-        shown = "".join(session.before_tool(ToolUse("", "Edit", edit)))
+        assert session.recall_for_tool_call(ToolUse("", "Edit", other)) == []
+        shown = "".join(session.recall_for_tool_call(ToolUse("", "Edit", edit)))
         assert ("Never round in src/billing/totals.py" in shown) is on
-        assert session.before_tool(ToolUse("", "Edit", edit)) == []
-        assert bool(session.before_tool(bash("rtk bun run test"))) is on
+        assert session.recall_for_tool_call(ToolUse("", "Edit", edit)) == []
+        assert bool(session.recall_for_tool_call(bash("rtk bun run test"))) is on
         await session.close()
         await engine.close()
 
@@ -312,8 +314,8 @@ async def test_a_command_that_changes_the_file_is_an_edit_of_it(
     )
     session = engine.observe_session("now", project=project)
 
-    assert session.before_tool(bash("sed 's/2/3/' src/billing/totals.py")) == []
-    assert "Never round in" in "".join(session.before_tool(bash(command)))
+    assert session.recall_for_tool_call(bash("sed 's/2/3/' src/billing/totals.py")) == []
+    assert "Never round in" in "".join(session.recall_for_tool_call(bash(command)))
     await session.close()
     await engine.close()
 
@@ -359,12 +361,12 @@ async def test_a_file_of_a_common_name_is_the_one_that_the_memory_was_written_ab
         description="which versions are allowed",
     )
     session = engine.observe_session("now", project=str(project))
-    await session.opening_texts()
+    await session.take_opening_texts()
     edits = [
         {"file_path": str(folder / "package.json"), "old_string": "a", "new_string": "b"}
         for folder in (project / "web", project)
     ]
-    other, own = (session.before_tool(ToolUse("", "Edit", edit)) for edit in edits)
+    other, own = (session.recall_for_tool_call(ToolUse("", "Edit", edit)) for edit in edits)
     await session.close()
     await engine.close()
 
@@ -388,10 +390,10 @@ async def test_a_patch_that_codex_tells_its_hooks_of_names_its_file(tmp_path: Pa
             description="how amounts are cut",
         )
         session = engine.observe_session("now", project=project)
-        await session.opening_texts()
+        await session.take_opening_texts()
         patch = "*** Begin Patch\n*** Update File: totals.py\n@@\n-a\n+b\n*** End Patch"
 
-        shown = session.before_tool(ToolUse("", "apply_patch", {key: patch}))
+        shown = session.recall_for_tool_call(ToolUse("", "apply_patch", {key: patch}))
         assert "Never round in totals.py" in "".join(shown), key
         await session.close()
         await engine.close()
@@ -458,10 +460,10 @@ async def test_an_index_whose_thread_is_about_to_start_is_waited_for(
         session = engine.observe_session("one", project="/p")
         recall = session._session_recall
         assert recall is not None
-        await asyncio.to_thread(recall.wait)
+        await asyncio.to_thread(recall.wait_for_index)
         monkeypatch.setattr(threading.Thread, "start", start_late)
-        starting = asyncio.create_task(asyncio.to_thread(recall.begin_sync))
+        starting = asyncio.create_task(asyncio.to_thread(recall.sync_index_in_thread))
         await asyncio.to_thread(about_to.wait, 60)
-        await asyncio.to_thread(recall.wait)
+        await asyncio.to_thread(recall.wait_for_index)
         await starting
         await session.close()

@@ -38,7 +38,7 @@ def test_a_script_keeps_notes_and_memories_without_a_loop(tmp_path: Path) -> Non
             session.prepare(request("Never use npm, use pnpm here."))
             session.observe(REPLY)
             session.end_turn()
-            assert "Never use npm" in session.summarise()
+            assert "Never use npm" in session.update_notes()
         assert session.id == "a"
 
     with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
@@ -86,7 +86,7 @@ async def test_past_sessions_are_searched_without_one(tmp_path: Path) -> None:
             await session.prepare(request("Round half cents up in the invoice, please."))
             await session.observe(REPLY)
             await session.end_turn()
-            await session.summarise()
+            await session.update_notes()
         found = engine.search("how are half cents rounded in the invoice", project=str(project))
 
     assert any("half cents" in each.text for each in found.sections)
@@ -97,7 +97,7 @@ def test_errors_reach_the_caller(tmp_path: Path) -> None:
     with Memorist(settings=Settings(home=str(tmp_path))) as engine:
         session = engine.open("a")
         with pytest.raises(NothingToDo):
-            session.summarise()
+            session.update_notes()
         with pytest.raises(FormatError):
             session.prepare({"model": "m"})
         with pytest.raises(FormatError):
@@ -133,8 +133,8 @@ def test_every_call_of_a_session_has_its_blocking_form() -> None:
     over between workers) does not.
     """
     parts = {
-        "context",
-        "is_wanted",
+        "first_context",
+        "is_takeover_requested",
         "allow_takeover",
         "layout",
         "offer",

@@ -177,7 +177,7 @@ async def test_a_summary_by_another_model_knows_the_compact_instructions_too(
         model=model, home=tmp_path / "home", settings=Settings(models=PRICES)
     ) as engine:
         session = await engine.open("s", project=str(project))
-        session.assemble(HostContext(folder=str(project)))
+        session.assemble_context(HostContext(folder=str(project)))
         await session.prepare(request([*PLANNED, said]))
         await session.compact("Keep names.", "full")
 

@@ -200,7 +200,7 @@ async def test_what_the_user_took_back_is_neither_quoted_nor_noted(
             session = await engine.open("s", listener=host.events.append)
         for number in range(24):
             await host.turn(session, f"Request {number}.")
-        notes = await session.summarise()
+        notes = await session.update_notes()
         recorded = RecordedSession("s", session.layout.transcript)
 
     assert host.compactions()
@@ -353,7 +353,7 @@ async def test_a_model_that_is_gone_costs_no_conversation(tmp_path: Path) -> Non
 async def test_a_request_that_the_provider_refuses_as_too_long_is_made_smaller_once(
     tmp_path: Path,
 ) -> None:
-    """`recover` gives the request to send instead; a second time in the same chain it gives
+    """`shrink_refused_request` gives the request to send instead; a second time in the same chain it gives
     nothing.
     """
     host = Host(lambda request: Say(text=LONG))
@@ -365,8 +365,8 @@ async def test_a_request_that_the_provider_refuses_as_too_long_is_made_smaller_o
         request = await session.prepare(
             {"model": MODEL, "max_tokens": 1_000, "messages": host.messages}
         )
-        smaller = await session.recover()
-        again = await session.recover()
+        smaller = await session.shrink_refused_request()
+        again = await session.shrink_refused_request()
 
     assert smaller is not None
     assert size(smaller) < size(request)

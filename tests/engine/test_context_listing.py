@@ -23,7 +23,7 @@ async def test_a_host_lists_what_a_session_would_be_shown_first_and_what_one_was
     async with Memorist(home=tmp_path / "home", model="structural") as engine:
         first = list_first_context(engine, folder, family="file-native")
         session = await engine.open("s1", project=str(folder))
-        session.assemble(HostContext(folder=str(folder), family="file-native"))
+        session.assemble_context(HostContext(folder=str(folder), family="file-native"))
         said = {"role": "user", "content": "Fix the importer."}
         await session.prepare({"model": "m", "max_tokens": 10, "messages": [said]})
     recorded = list_recorded_context_at_turn(

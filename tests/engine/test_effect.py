@@ -16,7 +16,7 @@ from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.memory_effect import (
     MIN_SESSIONS,
     SessionMeasures,
-    estimate_effects,
+    estimate_memory_effects,
     measure_session,
 )
 from memorist.engine.memory_holdout import is_drawn_for_holdout
@@ -139,7 +139,7 @@ def test_without_an_effect_none_is_claimed() -> None:
 
     claims = 0
     for _ in range(300):
-        found = estimate_effects([draw() for _ in range(90)], [draw() for _ in range(30)])
+        found = estimate_memory_effects([draw() for _ in range(90)], [draw() for _ in range(30)])
         claims += any(each.verdict in ("lower", "higher") for each in found)
 
     assert claims <= 26
@@ -162,7 +162,7 @@ def test_what_is_rare_is_claimed_no_more_often_than_anything_else() -> None:
     claims, rare = 0, set()
     for rate in (0.03, 0.12):
         for _ in range(100):
-            found = estimate_effects(
+            found = estimate_memory_effects(
                 [draw(rate) for _ in range(270)], [draw(rate) for _ in range(30)]
             )
             claims += found[1].verdict in ("lower", "higher")

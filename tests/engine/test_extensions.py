@@ -164,7 +164,7 @@ async def test_one_that_raises_is_switched_off_and_the_request_is_sent(
         ]
         session = await engine.open("s", listener=told.append)
         sent = await talk(session)
-        session.before_tool("Bash", {})
+        session.recall_for_tool_call("Bash", {})
         session.on_file_read("a.md")
         await session.prepare(question("Something else."))
         await session.close()

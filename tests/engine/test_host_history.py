@@ -41,7 +41,7 @@ def reply(text: str) -> dict[str, Any]:
 
 
 def texts(history: HostHistory, items: list[Any]) -> list[str]:
-    return [message.text for message in history.add_request(items).messages]
+    return [message.text for message in history.add_request(items).new_messages]
 
 
 @pytest.mark.covers("EN-1")
@@ -82,7 +82,9 @@ def test_the_same_words_twice_are_two_messages() -> None:
     history = HostHistory(ANTHROPIC)
     history.add_request([user("continue")])
     history.add_reply(ANTHROPIC.decode_reply(reply("done")).messages)
-    first = history.add_request([user("continue"), assistant("done"), user("continue")]).messages
+    first = history.add_request(
+        [user("continue"), assistant("done"), user("continue")]
+    ).new_messages
 
     assert [message.text for message in first] == ["continue"]
     assert first[0].id.endswith("-2")
@@ -96,7 +98,7 @@ def test_a_rewritten_history_is_told_and_its_known_messages_are_not_new() -> Non
     news = history.add_request([user("summary"), *items[-5:]])
 
     assert news.rewritten
-    assert [message.text for message in news.messages] == ["summary"]
+    assert [message.text for message in news.new_messages] == ["summary"]
 
 
 @pytest.mark.covers("SM-14")
@@ -105,7 +107,7 @@ def test_after_a_restart_only_unknown_messages_are_new() -> None:
     first = HostHistory(ANTHROPIC)
     known = [
         message.id
-        for message in first.add_request([user("one"), user("one"), assistant("two")]).messages
+        for message in first.add_request([user("one"), user("one"), assistant("two")]).new_messages
     ]
     second = HostHistory(ANTHROPIC, known)
 

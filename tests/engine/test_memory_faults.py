@@ -207,7 +207,7 @@ async def test_a_request_that_is_sent_again_smaller_shows_the_index(
             )
         host.messages.append({"role": "user", "content": "Now the last of the pages"})
         await session.prepare({"model": "m", "max_tokens": 1000, "messages": host.messages})
-        smaller = await session.recover()
+        smaller = await session.shrink_refused_request()
         assert smaller is not None
         again = list(smaller["messages"])
         host.messages += [

@@ -100,7 +100,7 @@ class Host:
     async def open(self, engine: Memorist, id: str = "s", **more: Any) -> Session:
         session = await engine.open(id, project=self.project, format=self.format, **more)
         if self.assembled:
-            session.assemble(HostContext(folder=self.project))
+            session.assemble_context(HostContext(folder=self.project))
         return session
 
     async def turn(self, session: Session, text: str, reply: str = "Done.") -> str:

@@ -95,7 +95,7 @@ async def _play(moves: list[Any], name: str, family: Any) -> None:
         ) as engine:
             session = await engine.open("s", format=name)
             if family is not None:
-                session.assemble(HostContext(folder=home, family=family))
+                session.assemble_context(HostContext(folder=home, family=family))
             for number, move in enumerate(moves):
                 if move == "day":
                     clock.advance(86_400.0)
@@ -134,7 +134,7 @@ async def _call(session: Any, model: ScriptedModel, body: dict[str, Any], said: 
     request = await session.prepare(body)
     shown = msgspec.json.encode(request).decode()
     assert said[:14] in shown
-    assert shown.count(RULE) == (session.context != ())
+    assert shown.count(RULE) == (session.first_context != ())
     reply = await model.send(Request(format=model.format, body=request))
     await session.observe(reply.body)
     return reply

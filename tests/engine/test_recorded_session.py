@@ -31,7 +31,7 @@ async def test_a_program_finds_a_session_reads_its_notes_and_hands_it_over(tmp_p
             find_newest_session_preferring_notes(home, tmp_path)
         session = await engine.open("till-1", project=str(tmp_path))
         await session.prepare({"model": "m", "max_tokens": 10, "messages": [said]})
-        await session.summarise()
+        await session.update_notes()
 
     found, newest = (
         find_recorded_session(home, "till"),

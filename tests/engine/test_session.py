@@ -307,15 +307,15 @@ async def test_a_compaction_waits_for_an_update_but_not_for_long(tmp_path: Path)
 async def test_a_manual_update_ignores_the_thresholds_and_refuses_an_empty_conversation(
     tmp_path: Path,
 ) -> None:
-    """`summarise` is the user's own word."""
+    """`update_notes` is the user's own word."""
     play = Play(tmp_path)
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine)
         with pytest.raises(NothingToDo):
-            await session.summarise()
+            await session.update_notes()
         await play.turn(session, "A very short session.", 500)
 
-        assert "A very short session." in await session.summarise()
+        assert "A very short session." in await session.update_notes()
 
 
 @pytest.mark.covers("SM-1")
@@ -529,7 +529,7 @@ async def test_half_an_emoji_costs_no_conversation(tmp_path: Path) -> None:
         ]
         await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
 
-        assert "Half ? an emoji." in await session.summarise()
+        assert "Half ? an emoji." in await session.update_notes()
 
 
 @pytest.mark.covers("SM-13")

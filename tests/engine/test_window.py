@@ -42,7 +42,7 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
     """
     history = HostHistory(CODEC)
     window = ShownHistory(CODEC, history)
-    window.append_own(ours(0))
+    window.append_injected(ours(0))
     expected: list[tuple[str, bool]] = [("ours 0", False)]
     items: list[dict[str, Any]] = []
     gone: list[tuple[list[Any], list[Any]]] = []
@@ -61,19 +61,19 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
                 (text, text == new[-1]) for text in new
             ]
         elif step == "ours":
-            window.append_own(ours(number))
+            window.append_injected(ours(number))
             expected.append((f"ours {number}", False))
         elif step == "front":
-            window.rewrite([ours(number), *window.messages])
+            window.replace_messages([ours(number), *window.messages])
             expected.insert(0, (f"ours {number}", False))
         elif step == "spare":
             window.prepare_copy()
         else:
-            sent = window.items()
+            sent = window.build_request_items()
             gone.append((sent, list(sent)))
     assert [
         (each["content"][0]["text"], "cache_control" in each["content"][0])
-        for each in window.items()
+        for each in window.build_request_items()
     ] == expected
     assert all(sent == copy for sent, copy in gone)
 
@@ -84,19 +84,19 @@ def test_what_is_shown_in_place_of_a_hosts_entry_has_its_mark_of_today() -> None
     history = HostHistory(CODEC)
     window = ShownHistory(CODEC, history)
     window.add_entries(history.add_request([user("long", marked=True)]).entries)
-    window.rewrite([replace(each, blocks=(TextBlock("l…"),)) for each in window.messages])
+    window.replace_messages([replace(each, blocks=(TextBlock("l…"),)) for each in window.messages])
 
-    assert window.items() == [user("l…", marked=True)]
+    assert window.build_request_items() == [user("l…", marked=True)]
 
     window.add_entries(
         history.add_request([user("long"), reply("ok"), user("next", marked=True)]).entries
     )
-    assert window.items() == [user("l…"), reply("ok"), user("next", marked=True)]
+    assert window.build_request_items() == [user("l…"), reply("ok"), user("next", marked=True)]
 
     window.add_entries(
         history.add_request([user("long", marked=True), reply("ok"), user("next")]).entries
     )
-    assert window.items() == [user("l…", marked=True), reply("ok"), user("next")]
+    assert window.build_request_items() == [user("l…", marked=True), reply("ok"), user("next")]
 
 
 @pytest.mark.covers("EN-1")
@@ -115,11 +115,11 @@ def test_instructions_that_change_with_each_request_are_sent_as_they_are_now(rol
         assert not update.rewritten
         window.add_entries(update.entries)
         if number == COMPARED_ENTRIES:
-            window.rewrite([*window.messages[:1], ours(1), *window.messages[-1:]])
+            window.replace_messages([*window.messages[:1], ours(1), *window.messages[-1:]])
         window.prepare_copy()
 
-        assert window.items()[0] == {"role": role, "content": f"It is {number}."}
-    assert len(window.items()) < len(said)
+        assert window.build_request_items()[0] == {"role": role, "content": f"It is {number}."}
+    assert len(window.build_request_items()) < len(said)
 
 
 def reply(text: str) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def test_ours_stands_before_new_words_and_before_nothing_that_was_sent_or_answer
 
     assert window.insert_before(ours(1), one) is None
     assert window.insert_before(ours(2), two) is first
-    assert [each["content"][0]["text"] for each in window.items()] == [
+    assert [each["content"][0]["text"] for each in window.build_request_items()] == [
         "one",
         "first",
         "ours 2",
@@ -160,7 +160,7 @@ def test_ours_stands_before_new_words_and_before_nothing_that_was_sent_or_answer
     }
     window.add_entries(history.add_request([*items, call, answer]).entries)
     assert all(window.insert_before(ours(4), each) is None for each in window.messages)
-    assert len(window.items()) == 6
+    assert len(window.build_request_items()) == 6
 
 
 @pytest.mark.covers("EN-1")
@@ -170,7 +170,7 @@ def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.Mo
     """
     history = HostHistory(CODEC)
     window = ShownHistory(CODEC, history)
-    window.append_own(ours(0))
+    window.append_injected(ours(0))
     looked: list[int] = []
     plain = history.item
 
@@ -185,7 +185,7 @@ def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.Mo
         items.append(user(f"text {number}"))
         window.add_entries(history.add_request(items).entries)
         looked.clear()
-        window.items()
+        window.build_request_items()
         counts.append(len(looked))
 
     assert max(counts) <= COMPARED_ENTRIES + 1

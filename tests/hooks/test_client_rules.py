@@ -304,7 +304,7 @@ async def test_a_host_that_loads_no_files_is_shown_everything(folder: Folder) ->
     folder.write("CLAUDE.md", "Use pnpm, never npm\n")
     session = folder.engine.observe_session("sdk", project=str(folder.project))
 
-    shown = await session.opening_texts()
+    shown = await session.take_opening_texts()
     await session.close()
 
     assert "pnpm" in "\n".join(shown)

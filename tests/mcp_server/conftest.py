@@ -141,4 +141,4 @@ async def recorded(project: Path, session: str, words: Sequence[str], *, result:
                 },
             ]
         await live.prepare({"model": "m", "max_tokens": 100, "messages": messages})
-        await live.summarise()
+        await live.update_notes()

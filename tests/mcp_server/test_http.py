@@ -37,7 +37,7 @@ from memorist.mcp_server.http_server import (
     build_app,
 )
 from memorist.mcp_server.stdio_server import McpServer
-from memorist.uvicorn_server import BoundedConfig
+from memorist.uvicorn_server import BoundedUvicornConfig
 
 TOKEN = "0aK9xmP2qLr7" + "vBn4wZs8tYc3"
 EVERYWHERE = ".".join("0000")
@@ -58,7 +58,7 @@ def serving_here(shop: Path, policy: McpAccessPolicy | None = None) -> Iterator[
     """A server in a thread, as a process takes a second to load the SDK; gives its address."""
     tools = McpServer(None, shop)
     server = uvicorn.Server(
-        BoundedConfig(build_app(tools, policy or McpAccessPolicy()), lifespan="on")
+        BoundedUvicornConfig(build_app(tools, policy or McpAccessPolicy()), lifespan="on")
     )
     with closing(tools), closing(socket.create_server(("127.0.0.1", 0))) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

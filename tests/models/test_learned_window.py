@@ -98,7 +98,7 @@ async def test_a_refusal_teaches_the_window(tmp_path: Path) -> None:
     async with Memorist(settings=Settings(home=str(tmp_path))) as engine:
         first = await engine.open("a", format="openai_chat", listener=events.append)
         await first.prepare(body)
-        await first.recover()
+        await first.shrink_refused_request()
         second = await engine.open("b", format="openai_chat")
         sent = await second.prepare(body)
 

@@ -238,9 +238,9 @@ def test_whatever_is_left_alone_comes_back_as_the_frameworks_own_object(
     """
     mapped = map_messages_to_items(history)
 
-    assert [id(message) for message in mapped.restore(mapped.wire_items, decode_wire_items)] == [
-        id(message) for message in history
-    ]
+    assert [
+        id(message) for message in mapped.build_host_messages(mapped.wire_items, decode_wire_items)
+    ] == [id(message) for message in history]
 
 
 def test_a_result_that_was_cut_keeps_its_call() -> None:
@@ -259,7 +259,7 @@ def test_a_result_that_was_cut_keeps_its_call() -> None:
     )
     mapped = map_messages_to_items([Message("user", ["go"]), calls, both])
 
-    back = mapped.restore(
+    back = mapped.build_host_messages(
         [
             {**item, "content": "cut"} if item["content"] == "first" else item
             for item in mapped.wire_items

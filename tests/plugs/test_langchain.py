@@ -514,7 +514,7 @@ def test_turns_end_once_and_threads_are_kept_apart(
                     {"messages": [HumanMessage(f"Task {number}, part {part}.")]},
                     {"configurable": {"thread_id": f"t{number}"}},
                 )
-            return middleware.conversation(f"t{number}").summarise()
+            return middleware.conversation(f"t{number}").update_notes()
 
         with ThreadPoolExecutor(8) as pool:
             notes = list(pool.map(talk, range(8)))
@@ -553,7 +553,7 @@ def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path) -> No
         state = outer.invoke(
             {"messages": [HumanMessage("outer words")]}, {"configurable": {"thread_id": "t"}}
         )
-        notes = middleware.conversation("t").summarise()
+        notes = middleware.conversation("t").update_notes()
 
     assert state["messages"][-1].text == "done"
     assert "outer words" in notes

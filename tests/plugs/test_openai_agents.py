@@ -342,7 +342,7 @@ async def test_handoffs_stay_and_agents_as_tools_are_left_alone(
         assert (
             await run(clerk, "first words: what do we install with?", kept, heard, config) == "done"
         )
-        notes = await kept.conversation.asummarise()
+        notes = await kept.conversation.aupdate_notes()
         for each in (weigher, pilot, clerk):
             await client_of(each).close()
 
@@ -505,4 +505,4 @@ def test_run_sync(tmp_path: Path) -> None:
         loop.run_until_complete(client_of(clerk).close())
         asyncio.set_event_loop(None)
         loop.close()
-        assert "another thing" in kept.conversation.summarise()
+        assert "another thing" in kept.conversation.update_notes()

@@ -251,7 +251,7 @@ def back(messages: list[ModelMessage], changed: Any) -> list[ModelMessage]:
     """The messages after `changed` had the entries."""
     originals: MessageMap[MessagePiece] = MessageMap(split_and_encode_messages(messages))
     return join_message_pieces(
-        originals.restore(
+        originals.build_host_messages(
             changed(originals.wire_items),
             lambda run: decode_items_to_pieces(run, originals.messages),
         )
@@ -495,7 +495,7 @@ async def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path)
             return (await inner.run(text)).output
 
         result = await outer.run("outer words", conversation_id="out")
-        notes = await capability.conversation("out").asummarise()
+        notes = await capability.conversation("out").aupdate_notes()
         await wired.client.close()
 
     assert result.output == "done"

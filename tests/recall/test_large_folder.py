@@ -120,7 +120,7 @@ async def test_a_session_begins_with_one_look_at_each_file(
     for id in ("one", "two", "three"):
         listed.clear()
         session = engine.observe_session(id, project=str(tmp_path))
-        shown.append("\n".join(await session.opening_texts()))
+        shown.append("\n".join(await session.take_opening_texts()))
         counts.append(listed.count(folder))
         await ask(session, "where do the colours of the warehouse come from")
         await session.close()

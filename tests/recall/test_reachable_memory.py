@@ -70,7 +70,7 @@ def test_the_search_of_a_session_finds_what_holds_in_every_project(blog: Path) -
         open_engine(blog.parent) as engine,
         engine.open("s1", project=str(blog)) as session,
     ):
-        found = session.search(ASKED).memories
+        found = session.search_project(ASKED).memories
 
     assert [each.path for each in found] == [PATH]
 
@@ -82,9 +82,9 @@ def test_both_folders_are_searched_and_the_better_match_comes_first(blog: Path) 
         "We order lunch at noon.", kind=MemoryKind.PROJECT, name="noon", description="When we order"
     )
     with engine as blocking, blocking.open("s1", project=str(blog)) as session:
-        peanuts = session.search("lunch without peanuts").memories
-        noon = session.search("lunch at noon, when do we order").memories
-        one = session.search("lunch without peanuts", 1).memories
+        peanuts = session.search_project("lunch without peanuts").memories
+        noon = session.search_project("lunch at noon, when do we order").memories
+        one = session.search_project("lunch without peanuts", 1).memories
 
     assert [each.path for each in peanuts] == [PATH, "noon.md"]
     assert [each.path for each in noon] == ["noon.md", PATH]
@@ -156,7 +156,7 @@ async def test_a_call_that_changes_a_file_is_shown_what_names_it(blog: Path) -> 
         session = await engine.open("s1", project=str(blog))
         await session.prepare(request_of("look at the parser"))
         file = {"file_path": str(blog / "words.dic"), "content": "a"}
-        text = session.before_tool("Write", file)
+        text = session.recall_for_tool_call("Write", file)
         await session.close()
 
     assert "Never sort the entries" in text

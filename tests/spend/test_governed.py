@@ -193,12 +193,12 @@ async def test_the_next_day_the_model_keeps_the_notes_again(tmp_path: Path, proj
 async def test_what_a_person_asks_for_runs_at_the_cap_and_is_counted(
     tmp_path: Path, project: Path
 ) -> None:
-    """`summarise` waits for the model as it always did; the books know of it."""
+    """`update_notes` waits for the model as it always did; the books know of it."""
     host = Host(tmp_path / "home", spend=NONE)
     async with host.engine() as engine:
         session = await host.open(engine, project)
         await host.turn(session, "Fix the importer, please.")
-        await session.summarise()
+        await session.update_notes()
         books = BudgetGovernor(
             engine.database(), "s", clock=host.clock, settings=host.settings.spend
         )

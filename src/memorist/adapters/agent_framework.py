@@ -173,7 +173,7 @@ class _MemoristChatMiddleware(ChatMiddleware):
             await call_next()
         except ChatClientException as error:
             smaller = (
-                await self._conversation.arecover_mapped(mapped.decode)
+                await self._conversation.ashrink_refused_request_mapped(mapped.decode)
                 if is_too_long_error(error)
                 else None
             )
@@ -224,7 +224,7 @@ class _FrameworkRequest:
 
     def decode(self, sent: JsonObject) -> list[Message]:
         """Return the messages to send."""
-        shown = self._message_map.restore(sent["messages"], decode_wire_items)
+        shown = self._message_map.build_host_messages(sent["messages"], decode_wire_items)
         return _remove_own_name(shown, self._author)
 
 
@@ -275,7 +275,7 @@ class MemoristCompaction:
             return build_chat_request(self._model, given.wire_items)
 
         shown = await self._conversation.aprepare_mapped(
-            make, lambda sent: given.restore(sent["messages"], decode_wire_items), hosts
+            make, lambda sent: given.build_host_messages(sent["messages"], decode_wire_items), hosts
         )
         return _apply_view(messages, hosts, shown)
 

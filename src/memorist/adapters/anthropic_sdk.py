@@ -60,7 +60,7 @@ class MemoristAnthropic(WireAdapter, Middleware):
             return call_next(request)
         response = call_next(_replace_body(request, exchange, exchange.prepare(body)))
         if not response.http_response.is_success:
-            smaller = exchange.recover_from_error(
+            smaller = exchange.shrink_if_error_says_too_long(
                 response.status_code, response.http_response.read()
             )
             if smaller is None:
@@ -80,7 +80,7 @@ class MemoristAnthropic(WireAdapter, Middleware):
             return await call_next(request)
         response = await call_next(_replace_body(request, exchange, await exchange.aprepare(body)))
         if not response.http_response.is_success:
-            smaller = await exchange.arecover_from_error(
+            smaller = await exchange.ashrink_if_error_says_too_long(
                 response.status_code, await response.http_response.aread()
             )
             if smaller is None:

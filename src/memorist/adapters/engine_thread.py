@@ -22,7 +22,7 @@ from memorist.adapters.host_conversation import (
     HostConversation,
 )
 from memorist.core.lru_cache import LruCache
-from memorist.engine.blocking_engine import LoopThread
+from memorist.engine.blocking_engine import EventLoopThread
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
@@ -104,7 +104,7 @@ class EngineThread:
             limits=PoolLimits(IDLE_SECONDS, most_open),
             on_error=_log_close_failure,
         )
-        self._sessions.is_wanted = lambda session: session.is_wanted
+        self._sessions.is_takeover_requested = lambda session: session.is_takeover_requested
         self._arguments = engine
         self.disk_pause = DiskFailurePauses(engine.get("clock") or SystemClock())
         """The pauses after the disk refused."""
@@ -112,7 +112,7 @@ class EngineThread:
         """The homes of users; touched in the engine's thread only."""
         self._has_warned_of_users = False
         self._closed = False
-        self._loop = LoopThread()
+        self._loop = EventLoopThread()
         try:
             self._engine = self.run(lambda: _open_engine(engine))
         except BaseException:  # also for Ctrl-C: the loop must not run on without an engine

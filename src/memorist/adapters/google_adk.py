@@ -180,7 +180,7 @@ class MemoristPlugin(BasePlugin):
         """
         del llm_request
         if is_too_long_error(error):
-            await self._conversation(callback_context).arecover()
+            await self._conversation(callback_context).ashrink_refused_request()
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """End the turn: the agents are done and wait for the user."""

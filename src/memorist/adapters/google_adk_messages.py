@@ -117,7 +117,9 @@ class AdkContentMap:
         """Return the contents for these items; the host's own objects wherever memorist changed
         nothing.
         """
-        return self.message_map.restore(sent, lambda items: list(self._decode_items(items)))
+        return self.message_map.build_host_messages(
+            sent, lambda items: list(self._decode_items(items))
+        )
 
     def _decode_items(self, items: Sequence[Any]) -> Iterator[types.Content]:
         results: list[types.Part] = []

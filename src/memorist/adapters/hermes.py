@@ -218,7 +218,7 @@ class MemoristEngine(ContextEngine):
         self.shared.model = model
         self.context_length = context_length
         own = compute_request_thresholds(
-            {"model": model}, self.shared.attached.engine.settings
+            {"model": model}, self.shared.engine_thread.engine.settings
         ).auto
         self.threshold_tokens = min(own, int(context_length * _ENGINE_SHARE))
 
@@ -259,7 +259,9 @@ class MemoristEngine(ContextEngine):
             return {"model": self.shared.model, "messages": given.wire_items}
 
         def back(sent: JsonObject) -> list[dict[str, Any]]:
-            return given.restore(sent["messages"], lambda items: [dict(item) for item in items])
+            return given.build_host_messages(
+                sent["messages"], lambda items: [dict(item) for item in items]
+            )
 
         smaller = conversation.prepare_mapped(make, back, messages)
         if holds_same_objects(smaller, messages) and (focus_topic or force):
@@ -273,7 +275,7 @@ class MemoristEngine(ContextEngine):
                 lambda: {"model": self.shared.model, "messages": given.wire_items}, back, messages
             )
         elif holds_same_objects(smaller, messages):
-            smaller = conversation.recover_mapped(back) or messages
+            smaller = conversation.shrink_refused_request_mapped(back) or messages
         if not holds_same_objects(smaller, messages):
             self.compression_count += 1
             self.shared.store_history(self.session, smaller)

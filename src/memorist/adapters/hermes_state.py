@@ -59,7 +59,7 @@ class HermesPluginState:
         """Name of the agent's model."""
 
     @property
-    def attached(self) -> EngineThread:
+    def engine_thread(self) -> EngineThread:
         """The memorist engine. Raises SettingsError or ModelNameError."""
         with self._attach_lock:
             if self._attached is None:
@@ -88,7 +88,7 @@ class HermesPluginState:
         """The conversation of a session of Hermes."""
         first = self._first_ids.get(session, session)
         user, project = self._owners.get(first, ("", ""))
-        return self.attached.conversation(first, user=user, project=project, format=FORMAT)
+        return self.engine_thread.conversation(first, user=user, project=project, format=FORMAT)
 
     def history(self, session: str) -> list[JsonObject]:
         """The last known history of a session."""
@@ -194,7 +194,7 @@ def list_texts_added_to_request(
     """The texts that memorist adds to the host's messages, in order; for a compacted conversation
     only those after the last message.
     """
-    both = MessageMap(((True, item), [item]) for item in host_items).restore(
+    both = MessageMap(((True, item), [item]) for item in host_items).build_host_messages(
         sent, lambda items: [(False, item) for item in items]
     )
     if sum(host for host, _ in both) < len(host_items):

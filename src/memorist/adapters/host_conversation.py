@@ -113,10 +113,10 @@ class HostConversation:
     """Returned by `EngineThread.conversation`. Calls may come from any thread or loop; they run one
     after another.
 
-    The calls of the agent's loop (`prepare`, `observe`, `end_turn`, `recover`, `on_file_read`,
-    `assemble`, `close`) raise nothing: an error is logged once for each kind, passed to the
-    listener as `AdapterFailed`, and the host's own request goes out. Calls on demand (`summarise`,
-    `compact`, `fetch`) raise as the engine does.
+    The calls of the agent's loop (`prepare`, `observe`, `end_turn`, `shrink_refused_request`,
+    `on_file_read`, `assemble_context`, `close`) raise nothing: an error is logged once for each
+    kind, passed to the listener as `AdapterFailed`, and the host's own request goes out. Calls on
+    demand (`update_notes`, `compact`, `fetch`) raise as the engine does.
     """
 
     def __init__(
@@ -191,15 +191,15 @@ class HostConversation:
         """As `end_turn`."""
         await self._acall("end_turn", lambda session: session.end_turn(), None)
 
-    def recover(self) -> JsonObject | None:
+    def shrink_refused_request(self) -> JsonObject | None:
         """Return the request to send after the provider refused the last one as too long; None when
         nothing more can be done.
         """
-        return self._call("recover", lambda session: session.recover(), None)
+        return self._call("recover", lambda session: session.shrink_refused_request(), None)
 
-    async def arecover(self) -> JsonObject | None:
-        """As `recover`."""
-        return await self._acall("recover", lambda session: session.recover(), None)
+    async def ashrink_refused_request(self) -> JsonObject | None:
+        """As `shrink_refused_request`."""
+        return await self._acall("recover", lambda session: session.shrink_refused_request(), None)
 
     def prepare_mapped(
         self,
@@ -236,13 +236,21 @@ class HostConversation:
         """As `observe_mapped`."""
         await self._acall("observe", lambda session: _observe_mapped(session, encode), None)
 
-    def recover_mapped(self, decode: Callable[[JsonObject], Result]) -> Result | None:
+    def shrink_refused_request_mapped(
+        self, decode: Callable[[JsonObject], Result]
+    ) -> Result | None:
         """Recover and map the request back with `decode`; None when nothing more can be done."""
-        return self._call("recover", lambda session: _recover_mapped(session, decode), None)
+        return self._call(
+            "recover", lambda session: _shrink_refused_request_mapped(session, decode), None
+        )
 
-    async def arecover_mapped(self, decode: Callable[[JsonObject], Result]) -> Result | None:
-        """As `recover_mapped`."""
-        return await self._acall("recover", lambda session: _recover_mapped(session, decode), None)
+    async def ashrink_refused_request_mapped(
+        self, decode: Callable[[JsonObject], Result]
+    ) -> Result | None:
+        """As `shrink_refused_request_mapped`."""
+        return await self._acall(
+            "recover", lambda session: _shrink_refused_request_mapped(session, decode), None
+        )
 
     def on_file_read(self, path: str) -> None:
         """Note that a file came into the conversation without a tool call."""
@@ -250,31 +258,33 @@ class HostConversation:
             "on_file_read", lambda session: _run_blocking(lambda: session.on_file_read(path)), None
         )
 
-    def assemble(self, context: HostContext) -> None:
+    def assemble_context(self, context: HostContext) -> None:
         """Have memorist assemble the context, from the next request on."""
         self._call(
-            "assemble", lambda session: _run_blocking(lambda: session.assemble(context)), None
+            "assemble",
+            lambda session: _run_blocking(lambda: session.assemble_context(context)),
+            None,
         )
 
-    def summarise(self) -> str:
+    def update_notes(self) -> str:
         """Update the notes now and return them.
 
         Raises NothingToDo for an empty conversation, StoreError where it cannot be opened.
         """
         return self._engine_loop.run(
-            lambda: self._run_serially(lambda session: session.summarise())
+            lambda: self._run_serially(lambda session: session.update_notes())
         )
 
-    async def asummarise(self) -> str:
-        """As `summarise`."""
+    async def aupdate_notes(self) -> str:
+        """As `update_notes`."""
         return await self._engine_loop.arun(
-            lambda: self._run_serially(lambda session: session.summarise())
+            lambda: self._run_serially(lambda session: session.update_notes())
         )
 
     def compact(
         self, instructions: str = "", strategy: CompactionStrategy = "auto"
     ) -> CompactionOutcome:
-        """Compact the conversation now; the next request shows it. Raises as `summarise`."""
+        """Compact the conversation now; the next request shows it. Raises as `update_notes`."""
         return self._engine_loop.run(
             lambda: self._run_serially(lambda session: session.compact(instructions, strategy))
         )
@@ -430,8 +440,8 @@ async def _observe_mapped(session: Session, encode: Callable[[], object]) -> Non
     await session.observe(encode())
 
 
-async def _recover_mapped(
+async def _shrink_refused_request_mapped(
     session: Session, decode: Callable[[JsonObject], Result]
 ) -> Result | None:
-    body = await session.recover()
+    body = await session.shrink_refused_request()
     return None if body is None else decode(body)

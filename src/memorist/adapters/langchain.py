@@ -179,7 +179,11 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         try:
             response = handler(prepared)
         except Exception as error:  # providers differ; other errors are re-raised
-            again = talk.recover_mapped(mapped.decode) if is_too_long_error(error) else None
+            again = (
+                talk.shrink_refused_request_mapped(mapped.decode)
+                if is_too_long_error(error)
+                else None
+            )
             if again is None:
                 raise
             response = handler(again)
@@ -197,7 +201,11 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         try:
             response = await handler(prepared)
         except Exception as error:  # providers differ; other errors are re-raised
-            again = await talk.arecover_mapped(mapped.decode) if is_too_long_error(error) else None
+            again = (
+                await talk.ashrink_refused_request_mapped(mapped.decode)
+                if is_too_long_error(error)
+                else None
+            )
             if again is None:
                 raise
             response = await handler(again)
@@ -310,7 +318,7 @@ class LangChainRequest:
     def decode(self, body: JsonObject) -> ModelRequest[Any]:
         """Return the request to send; the same object when nothing was changed."""
         hosts = self._request.messages
-        messages = self._message_map.restore(
+        messages = self._message_map.build_host_messages(
             body["messages"], lambda run: decode_wire_items(run, hosts)
         )
         if len(messages) == len(hosts) and all(

@@ -140,7 +140,7 @@ class MemoristLogger(WireAdapter, CustomLogger):
                     **{**call, **_changed_arguments(body, exchange.prepare(body))}
                 )
             except ContextWindowExceededError:
-                smaller = exchange.recover()
+                smaller = exchange.shrink_refused_request()
                 if smaller is None:
                     raise
                 reply = litellm.completion(**{**call, **_changed_arguments(body, smaller)})
@@ -160,7 +160,7 @@ class MemoristLogger(WireAdapter, CustomLogger):
                     **{**call, **_changed_arguments(body, await exchange.aprepare(body))}
                 )
             except ContextWindowExceededError:
-                smaller = await exchange.arecover()
+                smaller = await exchange.ashrink_refused_request()
                 if smaller is None:
                     raise
                 reply = await litellm.acompletion(**{**call, **_changed_arguments(body, smaller)})

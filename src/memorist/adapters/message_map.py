@@ -55,7 +55,9 @@ class MessageMap(Generic[T]):
         """The host's messages; the list is the caller's own."""
         return list(self._messages)
 
-    def restore(self, sent: Sequence[Any], build: Callable[[list[Any]], Iterable[T]]) -> list[T]:
+    def build_host_messages(
+        self, sent: Sequence[Any], build: Callable[[list[Any]], Iterable[T]]
+    ) -> list[T]:
         """Return the messages for these items.
 
         `build` is given runs of items that are not, in full, those of one host message: added,

@@ -140,7 +140,7 @@ class MemoristSession:
         """Return hooks that report replies and ends of turns to memorist, and then call the host's
         own.
         """
-        return SessionRunHooks(self, host_hooks or RunHooks())
+        return HostForwardingRunHooks(self, host_hooks or RunHooks())
 
     async def _prepare(self, data: CallModelData[Any], config: RunConfig) -> ModelInputData:
         given = data.model_data
@@ -152,7 +152,8 @@ class MemoristSession:
 
         def back(body: JsonObject) -> ModelInputData:
             return ModelInputData(
-                input=originals.restore(body["input"], _keep_items), instructions=given.instructions
+                input=originals.build_host_messages(body["input"], _keep_items),
+                instructions=given.instructions,
             )
 
         return await self.conversation.aprepare_mapped(
@@ -182,7 +183,7 @@ class MemoristSession:
         )
 
 
-class SessionRunHooks(RunHooks[Any]):
+class HostForwardingRunHooks(RunHooks[Any]):
     """Hooks of one session, which pass everything on to the host's own."""
 
     def __init__(self, session: MemoristSession, host_hooks: RunHooks[Any]) -> None:

@@ -105,7 +105,7 @@ class _MemoristHttpClient(DefaultHttpxClient):
             return super().send(request, **options)
         response = super().send(_replace_body(request, body, exchange.prepare(body)), **options)
         if not response.is_success:
-            smaller = exchange.recover_from_error(response.status_code, response.read())
+            smaller = exchange.shrink_if_error_says_too_long(response.status_code, response.read())
             if smaller is None:
                 return response
             response.close()
@@ -136,7 +136,7 @@ class _MemoristAsyncHttpClient(DefaultAsyncHttpxClient):
             _replace_body(request, body, await exchange.aprepare(body)), **options
         )
         if not response.is_success:
-            smaller = await exchange.arecover_from_error(
+            smaller = await exchange.ashrink_if_error_says_too_long(
                 response.status_code, await response.aread()
             )
             if smaller is None:

@@ -108,7 +108,7 @@ class MemoristCapability(AbstractCapability[Any]):
         ).model_name
         talk, mapped = self._run_conversation(ctx), PydanticAIRequest(request_context, name)
         if request_context.attempt > 1:
-            again = await talk.arecover_mapped(mapped.decode)
+            again = await talk.ashrink_refused_request_mapped(mapped.decode)
             if again is not None:
                 return again
         return await talk.aprepare_mapped(mapped.encode, mapped.decode, request_context)
@@ -197,7 +197,7 @@ class PydanticAIRequest:
     def decode(self, body: JsonObject) -> ModelRequestContext:
         """Return the request to send; the same object when nothing was changed."""
         pieces = self._message_map.messages
-        back = self._message_map.restore(
+        back = self._message_map.build_host_messages(
             body["messages"], lambda run: decode_items_to_pieces(run, pieces)
         )
         if back == pieces:

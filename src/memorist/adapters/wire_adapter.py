@@ -85,7 +85,7 @@ class NewestCallTracker:
 
 
 class WireCall:
-    """One model call: `prepare` first, `recover_from_error` after an error, `observe` or
+    """One model call: `prepare` first, `shrink_if_error_says_too_long` after an error, `observe` or
     `observe_body` at the end.
 
     None of the methods raises.
@@ -116,25 +116,25 @@ class WireCall:
         self._number = self._sequence.begin(self.conversation)
         return await self.conversation.aprepare(body)
 
-    def recover_from_error(self, status: int, data: bytes) -> JsonObject | None:
+    def shrink_if_error_says_too_long(self, status: int, data: bytes) -> JsonObject | None:
         """Return a smaller request if the provider's error says that this one is too long, else
         None.
         """
-        return self.recover() if is_too_long_response(status, data) else None
+        return self.shrink_refused_request() if is_too_long_response(status, data) else None
 
-    async def arecover_from_error(self, status: int, data: bytes) -> JsonObject | None:
-        """As `recover_from_error`."""
-        return await self.arecover() if is_too_long_response(status, data) else None
+    async def ashrink_if_error_says_too_long(self, status: int, data: bytes) -> JsonObject | None:
+        """As `shrink_if_error_says_too_long`."""
+        return await self.ashrink_refused_request() if is_too_long_response(status, data) else None
 
-    def recover(self) -> JsonObject | None:
+    def shrink_refused_request(self) -> JsonObject | None:
         """Return a smaller request after the provider refused this one as too long; None when there
         is none.
         """
-        return self.conversation.recover() if self._is_newest else None
+        return self.conversation.shrink_refused_request() if self._is_newest else None
 
-    async def arecover(self) -> JsonObject | None:
-        """As `recover`."""
-        return await self.conversation.arecover() if self._is_newest else None
+    async def ashrink_refused_request(self) -> JsonObject | None:
+        """As `shrink_refused_request`."""
+        return await self.conversation.ashrink_refused_request() if self._is_newest else None
 
     def observe(self, reply: object) -> None:
         """Take the reply: the SDK's object or its JSON.
@@ -215,8 +215,8 @@ class WireAdapter:
         """Return the conversation of this id; without one, the current conversation. `format` is
         its wire format, where the client speaks several.
 
-        For what the host itself requests: `summarise`, `compact`, `fetch`. `user` and `project` are
-        needed where they come from the request.
+        For what the host itself requests: `update_notes`, `compact`, `fetch`. `user` and `project`
+        are needed where they come from the request.
         """
         return self._open_conversation(id, format, self._identity.resolve_named(user, project))
 

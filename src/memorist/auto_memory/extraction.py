@@ -463,7 +463,7 @@ class MemoryExtraction:
             statement for statement in self._statements if statement.message_id not in known
         ]
 
-    def skip_examined(self) -> None:
+    def skip_messages_so_far(self) -> None:
         """The messages so far were examined in the session that they were copied from."""
         if self._new_messages:
             self._unanswered.clear()

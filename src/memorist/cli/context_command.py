@@ -181,10 +181,10 @@ def _listing_object(found: ContextListing) -> dict[str, Any]:
         "family": found.family,
         "turn": found.turn,
         "model": found.model or None,
-        "factor": found.factor,
+        "factor": found.token_factor,
         "items": [
             _piece_object(each) | ({} if found.before is None else {"change": each.change})
-            for each in found.changed
+            for each in found.pieces_with_status
         ],
         "tokens": found.tokens,
         "left_out": found.left_out,
@@ -214,7 +214,8 @@ def _print_listing(folder: Path, found: ContextListing) -> None:
         else f"The context at turn {found.turn}"
     )
     counted = (
-        f"counted for {output.replace_invalid_utf8(found.model)}: bytes / 4 × {found.factor:g}"
+        f"counted for {output.replace_invalid_utf8(found.model)}: "
+        f"bytes / 4 × {found.token_factor:g}"
         if found.model
         else "bytes / 4; --model counts for a model"
     )
@@ -230,7 +231,8 @@ def _print_listing(folder: Path, found: ContextListing) -> None:
     )
     comparing = found.before is not None
     for (change, brief), run in groupby(
-        found.changed, key=lambda each: (each.change, _is_brief(each, comparing=comparing))
+        found.pieces_with_status,
+        key=lambda each: (each.change, _is_brief(each, comparing=comparing)),
     ):
         rows = [each.piece for each in run]
         mark = _MARKS[change] if comparing else ""

@@ -90,4 +90,4 @@ async def _update_notes(found: RecordedSession, model: str | None) -> str:
         )
     async with Memorist(model=model) as engine:
         session = await engine.open(found.id, folder=found.layout.folder)
-        return await session.summarise()
+        return await session.update_notes()

@@ -15,7 +15,7 @@ from memorist.cli.memory.project_memory_access import (
 )
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.sentences import shorten_to_one_line
-from memorist.engine.history_search import HistorySearch, SearchResults, label_team_or_memory
+from memorist.engine.project_search import ProjectSearch, SearchResults, label_team_or_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
 from memorist.models.embedder import find_embedder
@@ -89,7 +89,7 @@ def search_command(
             open_memory_search(memory, home.settings.recall, wait_for_embeddings=True)
         ) as memories,
     ):
-        found = HistorySearch(
+        found = ProjectSearch(
             home.layout,
             home.database,
             root=root,

@@ -23,8 +23,8 @@ from memorist.cli.memory.project_memory_access import (
     open_project_memory,
 )
 from memorist.engine.background_status import read_background_budget_status
-from memorist.engine.memory_effect import EffectEstimate
-from memorist.engine.memory_effect_report import EffectReport, measure_memory_effect
+from memorist.engine.memory_effect import MemoryEffectEstimate
+from memorist.engine.memory_effect_report import MemoryEffectReport, measure_memory_effect
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
 from memorist.hooks.agent_programs import find_connected_agents
 from memorist.store.database import open_database
@@ -97,7 +97,7 @@ def _render_memory(status: ProjectMemoryStatus) -> Sequence[str]:
     return [*lines, ""]
 
 
-def _print_effect(found: EffectReport, *, as_json: bool) -> None:
+def _print_effect(found: MemoryEffectReport, *, as_json: bool) -> None:
     if as_json:
         output.print_json(found)
         return
@@ -115,7 +115,7 @@ def _print_effect(found: EffectReport, *, as_json: bool) -> None:
         )
 
 
-def _describe_effect(each: EffectEstimate, found: EffectReport) -> str:
+def _describe_effect(each: MemoryEffectEstimate, found: MemoryEffectReport) -> str:
     if each.verdict == "too few":
         return f"too few sessions: {found.minimum} of each kind are needed"
     if each.verdict == "too rare":

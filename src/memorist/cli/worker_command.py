@@ -101,7 +101,7 @@ async def _work_until_stopped(
     stop, pace = asyncio.Event(), SharedWorkerIntervals()
     processes.call_on_end_signals(asyncio.get_running_loop(), stop.set)
     rollouts, many = past.settings.rollouts, is_shared_state(past.settings.state)
-    dependencies = past.worker_dependencies(
+    dependencies = past.build_worker_dependencies(
         rollouts, on_event, terms=build_lease_policy(rollouts, lease=pace.lease if many else None)
     )
     number_at_once = at_once or rollouts.running

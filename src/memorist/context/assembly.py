@@ -65,7 +65,7 @@ _ROW_ORDER = {
 class HostContext(Struct, frozen=True, kw_only=True):
     """What a host states about a session whose context memorist assembles.
 
-    Passed to `Session.assemble`, and again whenever part of it changed.
+    Passed to `Session.assemble_context`, and again whenever part of it changed.
 
     Raises UsageError for an unknown family and for a relative folder, which another process would
     resolve differently.

@@ -40,7 +40,7 @@ SAMPLE_MESSAGES = (
 """What users often say: a task, a question, a report, a correction, a fact."""
 
 
-class PromptPriority:
+class PromptInProgress:
     """Held while a prompt is answered, by any thread and several times at once."""
 
     def __init__(self) -> None:
@@ -65,17 +65,17 @@ class PromptPriority:
         return self._idle.wait(seconds)
 
 
-PROMPT_PRIORITY = PromptPriority()
+PROMPT_PRIORITY = PromptInProgress()
 """Of all prompts of the process."""
 
 
 @cache
-def begin_compiling() -> None:
+def compile_patterns_in_thread() -> None:
     """Compile in a thread, once in a process, the patterns that messages are read with, and stem
     the common words of other languages: a second and a half, which the first prompts had to wait
     for.
     """
-    start_between_prompts(
+    run_steps_between_prompts(
         chain(
             _stem_common_words(),
             _read_samples(),
@@ -88,7 +88,7 @@ def begin_compiling() -> None:
     )
 
 
-def start_between_prompts(steps: Iterator[None], name: str) -> threading.Thread:
+def run_steps_between_prompts(steps: Iterator[None], name: str) -> threading.Thread:
     """Do these steps in a background thread, each once no prompt is being answered."""
     stopping = threading.Event()
     return start_background_thread(_run_steps, steps, stopping, name=name, stopping=stopping)

@@ -61,7 +61,7 @@ MAX_NAMED = 5
 """Most sessions out of retries that are named; the rest is counted."""
 
 
-class DueContext(Struct, frozen=True, kw_only=True):
+class DueWorkSources(Struct, frozen=True, kw_only=True):
     """What the sources of due work may use."""
 
     layout: Layout
@@ -70,7 +70,7 @@ class DueContext(Struct, frozen=True, kw_only=True):
     now: float
 
 
-def find_due_rollout_work(context: DueContext) -> list[DueWork]:
+def find_due_rollout_work(context: DueWorkSources) -> list[DueWork]:
     """Due sessions, the next consolidation, and jobs out of retries.
 
     Raises StoreError, SettingsError for an invalid `state`.
@@ -86,7 +86,7 @@ def find_due_rollout_work(context: DueContext) -> list[DueWork]:
         state.close()
 
 
-def _due_rollouts(context: DueContext, state: StateDatabase) -> Iterator[DueWork]:
+def _due_rollouts(context: DueWorkSources, state: StateDatabase) -> Iterator[DueWork]:
     settings, now = context.settings, int(context.now)
     by_itself = (
         ""
@@ -133,7 +133,7 @@ def _due_rollouts(context: DueContext, state: StateDatabase) -> Iterator[DueWork
         )
 
 
-def _due_consolidation(job: Job, context: DueContext) -> DueWork | None:
+def _due_consolidation(job: Job, context: DueWorkSources) -> DueWork | None:
     """The consolidation, if something was requested since it last succeeded."""
     if job.last_error is None and (job.last_success or 0) >= job.watermark:
         return None
@@ -154,7 +154,7 @@ def _due_consolidation(job: Job, context: DueContext) -> DueWork | None:
     )
 
 
-def find_due_dreams(context: DueContext) -> list[DueWork]:
+def find_due_dreams(context: DueWorkSources) -> list[DueWork]:
     """Projects whose dream gates are all open.
 
     Sessions are read only where the last dream is long enough ago.
@@ -190,7 +190,7 @@ def find_due_dreams(context: DueContext) -> list[DueWork]:
 
 
 def _open_gate(
-    context: DueContext, where: MemoryLayout, sessions: Sequence[PastSessionLocation]
+    context: DueWorkSources, where: MemoryLayout, sessions: Sequence[PastSessionLocation]
 ) -> DreamGatesOpen | None:
     known = DreamGateFacts(
         now=context.now,
@@ -209,7 +209,7 @@ def _open_gate(
     return verdict if isinstance(verdict, DreamGatesOpen) else None
 
 
-DUE_SOURCES: tuple[Callable[[DueContext], Sequence[DueWork]], ...] = (
+DUE_SOURCES: tuple[Callable[[DueWorkSources], Sequence[DueWork]], ...] = (
     find_due_rollout_work,
     find_due_dreams,
 )
@@ -235,7 +235,7 @@ def read_background_budget_status(
             blocked=tuple(list_blocked_work_since(database, span.start)),
             failures=tuple(count_failed_runs_by_reason(database, float(span.start * DAY_SECONDS))),
         )
-        context = DueContext(
+        context = DueWorkSources(
             layout=Layout(Path(settings.home).expanduser()),
             settings=settings,
             database=database,

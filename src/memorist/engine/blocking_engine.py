@@ -22,7 +22,7 @@ from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import HostContext
 from memorist.core.messages import JsonObject
-from memorist.engine.history_search import SearchResults
+from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
 from memorist.errors import UsageError
 from memorist.events import EventListener
@@ -32,7 +32,7 @@ from memorist.ports import HostInfo
 Result = TypeVar("Result")
 
 
-class LoopThread:
+class EventLoopThread:
     """An event loop in a daemon thread. Every call may come from any thread but its own."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class BlockingSession:
     time. A context manager that closes it.
     """
 
-    def __init__(self, session: Session, loop: LoopThread) -> None:
+    def __init__(self, session: Session, loop: EventLoopThread) -> None:
         self._session = session
         self._loop = loop
 
@@ -120,9 +120,9 @@ class BlockingSession:
         """As `Session.fetch_tool`."""
         return self._session.fetch_tool
 
-    def assemble(self, context: HostContext) -> None:
-        """As `Session.assemble`."""
-        self._loop.call(lambda: self._session.assemble(context))
+    def assemble_context(self, context: HostContext) -> None:
+        """As `Session.assemble_context`."""
+        self._loop.call(lambda: self._session.assemble_context(context))
 
     def prepare(self, request: JsonObject) -> JsonObject:
         """As `Session.prepare`: take the request that is about to be sent, return the one to send.
@@ -146,13 +146,13 @@ class BlockingSession:
         """As `Session.on_file_read`."""
         self._loop.call(lambda: self._session.on_file_read(path))
 
-    def search(self, query: str, limit: int = 10) -> SearchResults:
-        """As `Session.search`: all that is kept of this project. Raises StoreError."""
-        return self._loop.call(lambda: self._session.search(query, limit))
+    def search_project(self, query: str, limit: int = 10) -> SearchResults:
+        """As `Session.search_project`: all that is kept of this project. Raises StoreError."""
+        return self._loop.call(lambda: self._session.search_project(query, limit))
 
-    def before_tool(self, name: str, arguments: JsonObject) -> str:
-        """As `Session.before_tool`: what to tell the agent before a tool call; mostly empty."""
-        return self._loop.call(lambda: self._session.before_tool(name, arguments))
+    def recall_for_tool_call(self, name: str, arguments: JsonObject) -> str:
+        """As of a `Session`: what to tell the agent before a tool call; mostly empty."""
+        return self._loop.call(lambda: self._session.recall_for_tool_call(name, arguments))
 
     def pin(self, text: str) -> None:
         """As `Session.pin`: keep a text in sight for this session. Raises StoreError."""
@@ -162,12 +162,12 @@ class BlockingSession:
         """As `Session.turn_memory_off`: no memory in this session from now on."""
         self._loop.call(self._session.turn_memory_off)
 
-    def summarise(self) -> str:
-        """As `Session.summarise`: update the notes now and return them.
+    def update_notes(self) -> str:
+        """As `Session.update_notes`: update the notes now and return them.
 
         Raises NothingToDo for an empty conversation.
         """
-        return self._loop.run(self._session.summarise)
+        return self._loop.run(self._session.update_notes)
 
     def compact(
         self, instructions: str = "", strategy: CompactionStrategy = "auto"
@@ -175,9 +175,9 @@ class BlockingSession:
         """As `Session.compact`. Raises NothingToDo for an empty conversation."""
         return self._loop.run(lambda: self._session.compact(instructions, strategy))
 
-    def recover(self) -> JsonObject | None:
-        """As `Session.recover`: the request to send after a refusal as too long, or None."""
-        return self._loop.run(self._session.recover)
+    def shrink_refused_request(self) -> JsonObject | None:
+        """As of a `Session`: the request to send after a refusal as too long, or None."""
+        return self._loop.run(self._session.shrink_refused_request)
 
     def fetch(self, id: str) -> str | None:
         """As `Session.fetch`: the full text of what is no longer shown in full."""
@@ -238,7 +238,7 @@ class BlockingMemorist:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         """The engine itself; its coroutines belong to the loop of this object."""
-        self._loop = LoopThread()
+        self._loop = EventLoopThread()
         self._memories: list[AutoMemory] = []
 
     def memory(self, project: str) -> AutoMemory:

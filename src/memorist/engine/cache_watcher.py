@@ -14,7 +14,7 @@ from memorist.core.messages import JsonObject, Usage
 from memorist.engine.host_history import to_plain_json
 
 
-class CacheWatcher:
+class CacheBreakDetector:
     """Cache state of a session's last two calls."""
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
 from memorist.core.token_count import get_token_factor
 from memorist.engine.engine import Memorist
-from memorist.engine.request_view import InjectedMessage, SavedEntry
+from memorist.engine.request_view import InjectedMessage, SavedViewEntry
 from memorist.errors import StoreError
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
@@ -72,7 +72,7 @@ class ContextListing(Struct, frozen=True, kw_only=True):
     """The pieces of the turn before, where the two are compared."""
 
     @property
-    def changed(self) -> tuple[PieceWithStatus, ...]:
+    def pieces_with_status(self) -> tuple[PieceWithStatus, ...]:
         """Each piece and whether it was added, removed or stayed; all stay if nothing is
         compared.
         """
@@ -86,13 +86,13 @@ class ContextListing(Struct, frozen=True, kw_only=True):
         return sum(each.tokens for each in self.pieces)
 
     @property
-    def factor(self) -> float:
+    def token_factor(self) -> float:
         """Tokens of the model per four bytes of text; 1 for an unknown model."""
         return _factor(self.model)
 
     def count_tokens_by_status(self, status: PieceStatus) -> int:
         """Tokens of the pieces that were added, that are gone, or that stayed."""
-        return sum(each.piece.tokens for each in self.changed if each.change == status)
+        return sum(each.piece.tokens for each in self.pieces_with_status if each.change == status)
 
 
 def _factor(model: str) -> float:
@@ -137,7 +137,7 @@ def _list_skills(
     left out of it.
     """
     settings = engine.settings
-    found = engine.skills(str(folder)).find_skills()
+    found = engine.get_skill_discovery(str(folder)).find_skills()
     known = find_request_model_price({"model": model}, settings.models.prices) or ModelPrice()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
     catalogue = build_skill_catalogue(
@@ -251,7 +251,7 @@ def _read_injected(layout: SessionLayout) -> Iterator[InjectedMessage]:
     """Injected messages of the saved window, then the later ones; none of an unreadable file."""
     last = ""
     with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
-        for kept in msgspec.json.decode(DiskFiles().read(layout.window), type=list[SavedEntry]):
+        for kept in msgspec.json.decode(DiskFiles().read(layout.window), type=list[SavedViewEntry]):
             if kept.own is not None and kept.own.id.startswith(REINJECTED_ID_PREFIXES):
                 yield InjectedMessage(last, kept.own)
             last = kept.id

@@ -31,7 +31,7 @@ def count_copied_messages(layout: SessionLayout, messages: Sequence[Message]) ->
     return most
 
 
-class CopiedMessageMatch:
+class CopiedMessageDetector:
     """Compares the messages of a session, one after the other, with those of the sessions that it
     may have been copied from, so that neither is held in memory.
 

@@ -6,11 +6,11 @@ conversation.
     observe(reply)     after a model call; may start an update of the notes in the background
     on_file_read(path) a file was read into the conversation
     end_turn()         the reply had no tool calls
-    summarise()        update the notes now
+    update_notes()     update the notes now
     close()            wait for background work, within a bound
 
-`prepare` and `observe` take the host's own wire format. Only `summarise` and `close` keep the host
-waiting for a model.
+`prepare` and `observe` take the host's own wire format. Only `update_notes` and `close` keep the
+host waiting for a model.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from memorist.dream.project_dream import open_dream_extension
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fallback_session_folders import FallbackSessionFolders
-from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.long_term_memory import has_auto_memory, has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import decide_and_record_holdout
@@ -50,6 +49,7 @@ from memorist.engine.past_session_recall import (
     PastSessionRecall,
     open_past_session_recall,
 )
+from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
@@ -259,7 +259,7 @@ class Memorist:
                 return log, self._begin_session(log)
             except BaseException:
                 if share is not None:
-                    await share.release()
+                    await share.release_without_saving()
                 raise
 
         try:
@@ -270,7 +270,7 @@ class Memorist:
             log, memory = await open_at(self._unsaved.make_folder(home, error))
         opened = Session(
             log,
-            lambda context: ContextExtension(context, log, memory, self.skills),
+            lambda context: ContextExtension(context, log, memory, self.get_skill_discovery),
             lambda: self.turn_memory_off(log),
             self._on_session_closed,
             share,
@@ -288,7 +288,7 @@ class Memorist:
 
     def _on_session_closed(self, session: Session) -> None:
         self._sessions.discard(session)
-        self._unsaved.bring_home(session.layout.folder)
+        self._unsaved.move_to_home(session.layout.folder)
 
     def observe_session(
         self,
@@ -359,8 +359,8 @@ class Memorist:
                 PinnedTextExtension(context),
                 MemoryOffRequestExtension(lambda: self.turn_memory_off(log)),
             )
-        log.begin([*extensions, *(open_own(context) for open_own in self.extensions)])
-        memory.begin()
+        log.start([*extensions, *(open_own(context) for open_own in self.extensions)])
+        memory.start_background_work()
         if learns:
             self._start_worker(context.layout.folder)
         return memory
@@ -459,7 +459,7 @@ class Memorist:
             self._state = self._open_shared_state()
         return self._state
 
-    def skills(self, folder: str) -> SkillDiscovery:
+    def get_skill_discovery(self, folder: str) -> SkillDiscovery:
         """The skill search of a working folder; what it has read is kept for the next session
         there.
         """
@@ -484,7 +484,7 @@ class Memorist:
         log = self._open_log(session, project, "anthropic", HostInfo(), folder, listener)
         with log.release_on_error():
             memory = self._open_memory_extension(log, self._memory_for(log.context))
-            log.begin([memory])
+            log.start([memory])
         played = ReplayedSession(log, memory, self._sessions.discard)
         self._sessions.add(played)
         return played
@@ -571,7 +571,7 @@ class Memorist:
                 embedder = find_embedder(wanted=recall.embeddings)
                 index = opened.enter_context(closing(SessionIndex(path, embedder=embedder)))
             memories = open_memory_search(self.memory(project), recall, wait_for_embeddings=True)
-            return HistorySearch(
+            return ProjectSearch(
                 self.layout,
                 self.database,
                 root=root,

@@ -38,7 +38,7 @@ class FallbackSessionFolders:
         self._homes[folder] = home
         return folder
 
-    def bring_home(self, folder: Path) -> None:
+    def move_to_home(self, folder: Path) -> None:
         """Bring a session home where that can be written again and nobody went on with it there.
         Nothing for a session that was saved all along.
         """

@@ -43,7 +43,7 @@ class HostEntry(Struct, frozen=True):
     new: tuple[Message, ...]
 
 
-class HistoryUpdate(Struct, frozen=True):
+class HistoryAdditions(Struct, frozen=True):
     """The entries that a request adds.
 
     When `rewritten`, the older part was changed and `entries` holds the whole history.
@@ -53,7 +53,7 @@ class HistoryUpdate(Struct, frozen=True):
     rewritten: bool = False
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def new_messages(self) -> tuple[Message, ...]:
         """The messages that were not known before."""
         return tuple(message for entry in self.entries for message in entry.new)
 
@@ -188,7 +188,7 @@ class HostHistory:
         spare[start:] = self._items[start:]
         return spare
 
-    def add_request(self, items: Sequence[Any]) -> HistoryUpdate:
+    def add_request(self, items: Sequence[Any]) -> HistoryAdditions:
         """Record the history of a request that is about to be sent; return what is new in it."""
         start = self._match_known_entries(items)
         if start is None:
@@ -198,8 +198,8 @@ class HostHistory:
             self._digest_counts.clear()
             self._expected_echoes.clear()
             self.unchanged_count = 0
-            return HistoryUpdate(self._add_entries(items), rewritten=True)
-        return HistoryUpdate(self._add_entries(items[start:]))
+            return HistoryAdditions(self._add_entries(items), rewritten=True)
+        return HistoryAdditions(self._add_entries(items[start:]))
 
     def add_reply(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Record a reply, so that the entries that echo it in the next request are not new.

@@ -53,7 +53,7 @@ class SessionMeasures(Struct, frozen=True, kw_only=True):
     """Of all requests, read from the cache or not, and of all replies."""
 
 
-class EffectEstimate(Struct, frozen=True, kw_only=True):
+class MemoryEffectEstimate(Struct, frozen=True, kw_only=True):
     """One measure, with memory and without, each as the mean of its logarithms (of one more than
     the count, so that 0 has one), taken back.
     """
@@ -115,22 +115,22 @@ class _FailureCounter:
                 self._seen.add(failure)
 
 
-def estimate_effects(
+def estimate_memory_effects(
     given: Sequence[SessionMeasures], held_out: Sequence[SessionMeasures]
-) -> tuple[EffectEstimate, ...]:
+) -> tuple[MemoryEffectEstimate, ...]:
     """Compare sessions with memory to those without, measure by measure."""
     return tuple(_estimate(name, given, held_out) for name in MEASURES)
 
 
 def _estimate(
     name: str, given: Sequence[SessionMeasures], held_out: Sequence[SessionMeasures]
-) -> EffectEstimate:
+) -> MemoryEffectEstimate:
     ours = [math.log1p(getattr(each, name)) for each in given]
     others = [math.log1p(getattr(each, name)) for each in held_out]
     doubt = _find_doubt(ours, others)
     low, high = (0.0, 0.0) if doubt else _find_welch_interval(ours, others)
     shown = "lower" if high < 0 else "higher" if low > 0 else "no difference shown"
-    return EffectEstimate(
+    return MemoryEffectEstimate(
         measure=name,
         with_memory=math.expm1(fmean(ours)) if ours else 0.0,
         without=math.expm1(fmean(others)) if others else 0.0,

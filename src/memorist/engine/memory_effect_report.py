@@ -13,9 +13,9 @@ from msgspec import Struct
 from memorist.engine.memory_effect import (
     LEVEL,
     MIN_SESSIONS,
-    EffectEstimate,
+    MemoryEffectEstimate,
     SessionMeasures,
-    estimate_effects,
+    estimate_memory_effects,
     measure_session,
 )
 from memorist.engine.session_list import list_known_sessions
@@ -32,7 +32,7 @@ choice.
 """
 
 
-class EffectReport(Struct, frozen=True, kw_only=True):
+class MemoryEffectReport(Struct, frozen=True, kw_only=True):
     """What memory changed, as far as can be told."""
 
     with_memory: int
@@ -40,12 +40,14 @@ class EffectReport(Struct, frozen=True, kw_only=True):
     without: int
     minimum: int = MIN_SESSIONS
     level: float = LEVEL
-    effects: tuple[EffectEstimate, ...]
+    effects: tuple[MemoryEffectEstimate, ...]
     idle: tuple[str, ...]
     """Memories of this project that were shown often and never used."""
 
 
-def measure_memory_effect(home: Layout, database: Connection | None, folder: Path) -> EffectReport:
+def measure_memory_effect(
+    home: Layout, database: Connection | None, folder: Path
+) -> MemoryEffectReport:
     """Measure the sessions that were drawn by `recall.holdout`, and find idle memories of a memory
     folder. Raises StoreError.
     """
@@ -57,10 +59,10 @@ def measure_memory_effect(home: Layout, database: Connection | None, folder: Pat
             found = measure_session(read_session(DecodedLineFile(Path(files.get(session, "")))))
             groups[held_out].append(found)
     uses = {} if database is None else sum_memory_uses(database, str(folder))
-    return EffectReport(
+    return MemoryEffectReport(
         with_memory=len(groups[0]),
         without=len(groups[1]),
-        effects=estimate_effects(*groups),
+        effects=estimate_memory_effects(*groups),
         idle=tuple(_find_idle(uses)),
     )
 

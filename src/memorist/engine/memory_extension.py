@@ -14,7 +14,7 @@ from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
-from memorist.engine.background_loading import begin_compiling, start_between_prompts
+from memorist.engine.background_loading import compile_patterns_in_thread, run_steps_between_prompts
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
@@ -71,12 +71,12 @@ class MemoryExtension(SessionExtension):
         self._retired_recall: MemoryRecall | None = None
         """Recall that was turned off and is still to be closed."""
 
-    def begin(self) -> None:
+    def start_background_work(self) -> None:
         """Start the background work of a live session: the initial scan of the memory folder, and
         the watcher of the team's memories.
         """
         if self.extraction is not None:
-            begin_compiling()
+            compile_patterns_in_thread()
         if self._initial_scan is not None:
             self._initial_scan.start()
         if self._team_watcher is not None:
@@ -94,7 +94,7 @@ class MemoryExtension(SessionExtension):
         self.extraction, self._pending_query = None, None
         self._retired_recall, self.recall = self.recall, None
 
-    def count_waiting(self) -> int:
+    def count_inbox_proposals(self) -> int:
         """Number of memories that wait for the user's yes or no: of this project, and of what holds
         in every project. Zero where nothing is extracted.
         """
@@ -123,10 +123,10 @@ class MemoryExtension(SessionExtension):
         if self.recall is not None and not replayed:
             self.recall.on_message(message)
 
-    def skip_examined(self) -> None:
+    def skip_messages_so_far(self) -> None:
         """The messages so far were examined in the session that they were copied from."""
         if self.extraction is not None:
-            self.extraction.skip_examined()
+            self.extraction.skip_messages_so_far()
 
     def _apply_pending_statements(self, *, at_prompt: bool = False) -> None:
         """Write the memories that the user asked for while the initial scan was running."""
@@ -247,7 +247,7 @@ class MemoryExtension(SessionExtension):
         await self.recall.wait_for_selection()
         return [shown.text for shown in self.recall.take_ready_messages()]
 
-    def begin_loading(self) -> None:
+    def preload_in_background(self) -> None:
         """Read in the background what the first prompt would wait for."""
         self._begin_statement_search()
         if self.recall is None or not self._is_scanned:
@@ -262,7 +262,7 @@ class MemoryExtension(SessionExtension):
         self._is_search_prepared = True
         memory = self.extraction.memory
         with memory.folder.scan_once(at_prompt=True), contextlib.suppress(StoreError):
-            start_between_prompts(memory.prepare_statement_search(), "memorist-statements")
+            run_steps_between_prompts(memory.prepare_statement_search(), "memorist-statements")
 
     def before_tool(self, call: ToolUse) -> str:
         """The memories that name a file which the call changes, unless they were shown."""

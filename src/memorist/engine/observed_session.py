@@ -18,7 +18,7 @@ from memorist.auto_memory.statements.session_requests import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
 from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import Message, Origin, ToolUse
-from memorist.engine.copied_messages import CopiedMessageMatch
+from memorist.engine.copied_messages import CopiedMessageDetector
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.session_log import LogEntry, SessionLog
@@ -107,7 +107,7 @@ class ObservedSession:
         except (FileNotFoundError, StoreError, msgspec.DecodeError):
             return ShownTexts()
 
-    def save_shown(self) -> None:
+    def save_shown_texts(self) -> None:
         """Save what the agent was shown, after the answer with it: the disk takes some milliseconds
         to confirm it. A process that is killed before shows something twice.
         """
@@ -132,16 +132,16 @@ class ObservedSession:
             while records := await asyncio.to_thread(_take_slice, unread, copies):
                 for entry, is_copy in records:
                     if is_copied and not is_copy:
-                        self._memory.skip_examined()
+                        self._memory.skip_messages_so_far()
                     is_copied = is_copy
                     self._add_record(entry, is_copy=is_copy)
             if is_copied:
-                self._memory.skip_examined()
+                self._memory.skip_messages_so_far()
             self._log.flush()
 
     def _begin_matching(
         self, head: SessionHead, unread: Iterator[LogEntry]
-    ) -> tuple[CopiedMessageMatch | None, Iterator[LogEntry]]:
+    ) -> tuple[CopiedMessageDetector | None, Iterator[LogEntry]]:
         """What finds the first records that were copied from another session, and the records; None
         for a session that begins with no reply of a model, and is no copy.
         """
@@ -151,7 +151,7 @@ class ObservedSession:
         for entry in unread:
             start.append(entry)
             if isinstance(entry, Message) and entry.origin is Origin.MODEL:
-                return CopiedMessageMatch(self.layout, head.forked_from), chain(start, unread)
+                return CopiedMessageDetector(self.layout, head.forked_from), chain(start, unread)
         return None, iter(start)
 
     def _add_record(self, entry: LogEntry, *, is_copy: bool) -> None:
@@ -194,7 +194,7 @@ class ObservedSession:
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
             )
 
-    async def opening_texts(self) -> list[str]:
+    async def take_opening_texts(self) -> list[str]:
         """Return what to show at the start of a session: the memory index and the rollout memory,
         unless the agent was shown them already.
         """
@@ -203,7 +203,7 @@ class ObservedSession:
         index = self._memory.index_message()
         if index is not None:
             texts.append(index.text)
-        if self._pins is not None and (pinned := self._pins.take_missing_pins()):
+        if self._pins is not None and (pinned := self._pins.take_pins_missing_from_view()):
             texts.append(pinned)
         past = ""
         if self._rollout_memory is not None:
@@ -215,16 +215,16 @@ class ObservedSession:
             )
         return [*texts, *filter(None, [past])]
 
-    def count_waiting(self) -> int:
+    def count_inbox_proposals(self) -> int:
         """Number of memories that wait for the user's yes or no."""
-        return self._memory.count_waiting()
+        return self._memory.count_inbox_proposals()
 
     @property
     def memory_read_failure(self) -> str:
         """Why the memories could not be read for the opening texts; empty if they could."""
         return self._memory.read_failure
 
-    def describe_former_memory(self) -> str:
+    def suggest_former_memory(self) -> str:
         """Say which memory may be this project's, where it has none yet; empty otherwise."""
         extraction, context = self._memory.extraction, self._log.context
         if extraction is None or extraction.memory.folder.exists or not context.project:
@@ -248,7 +248,7 @@ class ObservedSession:
         if self._pins is not None:
             if pinned := read_pinned_text(prompt):
                 self._pins.pin(pinned)
-            texts += filter(None, [self._pins.take_missing_pins()])
+            texts += filter(None, [self._pins.take_pins_missing_from_view()])
         if self._session_recall is not None:
             said = self._session_recall.recall(strip_host_markup(prompt))
             texts += [said] if said and said not in self._shown.texts else []
@@ -256,7 +256,7 @@ class ObservedSession:
             self._shown = ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past)
         return texts
 
-    def before_tool(self, call: ToolUse) -> list[str]:
+    def recall_for_tool_call(self, call: ToolUse) -> list[str]:
         """Return what to show before the agent makes this call, each text once; empty for most."""
         text = self._log.extensions.before_tool(call)
         if not text or text in self._shown.texts:
@@ -264,11 +264,11 @@ class ObservedSession:
         self._shown = ShownTexts(texts=(*self._shown.texts, text), past=self._shown.past)
         return [text]
 
-    def begin_loading(self) -> None:
+    def preload_in_background(self) -> None:
         """Read in the background what the first prompt would wait for, while nobody does."""
-        self._memory.begin_loading()
+        self._memory.preload_in_background()
         if self._session_recall is not None:
-            self._session_recall.begin_loading()
+            self._session_recall.preload_in_background()
 
     async def update_notes(self, why: str) -> None:
         """Update the notes and wait for it. `why` is recorded as the reason."""
@@ -290,7 +290,7 @@ class ObservedSession:
             with contextlib.suppress(StoreError):
                 self._rollout_memory.register_recording(file)
         if self._session_recall is not None:
-            self._session_recall.begin_sync()
+            self._session_recall.sync_index_in_thread()
 
     async def wait_for_background(self) -> None:
         """Wait for background work, within its bounds; the session stays open."""
@@ -302,13 +302,13 @@ class ObservedSession:
         May be called twice.
         """
         async with self._lock:
-            self.save_shown()
+            self.save_shown_texts()
             await self._log.close()
         self._on_close(self)
 
 
 def _take_slice(
-    unread: Iterator[LogEntry], copies: CopiedMessageMatch | None
+    unread: Iterator[LogEntry], copies: CopiedMessageDetector | None
 ) -> list[tuple[LogEntry, bool]]:
     """The next records, each with whether it belongs to the first ones, which were copied."""
     return [

@@ -15,11 +15,11 @@ from memorist.auto_memory.removed_memories import ForgottenUserQuotes
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
-from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.long_term_memory import has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.past_session_passages import find_passages_for_prompt
+from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, ModelError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -71,7 +71,7 @@ class PastSessionRecall(SessionExtension):
         """Held until the thread has started: nobody can wait for it before."""
         self._stopping = threading.Event()
 
-    def begin_sync(self) -> None:
+    def sync_index_in_thread(self) -> None:
         """Bring the index up to date in a thread; nothing where one is at it."""
         with self._starting:
             if self._thread is None or not self._thread.is_alive():
@@ -107,7 +107,7 @@ class PastSessionRecall(SessionExtension):
         if index is not None and not self._stopping.is_set():
             index.load(self._project)
 
-    def begin_loading(self) -> None:
+    def preload_in_background(self) -> None:
         """Read in a thread, once in a process, what the first question by meaning would wait for.
         After a change of the index the next such question reads it: most sessions ask none.
         """
@@ -116,7 +116,7 @@ class PastSessionRecall(SessionExtension):
         )
 
     def _load_vectors(self) -> None:
-        self.wait()
+        self.wait_for_index()
         with contextlib.suppress(MemoristError):
             self._open_index(by_meaning=True)
 
@@ -215,7 +215,7 @@ class PastSessionRecall(SessionExtension):
         self._shown.clear()
         self._warned.clear()
 
-    def wait(self) -> None:
+    def wait_for_index(self) -> None:
         """Wait for the index."""
         with self._starting:
             thread = self._thread
@@ -225,7 +225,7 @@ class PastSessionRecall(SessionExtension):
     async def aclose(self) -> None:
         """Stop indexing after the current session. May be called twice."""
         self._stopping.set()
-        await asyncio.to_thread(self.wait)
+        await asyncio.to_thread(self.wait_for_index)
         self._stopping.clear()
 
 
@@ -236,7 +236,7 @@ def search_memories_sessions_and_notes(log: SessionLog, query: str, limit: int) 
     memory = log.extensions.find(MemoryExtension)
     sessions = log.extensions.find(PastSessionRecall)
     recall = memory.recall if memory is not None else None
-    return HistorySearch(
+    return ProjectSearch(
         log.runtime.layout,
         log.runtime.open_database,
         root=find_repository_root_or_folder(log.context.project),
@@ -259,5 +259,5 @@ def open_past_session_recall(
     if not context.project or not enabled or decide_and_record_holdout(context):
         return None
     recall = PastSessionRecall(context, open_state, find_index, memory)
-    recall.begin_sync()
+    recall.sync_index_in_thread()
     return recall

@@ -48,7 +48,7 @@ class ReplayedSession:
         return self._log.tracker
 
     @property
-    def loss(self) -> StoreError | None:
+    def save_error(self) -> StoreError | None:
         """Why a part of the session was not saved, once it is closed; None where all of it is."""
         return self._log.loss
 
@@ -105,12 +105,12 @@ class ReplayedSession:
             )
             self._memory.on_history_replaced("compacted")
 
-    def take_recalled(self) -> list[RecalledText]:
+    def take_recalled_texts(self) -> list[RecalledText]:
         """Return the memories that a live session would have been shown since the last call."""
         found, self._recalled = self._recalled, []
         return found
 
-    async def summarise(self) -> str:
+    async def finish_and_update_notes(self) -> str:
         """Finish the recording: extract memories, update the notes and return them.
 
         Raises NothingToDo for an empty conversation.

@@ -18,7 +18,7 @@ from memorist.compaction.compaction_input import CompactionInput, CompactionOutc
 from memorist.compaction.compactor import Compactor
 from memorist.compaction.window_at_message import find_text_by_id
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
-from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
+from memorist.engine.host_history import COMPARED_ENTRIES, HistoryAdditions, HostEntry, HostHistory
 from memorist.engine.shown_history import RolledBackTurns, ShownHistory
 from memorist.errors import StoreError
 from memorist.formats import transcript_format
@@ -39,7 +39,7 @@ takes noticeable time.
 """
 
 
-class SavedEntry(Struct, frozen=True):
+class SavedViewEntry(Struct, frozen=True):
     """One message of a saved view: a host's by its id, one of memorist's in full.
 
     Written to disk.
@@ -94,9 +94,9 @@ class RequestView:
         """Its context window in tokens; None when unknown."""
 
     @property
-    def has_changes(self) -> bool:
+    def differs_from_host_history(self) -> bool:
         """Whether the model is shown something other than the host's history."""
-        return self._window.has_changes
+        return self._window.differs_from_host_history
 
     def set_preamble(self, messages: Sequence[Message]) -> None:
         """Show these messages before all others from the next request on: the first context, which
@@ -109,33 +109,35 @@ class RequestView:
         """The messages in the view, without the preamble."""
         return self._window.messages
 
-    def find_rollback(self, update: HistoryUpdate) -> RolledBackTurns | None:
+    def find_rollback(self, update: HistoryAdditions) -> RolledBackTurns | None:
         """Return the turns that the user rolled back, if the host rewrote its history for that and
         nothing else.
         """
         return self._window.find_rollback(update.entries) if update.rewritten else None
 
-    def _apply_rollback(self, rollback: RolledBackTurns, update: HistoryUpdate) -> None:
+    def _apply_rollback(self, rollback: RolledBackTurns, update: HistoryAdditions) -> None:
         """Truncate the view.
 
         The older part is sent as before, with what was inserted in it, so that the provider's cache
         still serves it.
         """
         self._window.truncate(rollback.host_index)
-        if self._window.has_changes:
+        if self._window.differs_from_host_history:
             self._show_messages(self._window.messages)
         self._stable_count, self._end_marked = 0, False
         self._window.add_entries(
             [entry for entry in update.entries if entry.index >= rollback.host_index]
         )
 
-    def add_request(self, update: HistoryUpdate, rollback: RolledBackTurns | None = None) -> None:
+    def add_request(
+        self, update: HistoryAdditions, rollback: RolledBackTurns | None = None
+    ) -> None:
         """Add what came with a request.
 
         The first request of a process restores the view that the former process saved; without one,
         what the model has already seen stays as it was shown.
         """
-        if self._window.first is None and not self._saved:
+        if self._window.first_message is None and not self._saved:
             order = [message for entry in update.entries for message in entry.messages]
             answered = next(
                 (
@@ -149,7 +151,7 @@ class RequestView:
         if rollback is not None:
             self._apply_rollback(rollback, update)
         elif update.rewritten:
-            self._window.reset(update.entries)
+            self._window.reset_to_host_entries(update.entries)
             self._stable_count, self._end_marked = 0, False
             self._discard_saved()
         else:
@@ -158,8 +160,8 @@ class RequestView:
             self._restore_injected()
         self._offload_results(update.entries)
         if (
-            self.has_changes
-            and (first := self._window.first) is not None
+            self.differs_from_host_history
+            and (first := self._window.first_message) is not None
             and first.role == "assistant"
         ):
             # A manual compaction kept nothing, so the reply before it would be the first message
@@ -191,11 +193,11 @@ class RequestView:
     def _show_messages(self, messages: Sequence[Message]) -> None:
         hosts = self._window.host_object_ids()
         self._stable_count, self._end_marked = (
-            min(self._stable_count, self._window.rewrite(messages)),
+            min(self._stable_count, self._window.replace_messages(messages)),
             False,
         )
         kept = [
-            SavedEntry(message.id, None if id(message) in hosts else message)
+            SavedViewEntry(message.id, None if id(message) in hosts else message)
             for message in self._window.messages
         ]
         try:
@@ -225,8 +227,8 @@ class RequestView:
         """
         last = None if before is None else self._window.insert_before(message, before)
         if last is None:
-            last = self._window.last
-            self._window.append_own(message)
+            last = self._window.last_message
+            self._window.append_injected(message)
         line = self._encode(InjectedMessage(last.id if last else "", message)) + b"\n"
         with contextlib.suppress(StoreError):  # a new process shows the history without it
             self._files.append(self._layout.injected_messages, line)
@@ -253,14 +255,14 @@ class RequestView:
     @property
     def last_message(self) -> Message | None:
         """The last message in the view."""
-        return self._window.last
+        return self._window.last_message
 
     @property
     def accepts_messages(self) -> bool:
         """Whether a message may be added at the end: not after a message of the model, which the
         host wants continued.
         """
-        last = self._window.last
+        last = self._window.last_message
         return last is not None and last.role != "assistant"
 
     def build_request(self, request: JsonObject, key: str, *, marks: bool) -> JsonObject:
@@ -268,8 +270,8 @@ class RequestView:
 
         With `marks`, cache breakpoints are set unless the host sets its own.
         """
-        if self._window.has_changes:
-            body = {**request, key: self._window.items()}
+        if self._window.differs_from_host_history:
+            body = {**request, key: self._window.build_request_items()}
             body = (
                 self._add_cache_marks(body, lambda items: items) if marks else body
             )  # the list is our own
@@ -294,7 +296,7 @@ class RequestView:
         """
         start = (
             max(0, self._stable_count - COMPARED_ENTRIES)
-            if self._window.has_changes
+            if self._window.differs_from_host_history
             else self._history.unchanged_count
         )
         if not self._host_sets_marks and (
@@ -314,15 +316,19 @@ class RequestView:
         self._end_marked, self._model = marked["messages"] is not messages, body.get("model")
         return marked
 
-    def prepare_ahead(self) -> None:
+    def prepare_next_request(self) -> None:
         """Do work for the next request in advance, while the host waits for its model."""
         if len(self._history.entries) >= LONG_HISTORY_ENTRIES:
-            source = self._window if self._window.has_changes else self._history
+            source = self._window if self._window.differs_from_host_history else self._history
             source.prepare_copy()
 
-    def items(self) -> list[Any]:
+    def copy_last_sent_items(self) -> list[Any]:
         """The history as it was last sent."""
-        return self._window.items() if self._window.has_changes else self._history.items
+        return (
+            self._window.build_request_items()
+            if self._window.differs_from_host_history
+            else self._history.items
+        )
 
     def fetch(self, id: str) -> str | None:
         """Return the full text of a message or tool result that is no longer shown in full; None
@@ -334,9 +340,11 @@ class RequestView:
         entries = transcript_format.read_session(DecodedLineFile(path))
         return find_text_by_id((entry for entry in entries if isinstance(entry, Message)), id)
 
-    def _load_saved(self) -> list[SavedEntry]:
+    def _load_saved(self) -> list[SavedViewEntry]:
         try:
-            return msgspec.json.decode(self._files.read(self._layout.window), type=list[SavedEntry])
+            return msgspec.json.decode(
+                self._files.read(self._layout.window), type=list[SavedViewEntry]
+            )
         except (FileNotFoundError, msgspec.DecodeError):
             return []
 
@@ -400,7 +408,7 @@ class RequestView:
             (index for index, message in enumerate(order) if message.id in known), default=-1
         )
         if all(message is not None for message in shown) and last >= 0:
-            self._window.rewrite(
+            self._window.replace_messages(
                 [*(message for message in shown if message is not None), *order[last + 1 :]]
             )
         else:

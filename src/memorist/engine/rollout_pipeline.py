@@ -139,7 +139,7 @@ class RolloutPipeline(RolloutStore):
         )
 
     @property
-    def consolidation(self) -> ConsolidationResult | None:
+    def last_consolidation(self) -> ConsolidationResult | None:
         """Result of the last consolidation; None when none ran."""
         return self._last_consolidation
 
@@ -229,7 +229,7 @@ class RolloutPipeline(RolloutStore):
             modes.get(thread, "enabled") != "enabled" for thread in remembered
         )
 
-    def stages(
+    def build_worker_stages(
         self, rollouts: RolloutsSettings, only_threads: frozenset[str] | None = None
     ) -> WorkerStages:
         """The two stages, for a worker that extracts these sessions; None means all."""
@@ -288,7 +288,7 @@ class RolloutPipeline(RolloutStore):
             )
         return consolidation.selected
 
-    def worker_dependencies(
+    def build_worker_dependencies(
         self,
         rollouts: RolloutsSettings,
         on_event: Callable[[JobEvent], None],
@@ -300,7 +300,7 @@ class RolloutPipeline(RolloutStore):
             state=self.state,
             settings=rollouts,
             terms=terms or self.claim_terms,
-            stages=self.stages(rollouts),
+            stages=self.build_worker_stages(rollouts),
             clock=self.clock,
             on_event=on_event,
             find_sessions=self.find_sessions,
@@ -339,8 +339,8 @@ class RolloutPipeline(RolloutStore):
             )
         only = frozenset(each.id for each in mine) if folders or repository is not None else None
         dependencies = replace(
-            self.worker_dependencies(rollouts, lambda _: None),
-            stages=self.stages(rollouts, only),
+            self.build_worker_dependencies(rollouts, lambda _: None),
+            stages=self.build_worker_stages(rollouts, only),
             find_sessions=lambda: None,
             only_threads=only,
         )
@@ -409,7 +409,7 @@ class RolloutPipeline(RolloutStore):
             for each in done
             if each.outcome in ("failed", "lost")
         ]
-        files = self.consolidation
+        files = self.last_consolidation
         return RolloutSyncReport(
             found=plan.sessions,
             eligible=len(plan.eligible),

@@ -138,7 +138,7 @@ def _list_deferred_jobs(store: RolloutStore) -> list[Job]:
     ]
 
 
-class RolloutReport(Struct, frozen=True, kw_only=True):
+class PastSessionReport(Struct, frozen=True, kw_only=True):
     """What became of one past session."""
 
     thread: str
@@ -169,7 +169,7 @@ def find_rollout(store: RolloutStore, id_prefix: str) -> Rollout:
     return exact[0]
 
 
-def describe_rollout(store: RolloutStore, id_prefix: str) -> RolloutReport:
+def describe_past_session(store: RolloutStore, id_prefix: str) -> PastSessionReport:
     """Describe the past session whose id starts so. Raises NothingToDo, StoreError."""
     thread = find_rollout(store, id_prefix)
     row = find_extract(store.state, thread.id)
@@ -184,7 +184,7 @@ def describe_rollout(store: RolloutStore, id_prefix: str) -> RolloutReport:
         if row is None
         else f"{row.extracted.rollout_summary.rstrip()}\n\n{row.extracted.raw_memory}"
     )
-    return RolloutReport(
+    return PastSessionReport(
         thread=thread.id,
         path=thread.path,
         mode=thread.mode,
@@ -195,17 +195,17 @@ def describe_rollout(store: RolloutStore, id_prefix: str) -> RolloutReport:
     )
 
 
-class ConsolidationSummary(Struct, frozen=True, kw_only=True):
+class MemorySummaryText(Struct, frozen=True, kw_only=True):
     """The summary of all past sessions that a new session is shown."""
 
     path: str
     text: str
 
 
-def read_memory_summary(store: RolloutStore) -> ConsolidationSummary:
+def read_memory_summary(store: RolloutStore) -> MemorySummaryText:
     """Read the summary that the last consolidation wrote. Raises NothingToDo, StoreError."""
     path = store.layout.rollouts / SUMMARY_FILE
     data = read_if_exists(DiskFiles(), path)
     if data is None:
         raise NothingToDo("nothing was consolidated yet; `memorist rollouts sync` does it")
-    return ConsolidationSummary(path=str(path), text=data.decode("utf-8", "replace"))
+    return MemorySummaryText(path=str(path), text=data.decode("utf-8", "replace"))

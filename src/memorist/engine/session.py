@@ -16,19 +16,19 @@ from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.engine.background_loading import PROMPT_PRIORITY
-from memorist.engine.cache_watcher import CacheWatcher
+from memorist.engine.cache_watcher import CacheBreakDetector
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.fetch_tool import build_fetch_tool
-from memorist.engine.history_search import SearchResults
 from memorist.engine.host_history import (
-    HistoryUpdate,
+    HistoryAdditions,
     HostHistory,
     replace_lone_surrogates,
     to_plain_json,
 )
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import search_memories_sessions_and_notes
+from memorist.engine.project_search import SearchResults
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
@@ -107,7 +107,7 @@ class Session:
         self._recovery_tried = False
         self._limits_key: tuple[object, ...] = ()
         self._window_observer = ContextWindowObserver()
-        self._cache_watcher = CacheWatcher()
+        self._cache_watcher = CacheBreakDetector()
         self._provider_edits = ProviderEdits(
             self._format, log.runtime.settings.compaction, is_main=log.context.host.main
         )
@@ -151,7 +151,7 @@ class Session:
 
     def allow_takeover(self) -> None:
         """Let another process take the session over when it asks: whoever holds it open looks at
-        `is_wanted` between two calls, and closes it then.
+        `is_takeover_requested` between two calls, and closes it then.
         """
         self._log.allow_takeover()
         if self._share is not None:
@@ -161,11 +161,13 @@ class Session:
     """Deprecated: the former name."""
 
     @property
-    def is_wanted(self) -> bool:
+    def is_takeover_requested(self) -> bool:
         """Whether another process asks for the session."""
-        return self._log.is_wanted or (self._share is not None and self._share.is_wanted)
+        return self._log.is_takeover_requested or (
+            self._share is not None and self._share.is_takeover_requested
+        )
 
-    def assemble(self, context: HostContext) -> None:
+    def assemble_context(self, context: HostContext) -> None:
         """Assemble the context, for a host that does not do it itself.
 
         Call it before the first request in each process, and again when any of its information
@@ -179,7 +181,7 @@ class Session:
             self._context.update_host(context)
 
     @property
-    def context(self) -> tuple[ContextPiece, ...]:
+    def first_context(self) -> tuple[ContextPiece, ...]:
         """The first context as the model sees it, piece by piece; empty before the first request,
         and where the host assembles its own.
         """
@@ -217,7 +219,7 @@ class Session:
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
             )
             self._extensions.on_history_replaced("rewritten")
-        await self._add_messages(new_messages.messages)
+        await self._add_messages(new_messages.new_messages)
         self._view.add_request(new_messages, back)
         if len(new_messages.entries) > STEP_MESSAGES:
             await asyncio.sleep(0)
@@ -235,10 +237,10 @@ class Session:
             self._log.runtime.clock.now(), self._limits
         ):
             await self._compact()
-        await self._run_extensions(request, new_messages.messages)
+        await self._run_extensions(request, new_messages.new_messages)
         return self._build_request(request, rewritten=new_messages.rewritten)
 
-    async def _add_history(self, items: Sequence[Any]) -> HistoryUpdate:
+    async def _add_history(self, items: Sequence[Any]) -> HistoryAdditions:
         """Find what is new in a history; one that is long and new as a whole is decoded in a
         thread, and nothing else of this session runs meanwhile.
         """
@@ -259,7 +261,7 @@ class Session:
         for number, message in enumerate(messages, 1):
             self._log.add_message(message, replayed=number <= copied)
             if number == copied and (memory := self._extensions.find(MemoryExtension)) is not None:
-                memory.skip_examined()
+                memory.skip_messages_so_far()
             if number == len(messages):
                 return
             if number % STEP_MESSAGES == 0 or clock.monotonic() - began > STEP_SECONDS:
@@ -336,7 +338,7 @@ class Session:
         self._request, self._reply = request, None
         if self._context is not None:
             request = self._context.add_system_prompt(request)
-        if marks or self._view.has_changes:
+        if marks or self._view.differs_from_host_history:
             self._previous_sent = self._last_sent
         asyncio.get_running_loop().call_later(IDLE_WORK_DELAY_SECONDS, self._prepare_ahead)
         shown = self._view.build_request(request, self._codec.history_key(), marks=marks)
@@ -356,7 +358,7 @@ class Session:
         previous request, update the ledger.
         """
         self._previous_sent = None
-        self._view.prepare_ahead()
+        self._view.prepare_next_request()
         self.tracker.ledger.process_pending()
 
     async def observe(self, reply: object) -> None:
@@ -415,13 +417,13 @@ class Session:
         """
         return self._provider_edits.betas
 
-    def search(self, query: str, limit: int = 10) -> SearchResults:
+    def search_project(self, query: str, limit: int = 10) -> SearchResults:
         """Search all that is kept of this project: memories, the team's, past sessions, notes and
         the memory of past sessions; at most `limit` of each. Raises StoreError.
         """
         return search_memories_sessions_and_notes(self._log, query, limit)
 
-    def before_tool(self, name: str, arguments: JsonObject) -> str:
+    def recall_for_tool_call(self, name: str, arguments: JsonObject) -> str:
         """Return what is known of a tool call that the model wants and the host is about to make;
         empty for nearly every call, and never the same twice.
 
@@ -450,7 +452,7 @@ class Session:
         self._extensions.on_file_read(path)
         self._log.emit(FileRead(path))
 
-    async def summarise(self) -> str:
+    async def update_notes(self) -> str:
         """Update the notes now, whatever the thresholds say, and return them (SM-11).
 
         Raises NothingToDo for an empty conversation.
@@ -477,7 +479,7 @@ class Session:
             None
         )
 
-    async def recover(self) -> JsonObject | None:
+    async def shrink_refused_request(self) -> JsonObject | None:
         """Compact after the provider refused the last request as too long, and return the request
         to send instead.
 

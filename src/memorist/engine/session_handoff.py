@@ -60,7 +60,7 @@ def _read_written_notes(session: RecordedSession) -> str:
     return "\n".join(f"### {title}\n{body}" for title, body in bodies.items() if body)
 
 
-class WrittenSession(Struct, frozen=True):
+class HandoffSessionFile(Struct, frozen=True):
     """A session file of a client, and the arguments by which the client resumes it."""
 
     path: Path
@@ -74,7 +74,7 @@ def write_handoff_session(
     folder: Path,
     environment: Mapping[str, str],
     at: datetime,
-) -> WrittenSession:
+) -> HandoffSessionFile:
     """Write a new session among the client's own that begins with `text`, for work in `folder`.
 
     Raises InputError where the client could not find it, and StoreError.
@@ -94,4 +94,4 @@ def write_handoff_session(
     path = Path(folders[client], written.path).absolute()
     if not DiskFiles().create(path, written.data):
         raise InputError(f"{path} exists already")
-    return WrittenSession(path, written.arguments)
+    return HandoffSessionFile(path, written.arguments)

@@ -33,7 +33,7 @@ from memorist.store.transcript_reader import DecodedLineFile
 from memorist.system import SystemClock
 
 
-class SessionEntry(Struct, frozen=True, kw_only=True):
+class KnownSession(Struct, frozen=True, kw_only=True):
     """One session of the list."""
 
     id: str
@@ -50,7 +50,7 @@ class SessionEntry(Struct, frozen=True, kw_only=True):
     """Where memorist keeps its notes; empty where it keeps none."""
 
 
-def list_known_sessions(home: Layout, root: Path | None) -> list[SessionEntry]:
+def list_known_sessions(home: Layout, root: Path | None) -> list[KnownSession]:
     """The sessions that memorist took part in or found on the disk, newest first; of one project by
     its root, or of all. Raises StoreError.
     """
@@ -91,7 +91,7 @@ def find_session_outcomes(home: Layout, ids: Iterable[str]) -> dict[str, str]:
     }
 
 
-def read_kept_notes(entry: SessionEntry) -> str:
+def read_kept_notes(entry: KnownSession) -> str:
     """The notes that memorist keeps of a session; empty where it keeps none. Raises StoreError."""
     if not entry.folder:
         return ""
@@ -99,12 +99,12 @@ def read_kept_notes(entry: SessionEntry) -> str:
     return notes.decode("utf-8", "replace").strip()
 
 
-def read_recording(entry: SessionEntry) -> Iterator[TranscriptEntry]:
+def read_recorded_entries(entry: KnownSession) -> Iterator[TranscriptEntry]:
     """The entries of a session as it is recorded, from the first on. Raises StoreError."""
     return read_session(DecodedLineFile(Path(entry.file)))
 
 
-def read_recording_size(entry: SessionEntry) -> int:
+def read_recording_size(entry: KnownSession) -> int:
     """Bytes of the file that a session is recorded in; 0 where there is none."""
     facts = DiskFiles().facts(Path(entry.file))
     return 0 if facts is None else facts.size
@@ -118,14 +118,14 @@ def _root_of(project: str, roots: dict[str, Path]) -> Path:
 
 def _from_row(
     id: str, project: str, folder: str, updated: float, past: Mapping[str, Rollout]
-) -> SessionEntry:
+) -> KnownSession:
     notes = read_if_exists(DiskFiles(), SessionLayout(Path(folder)).notes) or b""
     file = past.get(id)
     transcript = SessionLayout(Path(folder)).transcript
     title = _title_of(notes.decode("utf-8", "replace"))
     if not title:
         title = _read_first_words(transcript) if file is None else file.first_words
-    return SessionEntry(
+    return KnownSession(
         id=id,
         updated=max(updated, 0.0 if file is None else file.updated),
         project=project if file is None else file.repository or project,
@@ -137,8 +137,8 @@ def _from_row(
     )
 
 
-def _from_rollout(file: Rollout) -> SessionEntry:
-    return SessionEntry(
+def _from_rollout(file: Rollout) -> KnownSession:
+    return KnownSession(
         id=file.id,
         updated=file.updated,
         project=file.repository or file.cwd,

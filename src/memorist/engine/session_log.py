@@ -111,7 +111,7 @@ class SessionLog:
         """Ids of the messages that an earlier process recorded."""
         self.extensions = ExtensionList((), self.emit)
 
-    def begin(self, extensions: Iterable[SessionExtension]) -> None:
+    def start(self, extensions: Iterable[SessionExtension]) -> None:
         """Read what is on disk, and begin: `extensions` follow the session after its notes, its
         compactor and its skills. Called once. Raises StoreError.
         """
@@ -133,13 +133,13 @@ class SessionLog:
         )
 
     def allow_takeover(self) -> None:
-        """Let go of the session when another process asks for it, see `is_wanted`."""
+        """Let go of the session when another process asks for it, see `is_takeover_requested`."""
         self._transcript.allow_takeover()
 
     @property
-    def is_wanted(self) -> bool:
+    def is_takeover_requested(self) -> bool:
         """Whether another process asks for the session."""
-        return self._transcript.is_wanted
+        return self._transcript.is_takeover_requested
 
     @contextlib.contextmanager
     def release_on_error(self) -> Iterator[None]:

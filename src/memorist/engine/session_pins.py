@@ -72,7 +72,7 @@ class PinnedTextExtension(SessionExtension):
         self._shown.clear()
         self._history_replaced = True
 
-    def take_missing_pins(self) -> str:
+    def take_pins_missing_from_view(self) -> str:
         """The pinned texts that are not in the conversation; empty for none."""
         with contextlib.suppress(StoreError):
             pins = read_pins(self._context.runtime.files, self._context.layout)
@@ -88,7 +88,7 @@ class PinnedTextExtension(SessionExtension):
         at_start = self._history_replaced or not view.has_model_reply
         if not (at_start or view.accepts_messages):
             return
-        text = self.take_missing_pins()
+        text = self.take_pins_missing_from_view()
         self._history_replaced = False
         if not text:
             return

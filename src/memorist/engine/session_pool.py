@@ -94,7 +94,7 @@ class SessionPool(Generic[Key, Item]):
         self._limits = limits
         self._is_shared = is_shared
         self._is_busy = is_busy
-        self.is_wanted: Callable[[Item], bool] | None = None
+        self.is_takeover_requested: Callable[[Item], bool] | None = None
         """Whether somebody else waits for an idle item to be closed; looked at every
         `WATCH_SECONDS`. None for never.
         """
@@ -255,9 +255,9 @@ class SessionPool(Generic[Key, Item]):
             self._expiry = asyncio.get_running_loop().create_task(
                 self._close_expired(), context=Context()
             )
-        if self.is_wanted is not None and (self._watch is None or self._watch.done()):
+        if self.is_takeover_requested is not None and (self._watch is None or self._watch.done()):
             self._watch = asyncio.get_running_loop().create_task(
-                self._close_wanted(self.is_wanted), context=Context()
+                self._close_wanted(self.is_takeover_requested), context=Context()
             )
 
     def _is_key_busy(self, key: Key) -> bool:
@@ -297,12 +297,12 @@ class SessionPool(Generic[Key, Item]):
         if not self._entries:
             self._emptied.set()
 
-    async def _close_wanted(self, is_wanted: Callable[[Item], bool]) -> None:
+    async def _close_wanted(self, is_takeover_requested: Callable[[Item], bool]) -> None:
         """Close idle items that somebody else waits for, as long as there are idle ones."""
         while self._idle_since:
             for key in list(self._idle_since):
                 item = self._entries[key].item
-                if item is not None and is_wanted(item):
+                if item is not None and is_takeover_requested(item):
                     self.close_if_unused(key)
             await asyncio.sleep(WATCH_SECONDS)
 

@@ -57,7 +57,7 @@ class SharedSessionLease:
         """Give back a lease that came after nobody wanted it any more."""
         if not taking.cancelled() and taking.exception() is None:
             self._is_leased = True
-            self._saving = asyncio.ensure_future(self.release())
+            self._saving = asyncio.ensure_future(self.release_without_saving())
 
     def allow_takeover(self) -> None:
         """Let another process have the session when it asks for it."""
@@ -65,9 +65,9 @@ class SharedSessionLease:
         self.save_in_background()
 
     @property
-    def is_wanted(self) -> bool:
+    def is_takeover_requested(self) -> bool:
         """Whether another process asked for the session."""
-        return self._is_leased and self._server.is_wanted(self._name)
+        return self._is_leased and self._server.is_takeover_requested(self._name)
 
     def save_in_background(self) -> None:
         """Save what changed, beside the session's work."""
@@ -80,9 +80,9 @@ class SharedSessionLease:
         self.save_in_background()
         if self._saving is not None:
             await asyncio.wait([self._saving])
-        await self.release()
+        await self.release_without_saving()
 
-    async def release(self) -> None:
+    async def release_without_saving(self) -> None:
         """Give the lease back, without what changed."""
         if self._is_leased:
             self._is_leased = False

@@ -63,7 +63,7 @@ class ShownHistory:
         self._prepared_copy: list[Any] | None = None
         self._instructions_version = 0
         """That of the instructions among what was sent."""
-        self.has_changes = False
+        self.differs_from_host_history = False
         """Whether the view differs from the host's history."""
 
     @property
@@ -83,7 +83,7 @@ class ShownHistory:
         )
 
     @property
-    def first(self) -> Message | None:
+    def first_message(self) -> Message | None:
         """The first message in the view."""
         return next((message for shown in self._entries for message in shown.messages), None)
 
@@ -91,10 +91,10 @@ class ShownHistory:
         """Append the entries of a new request."""
         self._entries += [ViewEntry(entry.messages, entry.index) for entry in entries]
 
-    def reset(self, entries: Sequence[HostEntry]) -> None:
+    def reset_to_host_entries(self, entries: Sequence[HostEntry]) -> None:
         """Show the host's own entries again, after the host rewrote its history."""
         self._replace_entries([ViewEntry(entry.messages, entry.index) for entry in entries])
-        self.has_changes = self._preamble is not None
+        self.differs_from_host_history = self._preamble is not None
 
     def set_preamble(self, messages: Sequence[Message]) -> None:
         """Show these messages before the conversation, after the host's own instructions, from the
@@ -105,7 +105,7 @@ class ShownHistory:
         shown = [each for each in self._entries if each is not self._preamble]
         self._preamble = ViewEntry((), None, tuple(self._codec.encode_messages(messages)))
         self._replace_entries(shown)
-        self.has_changes = True
+        self.differs_from_host_history = True
 
     def find_rollback(self, entries: Sequence[HostEntry]) -> RolledBackTurns | None:
         """Detect a rollback: the rewritten history equals the old one up to the start of a turn,
@@ -166,7 +166,7 @@ class ShownHistory:
                 self._preamble,
             )
 
-    def append_own(self, message: Message) -> None:
+    def append_injected(self, message: Message) -> None:
         """Show one of memorist's messages after all others."""
         self._entries.append(self._build_own_entry(message))
 
@@ -202,7 +202,7 @@ class ShownHistory:
         )
 
     def _build_own_entry(self, message: Message) -> ViewEntry:
-        self.has_changes = True
+        self.differs_from_host_history = True
         return self._encode_entry(message)
 
     def _encode_entry(self, message: Message, replaced_index: int | None = None) -> ViewEntry:
@@ -211,11 +211,11 @@ class ShownHistory:
         return ViewEntry((message,), None, tuple(items), replaced_index)
 
     @property
-    def last(self) -> Message | None:
+    def last_message(self) -> Message | None:
         """The last message in the view."""
         return self._message_before(len(self._entries))
 
-    def rewrite(self, messages: Sequence[Message]) -> int:
+    def replace_messages(self, messages: Sequence[Message]) -> int:
         """Replace the view by these messages. Message objects that are already in the view keep
         their wire form.
 
@@ -248,14 +248,14 @@ class ShownHistory:
             if before is not after:
                 break
             same += 1 if after.host_index is not None else len(after.items)
-        self.has_changes = True
+        self.differs_from_host_history = True
         return same
 
     def prepare_copy(self) -> None:
         """Copy the list of items ahead of the next request, as `HostHistory.prepare_copy` does."""
         self._prepared_copy = list(self._sent_items)
 
-    def items(self) -> list[Any]:
+    def build_request_items(self) -> list[Any]:
         """The history of the request for this view; the list is the caller's own."""
         version = self._history.instructions_version
         since = self._first_unsettled() if version == self._instructions_version else 0

@@ -143,7 +143,7 @@ class Tenants:
             clock=self._clock,
             limits=limits,
         )
-        self._sessions.is_wanted = lambda opened: opened.session.is_wanted
+        self._sessions.is_takeover_requested = lambda opened: opened.session.is_takeover_requested
 
     @property
     def open_sessions(self) -> int:

@@ -147,7 +147,7 @@ class HookSession:
                 )
             case "PreToolUse":
                 call = ToolUse("", event.tool_name, event.tool_input)
-                return render_hook_context(self._session.before_tool(call), self._client)
+                return render_hook_context(self._session.recall_for_tool_call(call), self._client)
             case "PreCompact":
                 await self.read_new_records()
                 await self._update_notes(seconds, "the agent is about to compact")
@@ -175,8 +175,8 @@ class HookSession:
         pinned = read_pinned_text(typed)
         begins = event.hook_event_name == "SessionStart" and event.source not in WITHIN_SESSION
         notices = (
-            render_waiting_notice(self._session.count_waiting()) if begins else "",
-            render_moved_project_notice(self._session.describe_former_memory()) if begins else "",
+            render_waiting_notice(self._session.count_inbox_proposals()) if begins else "",
+            render_moved_project_notice(self._session.suggest_former_memory()) if begins else "",
             render_unreadable_memory_notice(self._session.memory_read_failure) if begins else "",
             render_memory_notice(events),
             render_pin_notice(pinned) if pinned else "",
@@ -189,7 +189,7 @@ class HookSession:
     async def _answer_start(self, source: str, seconds: float) -> str:
         if source in WITHIN_SESSION:
             self._session.on_history_replaced()
-        texts = await self._session.opening_texts()
+        texts = await self._session.take_opening_texts()
         if source != "compact":
             return render_hook_context(texts, self._client)
         if self._session.notes is None:
@@ -213,7 +213,7 @@ class HookSession:
 
         Raises MemoristError.
         """
-        self._session.save_shown()
+        self._session.save_shown_texts()
         async with self._following_up:
             await self._follow_up(event)
 
@@ -234,7 +234,7 @@ class HookSession:
                 self._next_event.clear()
                 self._prompt_reading = asyncio.create_task(self._read_prompt())
             case "SessionStart":
-                self._session.begin_loading()
+                self._session.preload_in_background()
                 await self.read_new_records()
             case _:
                 await self.read_new_records()

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memorist.errors import UsageError
 from memorist.mcp_server.stdio_server import McpServer
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed, is_same_token
-from memorist.uvicorn_server import BoundedConfig
+from memorist.uvicorn_server import BoundedUvicornConfig
 
 AUTH_VARIABLE = "MEMORIST_MCP_TOKEN"
 
@@ -129,7 +129,7 @@ def serve_http(
 ) -> None:
     """Serve until the process receives SIGINT or SIGTERM."""
     server = McpServer(folder, working_folder)
-    config = BoundedConfig(build_app(server, policy), lifespan="on")
+    config = BoundedUvicornConfig(build_app(server, policy), lifespan="on")
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memorist.cli.command_environment import load_home_layout
 from memorist.core.sentences import shorten_to_one_line
-from memorist.engine.session_list import SessionEntry, list_known_sessions, read_kept_notes
+from memorist.engine.session_list import KnownSession, list_known_sessions, read_kept_notes
 from memorist.errors import MemoristError
 from memorist.page.page_context import PageContext, build_view_address
 from memorist.page.session_views import (
@@ -76,7 +76,7 @@ def _link_inbox(context: PageContext, count: int) -> LinkBlock:
     return LinkBlock(label=translate("Inbox"), links=[link])
 
 
-def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) -> list[PageBlock]:
+def _follow_session(context: PageContext, entry: KnownSession, *, runs: bool) -> list[PageBlock]:
     """One session as far as it got: its window as it grows, what it was shown, its notes."""
     title = shorten_to_one_line(" ".join((entry.title or entry.id).split()), 90)
     address = build_view_address("session", id=entry.id)
@@ -128,7 +128,7 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
     ]
 
 
-def _list_rest(found: Sequence[SessionEntry], followed: Sequence[SessionEntry]) -> list[PageBlock]:
+def _list_rest(found: Sequence[KnownSession], followed: Sequence[KnownSession]) -> list[PageBlock]:
     rest = [each for each in found if each not in followed][:NEWEST]
     if found and not rest:
         return []

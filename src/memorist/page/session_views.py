@@ -17,11 +17,11 @@ from memorist.core.messages import Message
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.context_listing import ContextListing, list_recorded_context_at_turn
 from memorist.engine.session_list import (
-    SessionEntry,
+    KnownSession,
     find_session_outcomes,
     list_known_sessions,
     read_kept_notes,
-    read_recording,
+    read_recorded_entries,
     read_recording_size,
 )
 from memorist.errors import InputError
@@ -111,7 +111,7 @@ def build_sessions_view(query: str, page: int) -> PageView:
 
 
 def build_session_table(
-    entries: Sequence[SessionEntry], heading: str, empty: str = ""
+    entries: Sequence[KnownSession], heading: str, empty: str = ""
 ) -> TableBlock:
     """Sessions with what became of each, as far as that was extracted."""
     outcomes = find_session_outcomes(load_home_layout(), (each.id for each in entries))
@@ -131,7 +131,7 @@ def build_outcome_cell(outcome: str) -> PageCell:
 _OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wrong"}
 
 
-def _session_row(each: SessionEntry, outcome: str) -> PageRow:
+def _session_row(each: KnownSession, outcome: str) -> PageRow:
     return build_table_row(
         format_utc_time(each.updated).removesuffix(" UTC"),
         PageCell(
@@ -144,7 +144,7 @@ def _session_row(each: SessionEntry, outcome: str) -> PageRow:
     )
 
 
-def _fits(each: SessionEntry, query: str) -> bool:
+def _fits(each: KnownSession, query: str) -> bool:
     words = query.casefold().split()
     text = f"{each.title} {each.project} {each.agent} {each.id}".casefold()
     return all(word in text for word in words)
@@ -174,7 +174,7 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
     )
 
 
-def require_known_session(id: str) -> SessionEntry:
+def require_known_session(id: str) -> KnownSession:
     """The session with this id. Raises InputError."""
     for each in list_known_sessions(load_home_layout(), None):
         if each.id == id:
@@ -182,15 +182,15 @@ def require_known_session(id: str) -> SessionEntry:
     raise InputError(f"no session {id} is known")
 
 
-def read_session_timeline(entry: SessionEntry) -> SessionTimeline:
+def read_session_timeline(entry: KnownSession) -> SessionTimeline:
     """How a session of the list went so far; read again when its file grew. Raises StoreError."""
     return _read_timeline(entry, read_recording_size(entry))
 
 
 @lru_cache(maxsize=16)
-def _read_timeline(entry: SessionEntry, size: int) -> SessionTimeline:
+def _read_timeline(entry: KnownSession, size: int) -> SessionTimeline:
     del size  # a part of the key alone
-    return build_session_timeline(read_recording(entry))
+    return build_session_timeline(read_recorded_entries(entry))
 
 
 def build_session_view_at_turn(home: HomeMemories, id: str, turn: int | None) -> PageView:
@@ -251,7 +251,7 @@ def format_session_cost(timeline: SessionTimeline) -> str:
 
 
 def _session_numbers(
-    entry: SessionEntry, timeline: SessionTimeline, total: int
+    entry: KnownSession, timeline: SessionTimeline, total: int
 ) -> list[tuple[str, str]]:
     return [
         (translate("agent"), entry.agent),
@@ -323,7 +323,7 @@ def _build_parts(listing: ContextListing, total: int) -> TableBlock:
 
 
 def _build_changes(listing: ContextListing, id: str) -> list[PageBlock]:
-    moved = [each for each in listing.changed if each.change != "same"]
+    moved = [each for each in listing.pieces_with_status if each.change != "same"]
     if not moved:
         return []
     return [
@@ -531,7 +531,7 @@ def _build_own_work(home: HomeMemories, id: str, timeline: SessionTimeline) -> l
     return [*numbers, build_receipt_table([("", each) for each in receipts[-PAGE_ROWS:]])]
 
 
-def _build_notes(entry: SessionEntry, turns: int) -> list[PageBlock]:
+def _build_notes(entry: KnownSession, turns: int) -> list[PageBlock]:
     notes = read_kept_notes(entry)
     blocks: list[PageBlock] = [
         ProseBlock(heading=translate("Notes of the session"), text=notes)
@@ -549,7 +549,7 @@ def build_notes_at_turn_view(id: str, turn: int | None) -> PageView:
     turn before.
     """
     entry = require_known_session(id)
-    entries = list(read_recording(entry))
+    entries = list(read_recorded_entries(entry))
     count = sum(isinstance(each, Message) and starts_user_turn(each) for each in entries)
     turn = count if turn is None else turn
     if not 1 <= turn <= count:
@@ -594,7 +594,7 @@ def build_message_excerpt_view(id: str, line: int) -> PageView:
     entry = require_known_session(id)
     found = [
         each
-        for each in read_recording(entry)
+        for each in read_recorded_entries(entry)
         if isinstance(each, Message) and (each.line or 0) >= line
     ][:3]
     if not found:

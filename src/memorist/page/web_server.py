@@ -38,7 +38,7 @@ from memorist.page.memory_actions import perform_memory_action
 from memorist.page.page_access import SECURITY_HEADERS, PageAccess, restrict_redirect_to_page
 from memorist.page.page_context import PageContext, build_project_links, build_view_address
 from memorist.store.disk_files import DiskFiles
-from memorist.uvicorn_server import BoundedConfig
+from memorist.uvicorn_server import BoundedUvicornConfig
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
 from memorist.views.page_texts import ENGLISH, choose_language, translate, use_language
 from memorist.views.view_blocks import PageView, convert_view_to_safe_values
@@ -342,5 +342,5 @@ async def _serve(server: uvicorn.Server, page: PageServer, listening: socket.soc
 
 def serve_page(page: PageServer, listening: socket.socket) -> None:
     """Serve until a signal comes, or nobody looked for `IDLE_SECONDS`."""
-    config = BoundedConfig(page.build_app(), lifespan="off")
+    config = BoundedUvicornConfig(page.build_app(), lifespan="off")
     asyncio.run(_serve(uvicorn.Server(config), page, listening))

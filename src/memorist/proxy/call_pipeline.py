@@ -214,7 +214,7 @@ class CallPipeline:
             found.conversation.tenant = tenant
         return found
 
-    async def recover(self, prepared_call: PreparedCall) -> bytes | None:
+    async def shrink_refused_request(self, prepared_call: PreparedCall) -> bytes | None:
         """The bytes of a smaller request, once, after the provider rejected one as too long; else
         None.
         """
@@ -222,7 +222,7 @@ class CallPipeline:
         if call is None or body is None or prepared is None:
             return None
         try:
-            request = await self.pool.recover(call.conversation, prepared)
+            request = await self.pool.shrink_refused_request(call.conversation, prepared)
             return None if request is None else await _encode(call, body, request)
         except EngineCallFailed:
             return None

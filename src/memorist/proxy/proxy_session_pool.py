@@ -101,7 +101,7 @@ class ProxySessionPool:
             limits=PoolLimits(60.0 * settings.idle_minutes, settings.sessions),
             on_error=_log_close_failure,
         )
-        self._pool.is_wanted = lambda session: session.is_wanted
+        self._pool.is_takeover_requested = lambda session: session.is_takeover_requested
         self._failures: dict[_ConversationKey, _ConversationFailures] = {}
         """Of the conversations that failed last time."""
         self._disk_pause = DiskFailurePauses(SystemClock())
@@ -124,7 +124,7 @@ class ProxySessionPool:
         self._failures.pop(_conversation_key(conversation), None)
         return found
 
-    async def recover(
+    async def shrink_refused_request(
         self, conversation: ProxyConversation, prepared: PreparedRequest
     ) -> JsonObject | None:
         """A smaller request after the provider rejected one as too long; None if there is none.
@@ -136,7 +136,9 @@ class ProxySessionPool:
             if self._pool.find(_conversation_key(conversation)) is not prepared.session:
                 return None
             async with self._use(conversation, {}) as session:
-                return await session.recover() if session is prepared.session else None
+                return (
+                    await session.shrink_refused_request() if session is prepared.session else None
+                )
 
         return await self._run_bounded(conversation, work)
 

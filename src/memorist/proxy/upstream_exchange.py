@@ -211,7 +211,7 @@ class ProxyExchange:
             and _may_refuse(upstream, first_bytes)
             and is_context_overflow(upstream.status, _decode_body(upstream, first_bytes))
         ):
-            smaller = await self._pipeline.recover(call)
+            smaller = await self._pipeline.shrink_refused_request(call)
             if smaller is not None:
                 upstream.close()
                 self.outcome = (

@@ -220,7 +220,7 @@ async def _replay_one(
                 case Message():
                     await session.add_record(entry)
                     gathering.on_message(entry, session.tracker.tokens)
-                    for given in session.take_recalled():
+                    for given in session.take_recalled_texts():
                         gathering.on_recall(given.message, given.text)
                     if options.progress is not None and gathering.messages % 64 == 0:
                         options.progress(path, entry.line)
@@ -244,7 +244,7 @@ async def _replay_one(
         files.flush()
     record = _build_record(path, head, gathering, session, notes)
     target = options.out / name
-    _publish(partial, target, session.loss)
+    _publish(partial, target, session.save_error)
     shown = str(target / session.layout.notes.relative_to(partial)) if notes else ""
     return replace(record, notes_path=shown, seconds=time.perf_counter() - began)
 
@@ -265,7 +265,7 @@ def _thresholds_for(head: SessionHead, options: ReplayOptions) -> CompactionThre
 async def _final_notes(session: ReplayedSession) -> str:
     """The notes at the end of the recording, which include its last messages."""
     try:
-        return await session.summarise()
+        return await session.finish_and_update_notes()
     except NothingToDo:
         return ""
 

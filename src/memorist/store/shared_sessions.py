@@ -150,7 +150,7 @@ class SharedSessions:
                 self.release(name)
             raise
 
-    def is_wanted(self, name: str) -> bool:
+    def is_takeover_requested(self, name: str) -> bool:
         """Whether another process asked for a session. Never waits."""
         now = time.monotonic()
         if now - self._looked_at > LOOK_SECONDS and self._lock.acquire(blocking=False):

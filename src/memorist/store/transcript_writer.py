@@ -82,7 +82,7 @@ class TranscriptWriter:
     line that a crash left unfinished is moved to `<name>.torn` on opening.
 
     A holder that calls `allow_takeover` lets go on asking: who finds it held leaves a mark in the
-    lock file, and `is_wanted` tells the holder.
+    lock file, and `is_takeover_requested` tells the holder.
     """
 
     def __init__(self, path: Path, *, redacts: bool = False) -> None:
@@ -110,7 +110,7 @@ class TranscriptWriter:
             write_at(self._lock, _OFFERED, _OFFER_OFFSET)
 
     @property
-    def is_wanted(self) -> bool:
+    def is_takeover_requested(self) -> bool:
         """Whether another process asks for the file. False once it is closed."""
         if self._file.closed:
             return False

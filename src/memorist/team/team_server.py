@@ -51,7 +51,7 @@ from memorist.team.team_protocol import (
 )
 from memorist.team.team_remote import MAX_KEYS, MAX_REVISIONS
 from memorist.team.team_store import TeamMemoryWrite, TeamStore, TeamStoreFull, TeamTokenHolder
-from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedConfig
+from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedUvicornConfig
 
 BODY_SECONDS = 30.0
 """Time limit for a request's body to arrive."""
@@ -354,5 +354,5 @@ def bind_socket_refusing_open_access(
 
 def serve_team(store: TeamStore, listening: socket.socket, limits: TeamServerLimits) -> None:
     """Serve until the process is told to stop (SIGINT, SIGTERM)."""
-    config = BoundedConfig(TeamApplication(store, limits).asgi, lifespan="off")
+    config = BoundedUvicornConfig(TeamApplication(store, limits).asgi, lifespan="off")
     uvicorn.Server(config).run(sockets=[listening])

@@ -15,10 +15,10 @@ from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.core.plural import pluralize
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
-    ConsolidationSummary,
-    RolloutReport,
+    MemorySummaryText,
+    PastSessionReport,
     RolloutStatus,
-    describe_rollout,
+    describe_past_session,
     find_rollout,
     read_memory_summary,
     read_rollout_status,
@@ -180,8 +180,8 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
 
     Example: memorist rollouts show 1a2b3c4d
     """
-    found: RolloutReport | ConsolidationSummary = run_with_rollout_store(
-        lambda past: describe_rollout(past, thread) if thread else read_memory_summary(past)
+    found: PastSessionReport | MemorySummaryText = run_with_rollout_store(
+        lambda past: describe_past_session(past, thread) if thread else read_memory_summary(past)
     )
     if as_json:
         output.print_json(found)

@@ -44,7 +44,7 @@ _HEADING = re.compile(r"^#{1,4} ", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->|^\s*---\s*$", re.DOTALL | re.MULTILINE)
 
 
-class SearchableText(Struct, frozen=True, kw_only=True):
+class SearchableDocument(Struct, frozen=True, kw_only=True):
     """One file to search in."""
 
     path: str
@@ -60,7 +60,7 @@ class SearchableText(Struct, frozen=True, kw_only=True):
 class SectionMatch(Struct, frozen=True, kw_only=True):
     """A section that a query found."""
 
-    document: SearchableText
+    document: SearchableDocument
     line: int
     """Its first line, counted from 1."""
     text: str
@@ -69,7 +69,7 @@ class SectionMatch(Struct, frozen=True, kw_only=True):
 
 
 def search_sections(
-    query: str, documents: Iterable[SearchableText], limit: int
+    query: str, documents: Iterable[SearchableDocument], limit: int
 ) -> tuple[SectionMatch, ...]:
     """Return the best sections, best first."""
     words = parse_query(query).words
@@ -115,7 +115,7 @@ def label_team_or_memory(match: MemoryMatch) -> str:
     return "team" if is_team_path(match.path) else "memory"
 
 
-class HistorySearch:
+class ProjectSearch:
     """Searches one project, or all projects with an empty root.
 
     `memories` and `sessions` search these; either may be None where there is none.
@@ -148,12 +148,12 @@ class HistorySearch:
             sections=search_sections(query, self._documents(), limit),
         )
 
-    def _documents(self) -> Iterator[SearchableText]:
+    def _documents(self) -> Iterator[SearchableDocument]:
         for name in ROLLOUT_FILES:
             path = self._layout.rollouts / name
             if text := _read_text(path):
                 text = blank_forgotten_claims(text, self._claims.find_by_title)
-                yield SearchableText(path=str(path), text=text, kind="rollout memory")
+                yield SearchableDocument(path=str(path), text=text, kind="rollout memory")
         rows = (
             row
             for row in list_sessions_newest_first(self._open_database())
@@ -162,7 +162,7 @@ class HistorySearch:
         for id, _, folder, updated in islice(rows, MAX_NOTES):
             path = SessionLayout(Path(folder)).notes
             if text := _read_text(path):
-                yield SearchableText(
+                yield SearchableDocument(
                     path=str(path), text=text, kind="notes", session=id, at=updated
                 )
 
