@@ -156,6 +156,9 @@ def test_a_hostile_file_is_read_or_refused(name: str, data: st.DataObject) -> No
         return
 
 
+HEADLESS = {"permission": [{"permission": "question", "pattern": "*", "action": "deny"}]}
+
+
 @pytest.mark.covers("WD-3")
 @pytest.mark.parametrize(
     ("info", "is_typed"),
@@ -163,7 +166,7 @@ def test_a_hostile_file_is_read_or_refused(name: str, data: st.DataObject) -> No
         ({}, True),
         ({"permission": [{"permission": "bash", "pattern": "rm *", "action": "deny"}]}, True),
         ({"parentID": "ses_0"}, False),
-        ({"permission": [{"permission": "question", "pattern": "*", "action": "deny"}]}, False),
+        (HEADLESS, False),
     ],
 )
 def test_of_an_opencode_session_only_what_was_typed_to_the_main_agent_is_the_users(
@@ -179,6 +182,30 @@ def test_of_an_opencode_session_only_what_was_typed_to_the_main_agent_is_the_use
 
     assert asked.is_typed is is_typed
     assert extract_redacted_user_text(asked) == ASKED
+
+
+@pytest.mark.covers("WD-3")
+@pytest.mark.parametrize(
+    ("info", "recorded", "expected"),
+    [
+        (HEADLESS, '"Count the rows"', "Count the rows"),
+        (HEADLESS, '"Rename \\"rows\\" to lines"\n', 'Rename "rows" to lines'),
+        (HEADLESS, "Count", "Count"),
+        (HEADLESS, '"rows" and "lines"', '"rows" and "lines"'),
+        (HEADLESS, '"', '"'),
+        ({}, '"Count the rows"', '"Count the rows"'),
+    ],
+)
+def test_the_prompt_of_opencode_run_is_read_without_the_quotation_marks_around_it(
+    info: dict[str, Any], recorded: str, expected: str
+) -> None:
+    """An argument with a space is recorded in quotation marks; what a user typed stays as it is."""
+    export = opencode_export("/x")
+    export["info"] |= info
+    export["messages"][0]["parts"] = [{"type": "text", "text": recorded}]
+    asked = next(each for each in read(json.dumps(export).encode()) if isinstance(each, Message))
+
+    assert asked.text == expected
 
 
 def test_a_compaction_of_pi_stands_before_its_summary() -> None:

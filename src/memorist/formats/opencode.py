@@ -68,14 +68,15 @@ def read_exported_session(document: ChatDocument) -> Iterator[TranscriptEntry]:
         model=next((name for each in replies if (name := get_text(each, "modelID"))), ""),
     )
     is_child = get_text(info, "title").startswith("Child session - ")
-    is_typed = not (is_child or get_text(info, "parentID") or _is_headless(info))
+    is_headless = _is_headless(info)
+    is_typed = not (is_child or get_text(info, "parentID") or is_headless)
     reverted = get_text(get_object(info, "revert"), "messageID")
     for each in document.messages:
         id = get_text(get_object(each.data, "info"), "id")
         if reverted and id >= reverted:  # ids ascend with time
             yield make_side_record("reverted", each.line, each.data)
         else:
-            yield from _read_message(each, is_typed=is_typed)
+            yield from _read_message(each, is_typed=is_typed, is_headless=is_headless)
     yield from document.remarks
 
 
@@ -93,7 +94,9 @@ def _is_headless(info: JsonObject) -> bool:
     )
 
 
-def _read_message(record: JsonRecord, *, is_typed: bool) -> tuple[TranscriptEntry, ...]:
+def _read_message(
+    record: JsonRecord, *, is_typed: bool, is_headless: bool
+) -> tuple[TranscriptEntry, ...]:
     line, data = record
     info = get_object(data, "info")
     messages = RecordMessageBuilder(
@@ -104,14 +107,14 @@ def _read_message(record: JsonRecord, *, is_typed: bool) -> tuple[TranscriptEntr
     parts = get_objects(data, "parts")
     found: tuple[TranscriptEntry, ...] = ()
     if get_text(info, "role") == "user":
-        found = _read_user(parts, messages, is_typed=is_typed)
+        found = _read_user(parts, messages, is_typed=is_typed, is_headless=is_headless)
     elif get_text(info, "role") == "assistant":
         found = _read_assistant(info, parts, messages)
     return found or (make_side_record("message", line, data),)
 
 
 def _read_user(
-    parts: list[JsonObject], messages: RecordMessageBuilder, *, is_typed: bool
+    parts: list[JsonObject], messages: RecordMessageBuilder, *, is_typed: bool, is_headless: bool
 ) -> tuple[TranscriptEntry, ...]:
     """A user's message: of a subagent's or a headless session nobody typed it, nor what the client
     or a plugin put into it (`synthetic`, `ignored`). A command's template has no mark.
@@ -120,12 +123,26 @@ def _read_user(
         return (messages.build_boundary(),)
     found = messages.build_user_message(
         [
-            TextBlock(text, Origin.INJECTED if _is_inserted(part) else None)
+            TextBlock(
+                _remove_argument_quotes(text) if is_headless else text,
+                Origin.INJECTED if _is_inserted(part) else None,
+            )
             for part in parts
             if get_text(part, "type") == "text" and (text := get_text(part, "text"))
         ]
     )
     return tuple(replace(each, is_typed=is_typed) for each in found)
+
+
+def _remove_argument_quotes(text: str) -> str:
+    """The prompt of `opencode run "…"` as it was given: an argument with a space is recorded in
+    quotation marks, those inside it with a backslash.
+    """
+    quoted = text.strip()
+    inside = quoted[1:-1]
+    if quoted != f'"{inside}"' or " " not in inside or '"' in inside.replace('\\"', ""):
+        return text
+    return inside.replace('\\"', '"')
 
 
 def _is_inserted(part: JsonObject) -> bool:
