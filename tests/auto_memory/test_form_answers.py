@@ -131,6 +131,31 @@ async def test_what_the_task_is_about_is_no_memory_and_does_not_wait_either(
     assert "wait in the inbox" not in said
 
 
+@pytest.mark.covers("AM-5")
+@pytest.mark.parametrize(
+    ("quote", "waits"),
+    [
+        ("I saw that the talk goes on.", False),
+        ("The office prints the timetable of the ferry twice.", True),
+        ("Ich habe gesehen, dass es weitergeht, und das ist für uns nicht gut.", True),
+        ("", True),
+    ],
+    ids=["nobody said it", "nearly the user's words", "another language", "none"],
+)
+async def test_a_quotation_in_words_that_the_user_never_used_is_made_up(
+    tmp_path: Path, quote: str, waits: bool
+) -> None:
+    """A small model lets the user say what nobody said: such a memory is not even proposed. One
+    whose quotation is only inexact waits for the user's yes, as before.
+    """
+    given = {**MEMORY, "kind": "user", "text": "Timetable: the office prints it.", "quote": quote}
+
+    _, said = await extract(tmp_path, MEMORY, given)
+
+    assert ("wait in the inbox" in said) is waits
+    assert ("quotes what the user did not say" in said) is not waits
+
+
 @pytest.mark.covers("AM-5", "FK-8")
 @pytest.mark.parametrize(
     ("answer", "reason"),

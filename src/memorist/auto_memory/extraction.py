@@ -31,7 +31,7 @@ from memorist.auto_memory.memory_changes import (
     find_added_line_fault,
     render_change_headline,
 )
-from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
+from memorist.auto_memory.memory_file import USER_KINDS, MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
@@ -537,7 +537,8 @@ class MemoryExtraction:
     ) -> tuple[RefusedChange, ...]:
         """The memories with a line that repeats the prompt's own form or what the agent announced,
         or, where the model answers by a form, names what stands nowhere in what it was shown or is
-        about something else: by edits it may have read more.
+        about something else: by edits it may have read more. By a form it also has to quote what
+        the user said where it speaks for them.
         """
         form = spec.form
         quoted = [statement.quote for statement in self._statements]
@@ -552,8 +553,17 @@ class MemoryExtraction:
             found = check.find_fault(line) if form else check.find_prompt_echo(line)
             return found or check.find_announcement(line)
 
+        def find_quotation_fault(change: MemoryChange) -> str:
+            topic = parse_memory_file(change.path, change.after or b"")
+            speaks_for_user = form is not None and topic.kind in USER_KINDS
+            return check.find_made_up_quotation(topic.provenance.quote) if speaks_for_user else ""
+
         found = (
-            (change.path, find_added_line_fault(change.before, change.after, find_fault))
+            (
+                change.path,
+                find_added_line_fault(change.before, change.after, find_fault)
+                or find_quotation_fault(change),
+            )
             for change in changes
             if change.after is not None
         )
