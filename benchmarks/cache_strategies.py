@@ -27,7 +27,7 @@ from memorist.compaction.edit_economics import (
     HistoryEdit,
     RequestCacheState,
     TokenRates,
-    choose_edits,
+    choose_profitable_or_required_edits,
     derive_token_rates,
     estimate_rest_of_session,
 )
@@ -236,7 +236,9 @@ class ByPrice:
         offered = _Offer(
             play, rates, output, only_forced=tokens < self.talk_from * play.terms.limit
         )
-        choice = choose_edits(offered.edits(), state, rest, rates, limit=play.terms.price_limit)
+        choice = choose_profitable_or_required_edits(
+            offered.edits(), state, rest, rates, limit=play.terms.price_limit
+        )
         for edit in choice.edits:
             if edit.kind == "clear":
                 for index in offered.chunks[edit.first_changed_token]:

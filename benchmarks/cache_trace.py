@@ -209,9 +209,9 @@ def trace_of(path: Path) -> Trace:
                 pass
             case Message(usage=usage, model=model):
                 calls.add(entry)
-                if usage is not None and measured is None and usage.context > usage.output:
+                if usage is not None and measured is None and usage.context_tokens > usage.output:
                     measured = round(
-                        (usage.context - usage.output) / get_token_factor(model or "claude")
+                        (usage.context_tokens - usage.output) / get_token_factor(model or "claude")
                     )
             case UsageReport(input=given, cache_read=cached) if (
                 given + cached > 0 and measured is None

@@ -33,8 +33,8 @@ from benchmarks.datasets import all_sessions
 from benchmarks.report import BenchResult, BenchRow, PlotLine, draw_line_plot
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
-from memorist.compaction.inline_compaction import retain_user_messages
-from memorist.compaction.newest_messages import find_tail_start
+from memorist.compaction.inline_compaction import keep_newest_user_messages
+from memorist.compaction.newest_messages import find_start_of_fitting_tail
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import (
@@ -180,7 +180,7 @@ def keep_newest_messages(
     Nothing is left where the newest reply with its results alone is larger.
     """
     sizes = [estimate_message_tokens(message, factor) for message in messages]
-    first = find_tail_start(sizes, find_cut_points(messages), budget)
+    first = find_start_of_fitting_tail(sizes, find_cut_points(messages), budget)
     return CompactedHistory(
         strategy="tail",
         messages=tuple(messages[first:]),
@@ -340,7 +340,7 @@ def _inline(messages: Sequence[Message], budget: int, cwd: str) -> Sequence[Mess
     notes = _notes(messages, budget, cwd)
     room = max(0, budget - estimate_message_tokens(notes))
     return (
-        *retain_user_messages(
+        *keep_newest_user_messages(
             messages, min(CompactionSettings().inline_user_tokens, room), prefix=_PREFIX
         ),
         notes,

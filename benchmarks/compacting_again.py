@@ -38,7 +38,7 @@ from memorist.compaction.session_memory_compaction import SessionNotes, compact_
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     SummaryReview,
-    add_missing_extract_parts,
+    build_history_with_missing_parts,
     clean_or_reject_summary,
     pair_summary_with_extract,
 )
@@ -112,7 +112,7 @@ def _with_notes(
         if adds
         else SummaryReview(notes.text)
     )
-    made = add_missing_extract_parts(
+    made = build_history_with_missing_parts(
         reviewed,
         lambda _, addition: compact_with_notes(shown, notes, _options(addition)),
     )
@@ -134,7 +134,7 @@ def _with_summary(
     )
     if isinstance(reviewed, UnusableSummary):
         return _of_the_whole(window, record, cwd)
-    made = add_missing_extract_parts(
+    made = build_history_with_missing_parts(
         reviewed if adds else replace(reviewed, extract=""),
         lambda text, addition: replace_history_with_summary(shown, text, _options(addition)),
     )

@@ -270,7 +270,7 @@ async def _rows(home: Path) -> list[BenchRow]:
     memory = write_corpus(made, home, clock)
     before = read_memory_texts(memory)
     began = time.process_time()
-    dreamt = await build_bench_dream(memory, clock, None).run("bench", ())
+    dreamt = await build_bench_dream(memory, clock, None).dream_now("bench", ())
     seconds = time.process_time() - began
     rows = [
         *judge_cases(made, before, read_memory_texts(memory), dreamt),
@@ -295,7 +295,7 @@ async def _rows(home: Path) -> list[BenchRow]:
 def write_corpus(made: DreamCorpus, home: Path, clock: FrozenClock) -> AutoMemory:
     """The corpus as a folder with its history, one change a day and writer."""
     memory = AutoMemory(
-        Layout(home).memory("/bench"),
+        Layout(home).memory_layout("/bench"),
         files=DiskFiles(durable=False),
         clock=clock,
         settings=AutoMemorySettings(),
@@ -443,7 +443,7 @@ async def _by_model(home: Path, made: DreamCorpus) -> list[BenchRow]:
     memory = write_corpus(made, home, clock)
     dreamt = await build_bench_dream(
         memory, clock, ScriptedModel(scripted, format="anthropic")
-    ).run("bench", ())
+    ).dream_now("bench", ())
     retired = sum(act.did == "retired" for act in dreamt.acts)
     asked = sum(path.startswith("third-") for _, path, _ in dreamt.waiting)
     merged = sum(act.did == "merged" for act in dreamt.acts)
@@ -451,7 +451,7 @@ async def _by_model(home: Path, made: DreamCorpus) -> list[BenchRow]:
     count = len(memory.headers())
     hostile = await build_bench_dream(
         memory, clock, ScriptedModel(everything, format="anthropic")
-    ).run("bench", ())
+    ).dream_now("bench", ())
     left = len(memory.headers())
     rows = [
         BenchRow(

@@ -38,7 +38,7 @@ def measure(data: Path) -> BenchResult:
     rows: list[BenchRow] = []
     for size in SIZES:
         with tempfile.TemporaryDirectory() as home:
-            rows += _rows(Layout(Path(home)).memory("/bench"), size)
+            rows += _rows(Layout(Path(home)).memory_layout("/bench"), size)
         with tempfile.TemporaryDirectory() as home:
             rows += asyncio.run(_requests(Path(home), size))
     return BenchResult("manifest", tuple(rows))

@@ -108,5 +108,5 @@ def _count_input(entry: TranscriptEntry) -> int:
     if isinstance(entry, UsageReport):
         return entry.input + entry.cache_read
     if isinstance(entry, Message) and entry.usage is not None:
-        return entry.usage.context - entry.usage.output
+        return entry.usage.context_tokens - entry.usage.output
     return 0

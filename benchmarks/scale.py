@@ -152,7 +152,7 @@ async def _measure_prompts(
     rows = await _time_prompts("by words", by_words, home, project, queries)
     if is_embedder_installed():
         with Ranker(
-            Layout(home).memory(str(project)).recall_index, embedder=_RandomVectors()
+            Layout(home).memory_layout(str(project)).recall_index, embedder=_RandomVectors()
         ) as ranker:
             ranker.embed(entries)
         rows += await _time_prompts("with meaning", Settings(), home, project, queries)

@@ -206,7 +206,7 @@ class ReadableFileSystem(Protocol):
         """The bytes of a file, at most `limit` of them."""
         ...
 
-    def facts(self, path: Path) -> FileInfo | None:
+    def lstat(self, path: Path) -> FileInfo | None:
         """What is at the path, without following links; None when there is nothing."""
         ...
 

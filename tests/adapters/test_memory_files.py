@@ -27,7 +27,7 @@ NOTE = "/memories/build.md"
 
 def memory_at(folder: Path, policy: Policy = "auto") -> AutoMemory:
     return AutoMemory(
-        Layout(folder / "home").memory("/srv/shop"),
+        Layout(folder / "home").memory_layout("/srv/shop"),
         files=DiskFiles(),
         clock=FrozenClock(),
         settings=AutoMemorySettings(policy=policy),

@@ -102,7 +102,7 @@ async def test_a_dreams_lying_model(tmp_path: Path, attack: DoorAttack) -> None:
             folder = Path(re.findall(r'path="([^"]+\.md)"', text)[0]).parent
             return f'<write path="{folder}/{attack.path}">\n{attack.text}</write>'
 
-        await world.dream(model(answer)).run("asked for", ())
+        await world.dream(model(answer)).dream_now("asked for", ())
         shown = await host.shown_later(*QUESTIONS)
 
         assert asked

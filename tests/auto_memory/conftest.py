@@ -17,7 +17,7 @@ from memorist.testing import FrozenClock
 
 @pytest.fixture
 def where(tmp_path: Path) -> MemoryLayout:
-    return Layout(tmp_path / "home").memory("/home/dev/shop")
+    return Layout(tmp_path / "home").memory_layout("/home/dev/shop")
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def memory(tmp_path: Path) -> AutoMemory:
 
 
 def opened(tmp_path: Path, settings: AutoMemorySettings | None = None) -> AutoMemory:
-    where = Layout(tmp_path / "home").memory("/home/dev/shop")
+    where = Layout(tmp_path / "home").memory_layout("/home/dev/shop")
     return AutoMemory(
         where, files=FILES, clock=FrozenClock(), settings=settings or AutoMemorySettings()
     )
@@ -428,7 +428,7 @@ def test_claude_codes_own_folder_is_used_in_place(tmp_path: Path) -> None:
         tmp_path / "memory",
         {"no-mocks.md": TOPIC, "MEMORY.md": "- [No mocks](no-mocks.md) — a hook of theirs\n"},
     )
-    where = Layout(tmp_path / "home").memory_at(place)
+    where = Layout(tmp_path / "home").memory_layout_at(place)
     memory = AutoMemory(
         where, files=FILES, clock=FrozenClock(), settings=AutoMemorySettings(directory=str(place))
     )

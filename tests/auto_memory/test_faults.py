@@ -25,7 +25,7 @@ from memorist.errors import StoreError, WriteConflict
 from memorist.recall.memory_search import FolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.database import PAUSE_SECONDS, open_database
-from memorist.store.disk_files import DiskFiles, to_store_error
+from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.memory_uses import (
     MemoryUse,
@@ -336,7 +336,9 @@ def test_a_look_goes_on_where_the_index_cannot_be_written(
 
     def refused(files: DiskFiles, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         if path == folder.layout.index:
-            raise to_store_error("write", path, OSError(number, "")) from OSError(number, "")
+            raise convert_os_error_to_store_error("write", path, OSError(number, "")) from OSError(
+                number, ""
+            )
         write(files, path, data, expect=expect)
 
     with monkeypatch.context() as patched:

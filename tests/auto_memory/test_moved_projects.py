@@ -179,7 +179,7 @@ def make_both_places(tmp_path: Path) -> tuple[Layout, str, Path]:
     old, moved = tmp_path / "shop", tmp_path / "store"
     moved.mkdir(parents=True)
     for root, text in ((old, "old"), (moved, "new")):
-        kept = layout.memory(str(root))
+        kept = layout.memory_layout(str(root))
         folder = MemoryFolder(kept, files=files, clock=CLOCK, settings=AutoMemorySettings())
         put(folder, "same.md", memory("same", kind="feedback"))
         put(folder, "both.md", memory("both", text))
@@ -254,8 +254,8 @@ def test_what_is_known_in_both_places_is_kept_when_killed_at_any_step(
         assert [lines.count(f"A line of mine, {each}.") for each in ("old", "new")] == [1, 1]
         assert {path.stem for path in kept.inbox.iterdir()} == {"11111111", "old", "new"}
         assert set(AcceptedMemoryDigests(kept, DiskFiles()).list_digests()) == {"old", "new"}
-        assert not layout.memory(old).folder.exists()
-        left = {path.name for path in layout.memory(old).state.rglob("*") if path.is_file()}
+        assert not layout.memory_layout(old).folder.exists()
+        left = {path.name for path in layout.memory_layout(old).state.rglob("*") if path.is_file()}
         assert left <= {"lock", "purge.lock", "project.json", "scan.json", "scan-changes.json"}
         histories = {path.name for path in kept.state.glob("history*")}
         assert histories == {"history", "history.former"}
@@ -303,8 +303,8 @@ def test_what_is_written_in_the_new_place_meanwhile_is_not_lost(
     there afterwards.
     """
     layout, old, moved = make_both_places(tmp_path)
-    kept = layout.memory(str(moved))
-    before = layout.memory(old).folder / "late.md"
+    kept = layout.memory_layout(str(moved))
+    before = layout.memory_layout(old).folder / "late.md"
     before.write_bytes(memory("late", "old"))
     plain = memory_folder_merge._join_files
 
@@ -413,7 +413,7 @@ def test_a_home_copied_from_another_machine_counts_in_any_case(
     files, layout = DiskFiles(), Layout(tmp_path / ".memorist")
     folder, former = tmp_path / "Code" / "Shop", "/Users/ann-elsewhere/code/shop"
     folder.mkdir(parents=True)
-    before = layout.memory(former)
+    before = layout.memory_layout(former)
     record_project(files, before, former)
     files.write(before.folder / "a.md", memory("a"))
 
@@ -431,7 +431,7 @@ def test_a_clone_elsewhere_on_another_machine_names_what_has_its_name(
     """
     files, layout = DiskFiles(), Layout(tmp_path / "home")
     for root in (former, "/srv/ann-elsewhere/shop-2"):
-        before = layout.memory(root)
+        before = layout.memory_layout(root)
         record_project(files, before, root)
         files.write(before.folder / "a.md", memory("a"))
 

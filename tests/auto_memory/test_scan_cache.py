@@ -21,7 +21,7 @@ WHOLE = FolderScan(LINES, files={f"{name}.md": ScannedFile(1, 1, name) for name 
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryLayout:
     """A folder of six files, which count as many."""
     monkeypatch.setattr(scan_cache, "MIN_SPLIT_FILES", 5)
-    layout = Layout(tmp_path).memory("/p")
+    layout = Layout(tmp_path).memory_layout("/p")
     layout.state.mkdir(parents=True)
     ScanCache(DiskFiles(), layout).save(WHOLE)
     return layout

@@ -40,7 +40,7 @@ def test_looks_cost_in_what_changed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         read.append(path.name)
         return plain(self, path, limit=limit)
 
-    where = Layout(tmp_path).memory("/x")
+    where = Layout(tmp_path).memory_layout("/x")
     where.folder.mkdir(parents=True)
     for number in range(60):
         bench.write_memory(where.folder / f"part-{number:05}.md", number, "new")

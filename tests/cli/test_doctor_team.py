@@ -145,7 +145,7 @@ def test_a_damaged_copy_of_the_branch_is_put_aside_and_made_again(
     """It holds nothing but what the remote has: a lost HEAD, lost objects, or a lock that a killed
     Git left.
     """
-    mirror = where.team.mirror
+    mirror = where.team_layout.mirror
     if damage == "head":
         (mirror / "HEAD").unlink()
     elif damage == "objects":
@@ -172,7 +172,7 @@ def test_a_torn_file_is_put_aside_and_nothing_is_lost(where: MemoryLayout, name:
     """Without what both sides had in common the next sync begins as if for the first time, and
     deletes nothing.
     """
-    path = where.team.folder / name
+    path = where.team_layout.folder / name
     path.write_bytes(path.read_bytes()[:-9])
 
     expect_mended(f"{path} cannot be understood")
@@ -220,12 +220,12 @@ def test_what_waits_for_a_person_is_told(where: MemoryLayout, tmp_path: Path, ba
 @pytest.mark.covers("OP-1", "TM-2")
 def test_a_sync_that_holds_its_lock_is_told_and_never_broken(where: MemoryLayout) -> None:
     """A lock that is held is somebody's; what is no file in its place is moved aside."""
-    lock = os.open(where.team.lock, os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(where.team_layout.lock, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     status, found = examine("--fix")
     os.close(lock)
-    where.team.lock.unlink()
-    where.team.lock.mkdir()
+    where.team_layout.lock.unlink()
+    where.team_layout.lock.mkdir()
 
     assert status == 0
     assert any("a sync runs, or hangs" in text for text in of(found, "note"))
@@ -237,7 +237,7 @@ def test_who_dreams_is_told_and_a_killed_dreams_lock_is_left(where: MemoryLayout
     """A dream that runs has its process named; one that was killed holds nobody back, and its lock
     still tells the time of the one before.
     """
-    lock = where.dream / "lock"
+    lock = where.dream_state / "lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     lock.write_bytes(
         encode_lock_holder(
@@ -343,7 +343,7 @@ def test_a_place_that_cannot_be_used_is_named(
     """
     if token_file:
         monkeypatch.setenv("MEMORIST_TEAM__TOKEN_FILE", str(tmp_path / token_file))
-    where.team.location.write_text(json.dumps({"remote": remote, "space": "shop"}), "utf-8")
+    where.team_layout.location.write_text(json.dumps({"remote": remote, "space": "shop"}), "utf-8")
 
     status, found = examine()
 
@@ -354,7 +354,7 @@ def test_a_place_that_cannot_be_used_is_named(
 @pytest.mark.covers("OP-1", "TM-2")
 def test_a_team_folder_without_a_place_is_noted(where: MemoryLayout) -> None:
     """What is shared with nobody is not wrong, and worth knowing."""
-    where.team.location.unlink()
+    where.team_layout.location.unlink()
 
     status, found = examine()
 

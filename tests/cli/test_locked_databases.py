@@ -18,13 +18,13 @@ COUNTING = """
 from memorist.__main__ import main
 from memorist.store.database import LockWaitCircuitBreaker
 
-begin = LockWaitCircuitBreaker.begin
+begin = LockWaitCircuitBreaker.start_pause
 
 def count(wait):
     print("waited", flush=True)
     begin(wait)
 
-LockWaitCircuitBreaker.begin = count
+LockWaitCircuitBreaker.start_pause = count
 main()
 """
 """The program, which says each time that it waited in vain."""

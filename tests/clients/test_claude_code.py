@@ -211,7 +211,7 @@ def test_a_compaction_of_claude_code_is_a_boundary_and_its_summary_is_told_apart
 
     assert (boundary.trigger, boundary.tokens_before) == (
         "manual",
-        stories.CLAUDE_USAGE[-1].context,
+        stories.CLAUDE_USAGE[-1].context_tokens,
     )
     assert [message.id for message in before] == [
         message.id for message in claude_session.messages(BEFORE)
@@ -230,7 +230,7 @@ def test_the_replay_of_a_transcript_gives_notes_with_the_users_words(
     told, notes = replay(claude_session.files[-1], tmp_path)
 
     assert (told["format"], told["skipped"], told["mended"]) == ("claude_code", [], [])
-    assert told["tokens_peak"] >= stories.CLAUDE_USAGE[-1].context
+    assert told["tokens_peak"] >= stories.CLAUDE_USAGE[-1].context_tokens
     assert "Never change that file." in notes
     assert "How many bytes has it?" in notes
     assert "Who is the other one?" in notes

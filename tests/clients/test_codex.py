@@ -128,7 +128,9 @@ def test_the_counts_in_a_rollout_are_those_of_the_server(codex_session: Ran) -> 
         Usage(input=count.input, cache_read=count.cache_read, output=count.output)
         for count in counts
     ] == list(stories.CODEX_USAGE)
-    assert [count.context for count in counts] == [usage.context for usage in stories.CODEX_USAGE]
+    assert [count.context for count in counts] == [
+        usage.context_tokens for usage in stories.CODEX_USAGE
+    ]
 
 
 @pytest.mark.covers("FM-2", "FM-4")
@@ -160,7 +162,7 @@ def test_the_replay_of_a_rollout_gives_notes_with_the_users_words(
     said, notes = replay(codex_session.files[-1], tmp_path)
 
     assert (said["format"], said["turns"], said["skipped"], said["mended"]) == ("codex", 2, [], [])
-    assert said["tokens_peak"] == max(usage.context for usage in stories.CODEX_USAGE)
+    assert said["tokens_peak"] == max(usage.context_tokens for usage in stories.CODEX_USAGE)
     assert "Never change that file." in notes
     assert "How many bytes has it?" in notes
     assert "Amounts have two decimals." not in notes

@@ -22,7 +22,7 @@ from memorist.compaction.offline_compaction import (
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     MIN_EXTRACT_TOKENS,
-    add_missing_extract_parts,
+    build_history_with_missing_parts,
     clean_or_reject_summary,
     render_source_text,
 )
@@ -91,7 +91,7 @@ def test_no_summary_holds_less_than_structure(
     if isinstance(reviewed, UnusableSummary):
         assert "identifiers that an extract of its size holds" in reviewed.why
         return
-    made = add_missing_extract_parts(
+    made = build_history_with_missing_parts(
         reviewed,
         lambda text, addition: compact_offline(
             recorded, strategy, replace(options, summary=text, addition=addition)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from memorist.compaction.edit_economics import (
     EditVerdict,
-    ExpectedRest,
+    ExpectedRestOfSession,
     HistoryEdit,
     RequestCacheState,
     TokenRates,
-    choose_edits,
+    choose_profitable_or_required_edits,
     derive_token_rates,
     estimate_rest_of_session,
     price_edits_together,
@@ -25,11 +25,11 @@ from memorist.models.model_pricing import ModelPrice, load_shipped_prices, match
 # Whole dollars a token, so that the sums below can be done by hand: reading 1, writing 12, plain
 # input 10.
 RATES = TokenRates(plain=10.0, read=1.0, write=12.0)
-STEADY = ExpectedRest(20.0, 0.0, 20.0)
+STEADY = ExpectedRestOfSession(20.0, 0.0, 20.0)
 
 
 def price_edit(
-    edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+    edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRestOfSession, rates: TokenRates
 ) -> EditVerdict:
     return price_edits_together((edit,), state, rest, rates)
 
@@ -86,7 +86,12 @@ def test_an_edit_far_ahead_of_a_large_rest_does_not_pay() -> None:
     assert verdict.cost_usd == pytest.approx(950 * 12 - 1_000)
     assert verdict.saved_usd == pytest.approx(50 * 20)
     assert not verdict.pays
-    assert choose_edits([clear(0, 50)], state(), STEADY, RATES, limit=2_000).edits == ()
+    assert (
+        choose_profitable_or_required_edits(
+            [clear(0, 50)], state(), STEADY, RATES, limit=2_000
+        ).edits
+        == ()
+    )
 
 
 @pytest.mark.covers("CP-18")
@@ -120,16 +125,18 @@ def test_tokens_that_were_never_cached_are_edited_for_nothing() -> None:
 def test_several_edits_share_one_reset() -> None:
     """Neither of two pays alone; together the rest is written again only once, and they pay."""
     first, second = clear(400, 250), clear(700, 200)
-    rest = ExpectedRest(6.0, 0.0, 6.0)
+    rest = ExpectedRestOfSession(6.0, 0.0, 6.0)
 
     assert not price_edit(first, state(), rest, RATES).pays
-    assert not choose_edits(
-        [second], state(), ExpectedRest(3.0, 0.0, 3.0), RATES, limit=2_000
+    assert not choose_profitable_or_required_edits(
+        [second], state(), ExpectedRestOfSession(3.0, 0.0, 3.0), RATES, limit=2_000
     ).edits
     together = price_edits_together((first, second), state(), rest, RATES)
     assert together.cost_usd == pytest.approx(150 * 12 - 600)
     assert together.pays
-    assert choose_edits([second, first], state(), rest, RATES, limit=2_000).edits == (first, second)
+    assert choose_profitable_or_required_edits(
+        [second, first], state(), rest, RATES, limit=2_000
+    ).edits == (first, second)
 
 
 @pytest.mark.covers("CP-18")
@@ -149,8 +156,12 @@ def test_a_summary_call_must_pay_for_itself() -> None:
     """The edit's own cost goes on top of the reset."""
     free, dear = clear(600, 300), clear(600, 300, cost_usd=5_500.0)
 
-    assert choose_edits([free], state(), STEADY, RATES, limit=2_000).edits == (free,)
-    assert choose_edits([dear], state(), STEADY, RATES, limit=2_000).edits == ()
+    assert choose_profitable_or_required_edits(
+        [free], state(), STEADY, RATES, limit=2_000
+    ).edits == (free,)
+    assert (
+        choose_profitable_or_required_edits([dear], state(), STEADY, RATES, limit=2_000).edits == ()
+    )
 
 
 @pytest.mark.covers("CP-18")
@@ -159,8 +170,10 @@ def test_what_loses_talk_waits_until_the_window_demands_it() -> None:
     cut = clear(100, 800, only_forced=True)
 
     assert price_edit(cut, state(), STEADY, RATES).pays
-    assert choose_edits([cut], state(), STEADY, RATES, limit=2_000).edits == ()
-    forced = choose_edits([cut], state(), STEADY, RATES, limit=900)
+    assert (
+        choose_profitable_or_required_edits([cut], state(), STEADY, RATES, limit=2_000).edits == ()
+    )
+    forced = choose_profitable_or_required_edits([cut], state(), STEADY, RATES, limit=900)
     assert forced.edits == (cut,)
 
 
@@ -172,7 +185,9 @@ def test_the_window_forces_the_cheapest_edit_that_fits() -> None:
     small = clear(900, 100)
     digest = HistoryEdit(kind="structural", first_changed_token=100, tokens_freed=600)
     summary = HistoryEdit(kind="full", first_changed_token=100, tokens_freed=600, cost_usd=4_000.0)
-    chosen = choose_edits([small, summary, digest], state(), STEADY, RATES, limit=800)
+    chosen = choose_profitable_or_required_edits(
+        [small, summary, digest], state(), STEADY, RATES, limit=800
+    )
 
     assert [edit.kind for edit in chosen.edits] == ["structural"]
 
@@ -185,8 +200,10 @@ def test_where_nothing_fits_what_frees_most_is_taken() -> None:
         HistoryEdit(kind="full", first_changed_token=100, tokens_freed=300),
     )
 
-    assert choose_edits([small, large], state(), STEADY, RATES, limit=100).edits == (large,)
-    assert choose_edits([], state(), STEADY, RATES, limit=100).edits == ()
+    assert choose_profitable_or_required_edits(
+        [small, large], state(), STEADY, RATES, limit=100
+    ).edits == (large,)
+    assert choose_profitable_or_required_edits([], state(), STEADY, RATES, limit=100).edits == ()
 
 
 @pytest.mark.covers("CP-18")
@@ -194,7 +211,7 @@ def test_the_rest_is_as_long_as_the_past_but_ends_at_the_window() -> None:
     """Forty calls, each adding 2,000: forty more; with room for 20,000, ten."""
     assert estimate_rest_of_session(
         calls=40, context=100_000, start=20_000, limit=1_000_000
-    ) == ExpectedRest(40.0, 2_000.0, 40.0)
+    ) == ExpectedRestOfSession(40.0, 2_000.0, 40.0)
     assert estimate_rest_of_session(
         calls=40, context=100_000, start=20_000, limit=120_000
     ).calls == pytest.approx(10)
@@ -232,7 +249,7 @@ def test_staying_below_a_dearer_tier_counts() -> None:
     verdict = price_edit(
         clear(1_150, 300, end=1_200),
         state(context=1_200, cached=1_200),
-        ExpectedRest(10.0, 0.0, 10.0),
+        ExpectedRestOfSession(10.0, 0.0, 10.0),
         tiered,
     )
 
@@ -241,7 +258,9 @@ def test_staying_below_a_dearer_tier_counts() -> None:
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> tuple[list[HistoryEdit], RequestCacheState, ExpectedRest, int]:
+def situations(
+    draw: st.DrawFn,
+) -> tuple[list[HistoryEdit], RequestCacheState, ExpectedRestOfSession, int]:
     context = draw(st.integers(100, 100_000))
     edits = []
     for _ in range(draw(st.integers(0, 6))):
@@ -264,20 +283,20 @@ def situations(draw: st.DrawFn) -> tuple[list[HistoryEdit], RequestCacheState, E
         cached=draw(st.integers(0, context)),
         age=draw(st.sampled_from([5.0, 5_000.0])),
     )
-    rest = ExpectedRest(draw(st.floats(0, 100)), draw(st.floats(0, 5_000)), 50.0)
+    rest = ExpectedRestOfSession(draw(st.floats(0, 100)), draw(st.floats(0, 5_000)), 50.0)
     return edits, now, rest, draw(st.integers(100, 120_000))
 
 
 @pytest.mark.covers("CP-18")
 @given(situations())
 def test_nothing_is_done_that_costs_more_than_it_saves_unless_the_window_demands_it(
-    situation: tuple[list[HistoryEdit], RequestCacheState, ExpectedRest, int],
+    situation: tuple[list[HistoryEdit], RequestCacheState, ExpectedRestOfSession, int],
 ) -> None:
     """For any edits: not forced means it pays, nothing for need only is done, and no two edits
     touch the same part.
     """
     edits, now, rest, limit = situation
-    chosen = choose_edits(edits, now, rest, RATES, limit=limit)
+    chosen = choose_profitable_or_required_edits(edits, now, rest, RATES, limit=limit)
 
     if now.context_tokens > limit:
         assert chosen.edits or not any(edit.tokens_freed > 0 for edit in edits)
@@ -291,11 +310,11 @@ def test_nothing_is_done_that_costs_more_than_it_saves_unless_the_window_demands
 @pytest.mark.covers("CP-18")
 @given(situations())
 def test_no_single_edit_would_have_paid_better(
-    situation: tuple[list[HistoryEdit], RequestCacheState, ExpectedRest, int],
+    situation: tuple[list[HistoryEdit], RequestCacheState, ExpectedRestOfSession, int],
 ) -> None:
     """What is chosen freely is worth at least as much as the best edit alone."""
     edits, now, rest, _ = situation
-    chosen = choose_edits(edits, now, rest, RATES, limit=1_000_000)
+    chosen = choose_profitable_or_required_edits(edits, now, rest, RATES, limit=1_000_000)
     alone = [
         price_edit(edit, now, rest, RATES).gain
         for edit in edits

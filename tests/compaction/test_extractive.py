@@ -18,7 +18,7 @@ from memorist.compaction.extractive_summary import (
 )
 from memorist.compaction.identifier_ranking import IdentifierUsage, render_unknown_identifiers
 from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
-from memorist.compaction.newest_messages import find_largest_common_limit, shrink_messages_to_fit
+from memorist.compaction.newest_messages import find_per_item_limit_to_fit, shrink_messages_to_fit
 from memorist.compaction.user_words import UtteranceOccurrences, fit_utterances
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
@@ -211,7 +211,7 @@ def test_a_level_fills_the_room_and_no_more(sizes: list[int], room: int) -> None
     """All sizes cut to the level fit, and with a level higher by one they would not, unless none
     is cut.
     """
-    limit = find_largest_common_limit(sizes, room)
+    limit = find_per_item_limit_to_fit(sizes, room)
     assert sum(min(each, limit) for each in sizes) <= max(room, 0)
     assert limit >= max(sizes, default=0) or sum(min(each, limit + 1) for each in sizes) > room
 

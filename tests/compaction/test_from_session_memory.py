@@ -16,7 +16,7 @@ from memorist.compaction.restored_content import RestorableContent, RestorableFi
 from memorist.compaction.session_memory_compaction import (
     SessionNotes,
     compact_with_notes,
-    find_keep_index,
+    find_first_kept_index,
     render_notes_for_conversation,
 )
 from memorist.core.messages import Message, Origin
@@ -66,7 +66,7 @@ def test_what_is_kept_follows_the_three_limits(
     sizes: list[int], last: str | None, expected: int
 ) -> None:
     """10,000 tokens and 5 messages with text, and no more than 40,000."""
-    assert find_keep_index(measure_conversation(talk(*sizes)), last, SETTINGS) == expected
+    assert find_first_kept_index(measure_conversation(talk(*sizes)), last, SETTINGS) == expected
 
 
 @pytest.mark.covers("CP-9")
@@ -76,7 +76,7 @@ def test_messages_without_text_count_for_tokens_only() -> None:
     for number in range(8):
         history.says("look").runs(f"c{number}", WORD * 3_000)
 
-    assert find_keep_index(measure_conversation(history.messages), None, SETTINGS) == 9
+    assert find_first_kept_index(measure_conversation(history.messages), None, SETTINGS) == 9
 
 
 @pytest.mark.covers("CP-9", "CP-10")
@@ -85,7 +85,7 @@ def test_the_cut_goes_back_to_the_call_and_to_the_first_record_of_its_reply() ->
     messages = History().user("go").interleaved("a", "b").user("next").messages
 
     assert (
-        find_keep_index(
+        find_first_kept_index(
             measure_conversation(messages),
             "m3",
             CompactionSettings(keep_minimum_tokens=0, keep_minimum_texts=0),
@@ -103,10 +103,10 @@ def test_nothing_from_before_the_last_summary_is_kept() -> None:
         for index, m in enumerate(messages)
     ]
 
-    assert find_keep_index(measure_conversation(messages), None, SETTINGS) == 3
-    assert find_keep_index(measure_conversation(messages), "n2", SETTINGS) == 3
+    assert find_first_kept_index(measure_conversation(messages), None, SETTINGS) == 3
+    assert find_first_kept_index(measure_conversation(messages), "n2", SETTINGS) == 3
     assert isinstance(
-        find_keep_index(measure_conversation(messages), "n0", SETTINGS), UnchangedHistory
+        find_first_kept_index(measure_conversation(messages), "n0", SETTINGS), UnchangedHistory
     )
 
 
@@ -114,7 +114,7 @@ def test_nothing_from_before_the_last_summary_is_kept() -> None:
 def test_a_cursor_that_is_gone_leaves_it_to_the_full_compaction() -> None:
     """Set but not found."""
     assert isinstance(
-        find_keep_index(measure_conversation(talk(5, 5)), "gone", SETTINGS), UnchangedHistory
+        find_first_kept_index(measure_conversation(talk(5, 5)), "gone", SETTINGS), UnchangedHistory
     )
 
 
@@ -218,7 +218,7 @@ def test_no_pair_is_parted_and_no_budget_passed(
         return
 
     kept = [message for message in found.messages if message.id != MODEL_SUMMARY_ID]
-    start = find_keep_index(held, cursor, SETTINGS)
+    start = find_first_kept_index(held, cursor, SETTINGS)
     assert isinstance(start, int)
     first = min(start, find_unanswered_start(messages))
     ids = [message.id for message in messages]

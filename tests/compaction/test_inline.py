@@ -13,7 +13,7 @@ from memorist.compaction.full_compaction import SummaryOptions
 from memorist.compaction.inline_compaction import (
     HAND_OVER_ID,
     build_hand_over_history,
-    retain_user_messages,
+    keep_newest_user_messages,
 )
 from memorist.compaction.measured_conversation import get_typed_text, measure_conversation
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
@@ -36,7 +36,7 @@ def test_user_messages_are_kept_newest_first_and_the_first_that_does_not_fit_is_
         message for text in "abcd" for message in History().user(text + WORD * 8_000).messages
     ]
 
-    kept = retain_user_messages(messages, 20_000, prefix=TEXTS.inline_prefix)
+    kept = keep_newest_user_messages(messages, 20_000, prefix=TEXTS.inline_prefix)
 
     assert [message.text[0] for message in kept] == ["b", "c", "d"]
     assert kept[1] is messages[2]
@@ -67,7 +67,7 @@ def test_only_the_user_s_text_is_kept() -> None:
         id="y", role="user", origin=Origin.USER, blocks=(TextBlock(f"{TEXTS.inline_prefix}\nold"),)
     )
 
-    kept = retain_user_messages(
+    kept = keep_newest_user_messages(
         [*history.messages, mixed, earlier], 20_000, prefix=TEXTS.inline_prefix
     )
 

@@ -14,13 +14,13 @@ from memorist.compaction.cached_microcompact import (
     add_clearing_edit,
     add_old_results,
     build_clearing_edit,
-    confirm_clearing,
     drop_stale_results,
+    read_clearing_confirmation,
 )
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.microcompact import (
     CLEARED_TEXT,
-    clear_when_idle,
+    clear_old_results_when_idle,
     is_clearable_tool,
     list_clearable_result_ids,
 )
@@ -44,7 +44,7 @@ def test_after_an_hour_all_but_the_newest_five_results_are_cleared() -> None:
     """The others get one fixed text; nothing else of the messages changes."""
     history = work(8).says("done", at=1_000.0)
 
-    found = clear_when_idle(history.messages, now=1_000.0 + HOUR, settings=SETTINGS)
+    found = clear_old_results_when_idle(history.messages, now=1_000.0 + HOUR, settings=SETTINGS)
 
     assert isinstance(found, CompactedHistory)
     texts = [result.text for message in found.messages for result in message.tool_results]
@@ -64,7 +64,9 @@ def test_before_the_hour_or_without_a_known_time_nothing_happens(
 ) -> None:
     """59 minutes and 59 seconds; no timestamp; not a number."""
     assert isinstance(
-        clear_when_idle(work(8).says("done", at=at).messages, now=now, settings=SETTINGS),
+        clear_old_results_when_idle(
+            work(8).says("done", at=at).messages, now=now, settings=SETTINGS
+        ),
         UnchangedHistory,
     )
 
@@ -77,7 +79,9 @@ def test_nothing_is_done_where_nothing_is_saved() -> None:
     short = History()
     for number in range(8):
         short.runs(f"c{number}", "ok")
-    done = clear_when_idle(work(8).messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    done = clear_old_results_when_idle(
+        work(8).messages, now=HOUR, last_reply=0.0, settings=SETTINGS
+    )
     assert isinstance(done, CompactedHistory)
 
     for messages in (
@@ -88,14 +92,15 @@ def test_nothing_is_done_where_nothing_is_saved() -> None:
         work(8, "Task").messages,
     ):
         assert isinstance(
-            clear_when_idle(messages, now=HOUR, last_reply=0.0, settings=SETTINGS), UnchangedHistory
+            clear_old_results_when_idle(messages, now=HOUR, last_reply=0.0, settings=SETTINGS),
+            UnchangedHistory,
         )
 
 
 @pytest.mark.covers("CP-5")
 def test_one_result_is_kept_whatever_the_setting_says() -> None:
     """Zero means one."""
-    found = clear_when_idle(
+    found = clear_old_results_when_idle(
         work(3).messages, now=HOUR, last_reply=0.0, settings=CompactionSettings(micro_keep=0)
     )
 
@@ -136,7 +141,7 @@ def test_clearing_keeps_every_pair_and_is_done_once(steps: list[tuple[str, int]]
     to do.
     """
     messages = told(steps)
-    found = clear_when_idle(messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    found = clear_old_results_when_idle(messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
     if isinstance(found, UnchangedHistory):
         return
 
@@ -150,7 +155,7 @@ def test_clearing_keeps_every_pair_and_is_done_once(steps: list[tuple[str, int]]
     ] == keys
     assert found.tokens_after < found.tokens_before
     assert isinstance(
-        clear_when_idle(found.messages, now=HOUR, last_reply=0.0, settings=SETTINGS),
+        clear_old_results_when_idle(found.messages, now=HOUR, last_reply=0.0, settings=SETTINGS),
         UnchangedHistory,
     )
 
@@ -234,14 +239,17 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
         }
         return {"context_management": {"applied_edits": [edit]}}
 
-    assert confirm_clearing(pinned, {}) == (pinned, None)
-    assert confirm_clearing(pinned, {"context_management": {"applied_edits": []}}) == (pinned, None)
-    first, boundary = confirm_clearing(pinned, reply(700))
+    assert read_clearing_confirmation(pinned, {}) == (pinned, None)
+    assert read_clearing_confirmation(pinned, {"context_management": {"applied_edits": []}}) == (
+        pinned,
+        None,
+    )
+    first, boundary = read_clearing_confirmation(pinned, reply(700))
     assert boundary == ConfirmedClearing(("c0", "c1", "c2"), 700)
-    assert confirm_clearing(first, reply(700)) == (first, None)
+    assert read_clearing_confirmation(first, reply(700)) == (first, None)
     more = add_old_results(first, work(10).messages, 5)
     assert more.waiting == ("c3", "c4")
-    assert confirm_clearing(more, reply(1_100))[1] == ConfirmedClearing(("c3", "c4"), 400)
+    assert read_clearing_confirmation(more, reply(1_100))[1] == ConfirmedClearing(("c3", "c4"), 400)
 
 
 @pytest.mark.covers("CP-6")
@@ -249,7 +257,9 @@ def test_a_new_history_forgets_the_pins_that_have_no_object() -> None:
     """After clearing by time the provider has nothing left to clear."""
     history = work(8)
     pinned = add_old_results(ResultClearingState(), history.messages, 5)
-    done = clear_when_idle(history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    done = clear_old_results_when_idle(
+        history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS
+    )
     assert isinstance(done, CompactedHistory)
 
     assert drop_stale_results(pinned, done.messages) == ResultClearingState()

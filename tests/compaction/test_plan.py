@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.compaction.compaction_breaker import (
-    CircuitBreaker,
+    CompactionCircuitBreaker,
     count_reply_since_compaction,
     record_compaction_failure,
     record_compaction_success,
 )
 from memorist.compaction.compaction_plan import (
     CompactionAttempt,
-    OverLimitGuard,
+    ContextWindowState,
     PlanStep,
+    RejectIfOverLimit,
     SkipCompaction,
-    WindowState,
     plan_compaction,
 )
 from memorist.compaction.thresholds import compute_thresholds
@@ -28,7 +28,7 @@ from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()
 LIMITS = compute_thresholds(200_000, 32_000, SETTINGS)
-FULL = WindowState(used=170_000, limits=LIMITS, has_notes=True, has_model=True)
+FULL = ContextWindowState(used=170_000, limits=LIMITS, has_notes=True, has_model=True)
 
 
 def names(steps: tuple[PlanStep, ...]) -> list[str]:
@@ -43,15 +43,19 @@ def names(steps: tuple[PlanStep, ...]) -> list[str]:
     ]
 
 
-def fail(breakers: CircuitBreaker) -> CircuitBreaker:
+def fail(breakers: CompactionCircuitBreaker) -> CompactionCircuitBreaker:
     """One more failure, of a conversation of 170,000 tokens."""
     return record_compaction_failure(breakers, used=170_000)
 
 
 def planned(
-    breakers: CircuitBreaker | None = None, own: CompactionSettings = SETTINGS, **changes: Any
+    breakers: CompactionCircuitBreaker | None = None,
+    own: CompactionSettings = SETTINGS,
+    **changes: Any,
 ) -> list[str]:
-    return names(plan_compaction(replace(FULL, **changes), breakers or CircuitBreaker(), own))
+    return names(
+        plan_compaction(replace(FULL, **changes), breakers or CompactionCircuitBreaker(), own)
+    )
 
 
 def test_the_order_is_notes_model_digest_guard() -> None:
@@ -110,7 +114,7 @@ def test_three_failures_in_a_row_stop_trying() -> None:
     """With a sentence; a success in between begins anew; a person may still ask; and a conversation
     that has grown by a tenth is tried again.
     """
-    two = fail(fail(CircuitBreaker()))
+    two = fail(fail(CompactionCircuitBreaker()))
     three = fail(two)
 
     assert planned(two)[-1] == "structural"
@@ -123,7 +127,7 @@ def test_three_failures_in_a_row_stop_trying() -> None:
 
 def test_a_model_that_fails_three_times_is_not_asked_again() -> None:
     """The digest served each time, so compaction itself did not fail."""
-    breakers = CircuitBreaker()
+    breakers = CompactionCircuitBreaker()
     for _ in range(3):
         breakers = record_compaction_success(replace(breakers, replies_since=50), model_failed=True)
 
@@ -136,7 +140,7 @@ def test_a_model_that_fails_three_times_is_not_asked_again() -> None:
 
 def test_three_refills_in_a_row_stop_with_an_explanation() -> None:
     """Full again within three replies, three times; a longer pause begins anew."""
-    breakers = record_compaction_success(CircuitBreaker())
+    breakers = record_compaction_success(CompactionCircuitBreaker())
     for _ in range(2):
         breakers = count_reply_since_compaction(count_reply_since_compaction(breakers))
         assert planned(breakers)[-1] == "structural"
@@ -157,7 +161,7 @@ def test_a_prefix_that_nearly_fills_the_window_is_named_and_nothing_is_tried() -
     """Neither by itself nor when asked for; a strategy asked for by name is still tried."""
     for asked in (None, "auto"):
         stop = plan_compaction(
-            replace(FULL, prefix=160_000, manual=asked), CircuitBreaker(), SETTINGS
+            replace(FULL, prefix=160_000, manual=asked), CompactionCircuitBreaker(), SETTINGS
         )[-1]
         assert isinstance(stop, SkipCompaction)
         assert "160,000 of 167,000" in stop.why
@@ -182,7 +186,7 @@ def test_instructions_of_the_person_pass_by_the_notes() -> None:
 
 
 SITUATIONS = st.builds(
-    WindowState,
+    ContextWindowState,
     used=st.integers(0, 300_000),
     freed=st.integers(0, 50_000),
     prefix=st.integers(0, 250_000),
@@ -194,7 +198,7 @@ SITUATIONS = st.builds(
     provider_compacts=st.booleans(),
 )
 BREAKERS = st.builds(
-    CircuitBreaker,
+    CompactionCircuitBreaker,
     failures=st.integers(0, 4),
     model_failures=st.integers(0, 4),
     refills=st.integers(0, 4),
@@ -213,14 +217,14 @@ BREAKERS = st.builds(
     ),
 )
 def test_every_plan_is_in_order_and_gives_its_reasons(
-    now: WindowState, breakers: CircuitBreaker, own: CompactionSettings
+    now: ContextWindowState, breakers: CompactionCircuitBreaker, own: CompactionSettings
 ) -> None:
     """Whatever the situation: the kinds of steps stand in one order, a stop excludes every way, and
     each step says why.
     """
     steps = plan_compaction(now, breakers, own)
 
-    order = [CompactionAttempt, SkipCompaction, OverLimitGuard]
+    order = [CompactionAttempt, SkipCompaction, RejectIfOverLimit]
     places = [order.index(type(step)) for step in steps]
     assert places == sorted(places)
     assert not (order.index(SkipCompaction) in places and order.index(CompactionAttempt) in places)

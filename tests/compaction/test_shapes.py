@@ -16,7 +16,7 @@ from memorist.compaction.compaction_prompts import load_shipped_compaction_promp
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
 from memorist.compaction.full_compaction import SummaryOptions
 from memorist.compaction.measured_conversation import measure_conversation
-from memorist.compaction.microcompact import clear_when_idle
+from memorist.compaction.microcompact import clear_old_results_when_idle
 from memorist.compaction.restored_content import InvokedSkill, RestorableContent, RestorableFile
 from memorist.compaction.tool_result_budget import OffloadDecisions, apply_result_budget
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ThinkingBlock, ToolResult
@@ -120,7 +120,9 @@ def inline_mid_turn() -> tuple[Message, ...]:
 
 def micro() -> tuple[Message, ...]:
     own = CompactionSettings(micro_keep=2)
-    return made(clear_when_idle(session().messages, now=7_200.0, last_reply=0.0, settings=own))
+    return made(
+        clear_old_results_when_idle(session().messages, now=7_200.0, last_reply=0.0, settings=own)
+    )
 
 
 def budget() -> tuple[Message, ...]:

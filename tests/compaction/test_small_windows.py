@@ -22,7 +22,7 @@ from memorist.compaction.full_compaction import SummaryOptions, replace_history_
 from memorist.compaction.inline_compaction import build_hand_over_history
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
-    compute_older_messages_reserve,
+    compute_tokens_left_for_older_messages,
     find_unanswered_start,
     keep_messages_from_index,
     keep_newest_messages,
@@ -143,7 +143,7 @@ def test_the_newest_round_is_whole_and_short_words_are_verbatim(
         conversation.messages, find_unanswered_start(conversation.messages), 10**9, 1.0
     )
     needed = estimate_messages_tokens(newest)
-    if needed + max(compute_older_messages_reserve(limit), LEAST_BESIDE) <= limit:
+    if needed + max(compute_tokens_left_for_older_messages(limit), LEAST_BESIDE) <= limit:
         whole = {message.id: message for message in result.messages}
         assert [whole.get(message.id) for message in newest] == list(newest)
     said = sum(estimate_text_tokens(text) + 8 for text in conversation.user_texts)

@@ -14,7 +14,7 @@ from memorist.compaction.summary_review import (
     LINES_TITLE,
     NAMED_TITLE,
     SummaryReview,
-    add_missing_extract_parts,
+    build_history_with_missing_parts,
     drop_invented_sentences,
     find_missing_extract_parts,
     reject_if_extract_names_lost,
@@ -139,11 +139,11 @@ def test_what_no_longer_fits_beside_a_summary_is_added_again() -> None:
     def crowd_out(text: str, addition: str) -> CompactionResult:
         return _history(text, addition or "bravo")
 
-    made = add_missing_extract_parts(review, crowd_out)
+    made = build_history_with_missing_parts(review, crowd_out)
 
     assert isinstance(made, CompactedHistory)
     assert all(word in made.messages[0].text for word in ("Done.", "alpha", "bravo"))
-    given_way = add_missing_extract_parts(review, lambda text, _: _history(text))
+    given_way = build_history_with_missing_parts(review, lambda text, _: _history(text))
     assert isinstance(given_way, UnchangedHistory)
     assert "no room to add" in given_way.why
 

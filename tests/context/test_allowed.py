@@ -14,7 +14,7 @@ from memorist.context.assembly import (
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import find_context_tag, unwrap_tag
-from memorist.context.environment import CommandEnvironment, NetworkAccess
+from memorist.context.environment import CommandExecutionEnvironment, CommandNetworkAccess
 from memorist.context.host_permissions import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,
@@ -34,10 +34,10 @@ pytestmark = pytest.mark.covers("CX-1")
 WHOLE = HostPermissions(
     approval="on-request",
     sandbox="workspace-write",
-    network=NetworkAccess(enabled=True, allowed=("example.org",), denied=("example.net",)),
+    network=CommandNetworkAccess(enabled=True, allowed=("example.org",), denied=("example.net",)),
     writable=("/srv/cache", "/srv/out"),
     agents=("reviewer",),
-    environments=(CommandEnvironment(folder="/srv/other", name="other"),),
+    environments=(CommandExecutionEnvironment(folder="/srv/other", name="other"),),
 )
 
 

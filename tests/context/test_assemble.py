@@ -22,7 +22,7 @@ from memorist.context.assembly import (
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
-from memorist.context.environment import CommandEnvironment, SessionEnvironment
+from memorist.context.environment import CommandExecutionEnvironment, SessionEnvironment
 from memorist.context.git_state import GitState
 from memorist.context.instruction_report import InstructionReport, build_instruction_file
 from memorist.core.messages import Message, Origin, TextBlock
@@ -47,7 +47,7 @@ from support.first_request import (
 
 SHAPES = Path(__file__).parents[1] / "shapes"
 AROUND = SessionEnvironment(
-    environments=(CommandEnvironment(folder="/w/app"),),
+    environments=(CommandExecutionEnvironment(folder="/w/app"),),
     date="2026-11-22",
     timezone="Europe/Berlin",
     platform="linux",

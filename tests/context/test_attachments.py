@@ -172,7 +172,7 @@ def test_what_the_model_is_not_shown_is_left_out_with_its_reason() -> None:
     assert [get_attachment_kind(each) for each in entries if isinstance(each, Message)] == [
         "hook_success"
     ]
-    assert {each.source: each.why for each in attachments.left_out()} == {
+    assert {each.source: each.why for each in attachments.list_omitted_attachments()} == {
         "attachment command_permissions": "it says which tools a command may use",
         "attachment hook_success": "2 of them: it is what a hook printed for the log",
         "attachment queued_command": "it held no words",
@@ -220,7 +220,7 @@ def test_no_attachment_breaks_the_reader(kind: str, values: dict[str, Any]) -> N
         attachments.insert_attachments([SideRecord("attachment", 1, json.dumps(record).encode())])
     )
 
-    assert bool(entries) != bool(attachments.left_out())
+    assert bool(entries) != bool(attachments.list_omitted_attachments())
     for each in entries:
         assert isinstance(each, Message)
         assert each.text.count("</system-reminder>") == 1
@@ -235,6 +235,6 @@ def test_lines_that_cannot_be_read_are_named_and_many_of_them_counted() -> None:
     ]
 
     assert list(attachments.insert_attachments(entries)) == entries
-    left = attachments.left_out()
+    left = attachments.list_omitted_attachments()
     assert (left[0].source, left[0].why) == ("line 1", "it cannot be used: it is cut off")
     assert (len(left), left[-1].why) == (MAX_NAMED_LINES + 1, "5 of them cannot be used")

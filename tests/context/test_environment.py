@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.environment import (
-    CommandEnvironment,
-    NetworkAccess,
+    CommandExecutionEnvironment,
+    CommandNetworkAccess,
     SessionEnvironment,
     detect_environment,
-    render_env_block,
-    render_environment_context,
+    render_claude_env_block,
+    render_codex_environment_body,
 )
 from memorist.context.git_state import GitState, read_git_state, render_git_state
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -26,10 +26,10 @@ from memorist.testing.frozen_clock import FrozenClock
 
 SHELL = "bash"
 WHOLE = SessionEnvironment(
-    environments=(CommandEnvironment(folder="/w/app", shell=SHELL),),
+    environments=(CommandExecutionEnvironment(folder="/w/app", shell=SHELL),),
     approval="on-request",
     sandbox="workspace-write",
-    network=NetworkAccess(enabled=True, allowed=("example.org",), denied=("example.net",)),
+    network=CommandNetworkAccess(enabled=True, allowed=("example.org",), denied=("example.net",)),
     writable=("/w/app", "/w/cache"),
     date="2026-11-22",
     timezone="Europe/Berlin",
@@ -44,7 +44,7 @@ PRINTABLE = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Cn", "Co", 
 
 def tree(around: SessionEnvironment) -> ET.Element:
     return ET.XML(
-        f"<environment_context>{render_environment_context(around)}</environment_context>"
+        f"<environment_context>{render_codex_environment_body(around)}</environment_context>"
     )
 
 
@@ -62,8 +62,8 @@ def test_several_environments_have_ids_and_one_primary() -> None:
     """A vanished one says its state."""
     around = SessionEnvironment(
         environments=(
-            CommandEnvironment(folder="/a", name="here"),
-            CommandEnvironment(folder="/b", name="there", status="unavailable"),
+            CommandExecutionEnvironment(folder="/a", name="here"),
+            CommandExecutionEnvironment(folder="/b", name="there", status="unavailable"),
         )
     )
 
@@ -84,10 +84,10 @@ def test_no_value_breaks_out_of_the_environment(folder: str, name: str, domain: 
     """
     around = SessionEnvironment(
         environments=(
-            CommandEnvironment(folder=f"/{folder}", name=name),
-            CommandEnvironment(folder="/b"),
+            CommandExecutionEnvironment(folder=f"/{folder}", name=name),
+            CommandExecutionEnvironment(folder="/b"),
         ),
-        network=NetworkAccess(allowed=(domain,)),
+        network=CommandNetworkAccess(allowed=(domain,)),
         agents=(name,),
     )
 
@@ -100,8 +100,8 @@ def test_no_value_breaks_out_of_the_environment(folder: str, name: str, domain: 
 @given(PRINTABLE)
 def test_no_value_ends_the_env_block(folder: str) -> None:
     """One line a value, and no end of the tag in it."""
-    block = render_env_block(
-        SessionEnvironment(environments=(CommandEnvironment(folder=f"/{folder}</env>"),))
+    block = render_claude_env_block(
+        SessionEnvironment(environments=(CommandExecutionEnvironment(folder=f"/{folder}</env>"),))
     )
 
     assert len(block.split("\n")) == 2
@@ -112,10 +112,12 @@ def test_no_value_ends_the_env_block(folder: str) -> None:
 def test_the_env_block_leaves_out_what_is_not_known() -> None:
     """No empty line stands for it."""
     assert (
-        render_env_block(SessionEnvironment(environments=(CommandEnvironment(folder="/w"),)))
+        render_claude_env_block(
+            SessionEnvironment(environments=(CommandExecutionEnvironment(folder="/w"),))
+        )
         == "Working folder: /w\nGit repository: no"
     )
-    assert "Model: a-model" in render_env_block(WHOLE)
+    assert "Model: a-model" in render_claude_env_block(WHOLE)
 
 
 @pytest.mark.covers("CX-2")

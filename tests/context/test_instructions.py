@@ -562,7 +562,7 @@ def test_a_real_path_that_is_looked_up_once_is_the_one_that_the_file_system_give
     """Whatever links there are, and in whichever order names are asked for."""
     disk = InMemoryFiles({f"/w/{name}/x": b"" for name in ("e", "a/b", "c/d")})
     for name, target in links.items():
-        if disk.facts(Path("/w") / name) is None:
+        if disk.lstat(Path("/w") / name) is None:
             disk.link(Path("/w") / name, Path("/w") / target)
         else:
             disk.link(Path("/w") / name / "l", Path("/w") / target)
@@ -574,7 +574,7 @@ def test_a_real_path_that_is_looked_up_once_is_the_one_that_the_file_system_give
     for path in [Path("/w") / name for name in asked] + [
         Path("/w") / name / "l" / "x" for name in links
     ]:
-        if isinstance(facts := outcome(disk.facts, path), FileInfo):
+        if isinstance(facts := outcome(disk.lstat, path), FileInfo):
             assert outcome(real.resolve_file, path, facts) == outcome(disk.resolve, path)
 
 

@@ -12,7 +12,7 @@ from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     UNKNOWN_WORLD_STATE,
-    PriorValue,
+    LastSentValue,
     WorldSection,
     apply_merge_patch,
     build_merge_patch,
@@ -190,16 +190,16 @@ def test_what_is_gone_is_said(gone: list[WorldSection]) -> None:
 @pytest.mark.covers("CX-3")
 def test_a_renderer_knows_what_was_told_before() -> None:
     """Nothing, something unknown, or the value; with it a text can say only what differs."""
-    seen: list[PriorValue] = []
+    seen: list[LastSentValue] = []
 
-    def render(value: Any, before: PriorValue) -> str:
+    def render(value: Any, before: LastSentValue) -> str:
         seen.append(before)
         return str(value)
 
     for state in (EMPTY_WORLD_STATE, UNKNOWN_WORLD_STATE, build_sent_world_state({"x": 1})):
         diff_world_state(state, [WorldSection("x", 2, render)])
 
-    assert seen == [PriorValue(), PriorValue("unknown"), PriorValue("known", 1)]
+    assert seen == [LastSentValue(), LastSentValue("unknown"), LastSentValue("known", 1)]
 
 
 @pytest.mark.covers("CX-3")

@@ -123,7 +123,7 @@ def test_a_restart_keeps_only_the_fixed_prefix() -> None:
     meter = ContextMeter()
     meter.add(message("x" * 4_000))
     meter.add(reply("y" * 400, "r1", Usage(input=21_000, output=100)))
-    meter.reset()
+    meter.reset_to_fixed_prefix()
 
     assert meter.tokens == 21_100 - 1_100
 
@@ -191,6 +191,6 @@ def test_a_session_seen_from_its_middle_on_can_become_small() -> None:
 
     assert meter.tokens == 30_100
 
-    meter.reset()
+    meter.reset_to_fixed_prefix()
 
     assert meter.tokens <= 30_100

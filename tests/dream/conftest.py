@@ -56,7 +56,7 @@ class World:
 
     def __init__(self, home: Path) -> None:
         self.clock = FrozenClock()
-        self.where = Layout(home).memory("/home/dev/shop")
+        self.where = Layout(home).memory_layout("/home/dev/shop")
         self.files: FileSystem = DiskFiles(durable=False)
         self.memory = AutoMemory(
             self.where, files=self.files, clock=self.clock, settings=AutoMemorySettings()

@@ -31,7 +31,7 @@ from memorist.forks.fork_spec import ForkLimits, ForkOutcome
 from memorist.formats.transcript_format import SessionHead
 from memorist.ports import HostInfo, Request
 from memorist.settings import AutoMemorySettings, DreamSettings
-from memorist.store.disk_files import DiskFiles, to_store_error
+from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.transcript_writer import TranscriptWriter
 from memorist.testing import Fail, Hang, Say, ScriptedModel
@@ -90,7 +90,7 @@ async def test_a_dream_by_rule_is_one_change_and_one_undo(world: World) -> None:
     messy(world)
     before = world.state()
 
-    done = await world.dream().run("asked for", ())
+    done = await world.dream().dream_now("asked for", ())
 
     assert re.fullmatch(
         r"The freeze begins \d{4}-\d\d-\d\d \(tomorrow\)\.", world.body("freeze.md")
@@ -114,7 +114,7 @@ async def test_a_dream_by_rule_is_one_change_and_one_undo(world: World) -> None:
 
     world.memory.undo(done.change)
     assert world.state() == before
-    again = await world.dream().run("asked for", ())
+    again = await world.dream().dream_now("asked for", ())
     assert not again.change
     assert world.state() == before
 
@@ -127,19 +127,19 @@ async def test_a_dry_run_shows_the_diff_and_writes_nothing(world: World) -> None
     world.put("port-2.md", data("The port is 2", name="port-2"))
     before = world.state()
 
-    would = await world.dream().run("asked for", (), dry_run=True)
+    would = await world.dream().dream_now("asked for", (), dry_run=True)
 
     assert "+The plan stands in gone." in would.diff
     assert "+++ /dev/null" in would.diff
     assert would.waiting
     assert world.state() == before
-    assert not (world.where.dream / "lock").exists()
+    assert not (world.where.dream_state / "lock").exists()
     assert not get_journal_path(world.where).exists()
     assert not world.memory.inbox.list_proposals()
-    did = await world.dream().run("asked for", ())
+    did = await world.dream().dream_now("asked for", ())
     assert [act.path for act in did.acts] == [act.path for act in would.acts]
     assert len(world.memory.inbox.list_proposals()) == 1
-    await world.dream().run("asked for", ())
+    await world.dream().dream_now("asked for", ())
     assert len(world.memory.inbox.list_proposals()) == 1
 
 
@@ -151,14 +151,14 @@ async def test_a_memory_that_is_asked_about_is_not_asked_about_twice(world: Worl
     world.put("port.md", data("The port is 1", name="port"))
     world.clock.advance(HOUR)
     world.put("port-b.md", data("The port is 2", name="port b"))
-    await world.dream().run("asked for", ())
+    await world.dream().dream_now("asked for", ())
     (first,) = world.memory.inbox.list_proposals()
     world.clock.advance(HOUR)
     world.put("port-c.md", data("The port is 3", name="port c"))
 
-    meanwhile = await world.dream().run("asked for", ())
+    meanwhile = await world.dream().dream_now("asked for", ())
     world.memory.inbox.remove(first)
-    later = await world.dream().run("asked for", ())
+    later = await world.dream().dream_now("asked for", ())
 
     assert [path for _, path, _ in meanwhile.waiting] == ["port-b.md"]
     assert [(path, "port-c.md" in why) for _, path, why in later.waiting] == [("port.md", True)]
@@ -188,7 +188,7 @@ async def test_a_model_works_on_a_copy_after_the_rules(world: World) -> None:
         )
 
     scripted = model(answer)
-    done = await world.dream(scripted).run("asked for", ())
+    done = await world.dream(scripted).dream_now("asked for", ())
 
     assert not scripted.requests[0].body.get("tools")
     assert {(act.path, act.did) for act in done.acts} >= {
@@ -228,7 +228,7 @@ async def test_a_model_neither_deletes_nor_rewrites_what_the_person_stated(world
             f'<write path="{folder}/pnpm.md">\nretired: nobody needs it\n</write>'
         )
 
-    done = await world.dream(model(answer)).run("asked for", ())
+    done = await world.dream(model(answer)).dream_now("asked for", ())
 
     assert not done.change
     assert [(receipt.outcome, receipt.files) for receipt in world.receipts] == [
@@ -263,9 +263,9 @@ async def test_a_hostile_fork_destroys_nothing(world: World, way: str, tmp_path:
     texts = {path: world.body(path) for path in world.paths() if path.startswith("fine")}
     outside = sorted(path for path in tmp_path.rglob("*evil*"))
 
-    done = await world.dream(model(lambda text: "\n\n".join(map(HOSTILE[way], named(text))))).run(
-        "asked for", ()
-    )
+    done = await world.dream(
+        model(lambda text: "\n\n".join(map(HOSTILE[way], named(text))))
+    ).dream_now("asked for", ())
 
     assert {path: world.body(path) for path in texts} == texts
     assert "use_pnpm.md" not in world.paths()
@@ -460,7 +460,7 @@ async def test_a_dreams_receipt_claims_no_change_of_which_nothing_was_written(
 
     if case == "disk refuses":
         monkeypatch.setattr("memorist.dream.dream.apply_dream", full)
-    run = world.dream(model(answer)).run("asked for", (), dry_run=case == "dry run")
+    run = world.dream(model(answer)).dream_now("asked for", (), dry_run=case == "dry run")
     if case == "disk refuses":
         with pytest.raises(StoreError):
             await run
@@ -495,7 +495,7 @@ async def test_a_model_that_fails_leaves_the_rules_work_and_the_old_time(
     world.clock.advance(25 * HOUR)
 
     world.limits = ForkLimits(seconds=0.3)
-    done = await world.dream(ScriptedModel(lambda _: step)).run("asked for", ())
+    done = await world.dream(ScriptedModel(lambda _: step)).dream_now("asked for", ())
 
     assert "use_pnpm.md" not in world.paths()
     failed = not isinstance(step, Say)
@@ -512,7 +512,7 @@ async def test_a_dream_that_is_cancelled_writes_nothing_and_restores_the_time(wo
     messy(world)
     before = world.state()
     hanging = ScriptedModel(lambda _: Hang())
-    dream = asyncio.create_task(world.dream(hanging).run("asked for", ()))
+    dream = asyncio.create_task(world.dream(hanging).dream_now("asked for", ()))
     await wait_until(lambda: bool(hanging.requests))
 
     dream.cancel()
@@ -521,7 +521,7 @@ async def test_a_dream_that_is_cancelled_writes_nothing_and_restores_the_time(wo
 
     assert world.state() == before
     assert DreamLock(world.where, world.clock).last_dream_time() is None
-    assert (await world.dream().run("asked for", ())).change
+    assert (await world.dream().dream_now("asked for", ())).change
 
 
 @pytest.mark.covers("DR-2")
@@ -529,7 +529,9 @@ async def test_of_two_dreams_at_once_one_runs(world: World) -> None:
     """The second is told who dreams, and leaves no trace."""
     messy(world)
 
-    first, second = await asyncio.gather(world.dream().run("one", ()), world.dream().run("two", ()))
+    first, second = await asyncio.gather(
+        world.dream().dream_now("one", ()), world.dream().dream_now("two", ())
+    )
 
     assert sorted((first.ran, second.ran)) == [False, True]
     assert (
@@ -550,7 +552,7 @@ async def test_who_writes_meanwhile_is_not_overwritten(world: World) -> None:
         path = next(path for path in named(text) if path.endswith("fine-0.md"))
         return rewrite(path, "Desk 0 answers for part 0 and is closed.")
 
-    done = await world.dream(model(answer)).run("asked for", ())
+    done = await world.dream(model(answer)).dream_now("asked for", ())
 
     assert world.body("fine-0.md") == "The person's new words."
     assert world.body("use_pnpm.md") == "use pnpm"
@@ -574,17 +576,17 @@ async def test_a_full_disk_loses_nothing_and_the_next_dream_goes_on(
         if path.is_relative_to(world.where.folder) and path.suffix == ".md":
             writes += 1
             if writes > at:
-                raise to_store_error("write", path, OSError(errno.ENOSPC, ""))
+                raise convert_os_error_to_store_error("write", path, OSError(errno.ENOSPC, ""))
         write(self, path, data, expect=expect)
 
     monkeypatch.setattr(DiskFiles, "write", full)
     with pytest.raises(StoreError, match="disk is full"):
-        await world.dream().run("asked for", ())
+        await world.dream().dream_now("asked for", ())
     assert DreamLock(world.where, world.clock).last_dream_time() is None
     monkeypatch.undo()
 
     assert "use pnpm" in "".join(map(world.body, world.paths())).casefold()
-    await world.dream().run("asked for", ())
+    await world.dream().dream_now("asked for", ())
     assert world.body("plan.md") == "The plan stands in gone."
     assert "use_pnpm.md" not in world.paths()
 
@@ -675,7 +677,7 @@ async def test_a_kill_at_every_step_of_a_dream_with_a_model_loses_nothing(tmp_pa
         steps += 1
         assert DreamLock(fresh.where, fresh.clock).last_dream_time() is None
         fresh.clock.advance(3 * DAY)
-        again = await fresh.dream(model(two_changes)).run("asked for", ())
+        again = await fresh.dream(model(two_changes)).dream_now("asked for", ())
         assert again.ran
         assert not again.failed
         assert "fine-1.md" not in fresh.paths()
@@ -706,7 +708,7 @@ async def test_a_kill_at_every_write_loses_nothing(tmp_path: Path) -> None:
             break
         assert status == -signal.SIGKILL
         steps += 1
-        await fresh.dream().run("asked for", ())
+        await fresh.dream().dream_now("asked for", ())
         assert sorted(fresh.paths()) == sorted(
             [*(f"fine-{number}.md" for number in range(6)), "freeze.md", "plan.md", "use-pnpm.md"]
         )
@@ -809,7 +811,7 @@ async def test_sayings_are_found_narrowly_and_prove_quotes(world: World, tmp_pat
             "The invoice queue runs on rabbit, redis is gone.\n</write>"
         )
 
-    await world.dream(model(answer)).run("asked for", ("s1", "s2"))
+    await world.dream(model(answer)).dream_now("asked for", ("s1", "s2"))
 
     written = world.memory.folder.read_memory_file("queue.md")
     assert written.body == "The invoice queue runs on rabbit, redis is gone."
@@ -828,7 +830,7 @@ async def test_daily_logs_only_grow_and_are_a_source(world: World) -> None:
     logs.add("second", world.clock.now() + 4 * DAY)
     with pytest.raises(InputError):
         logs.add(" \n ", world.clock.now())
-    files = sorted((world.where.dream / "logs").rglob("*.md"))
+    files = sorted((world.where.dream_state / "logs").rglob("*.md"))
     assert len(files) == 5
     assert len(files[-1].read_text().splitlines()) == 2
     world.put("a.md", data("Something.", name="a"))
@@ -838,7 +840,7 @@ async def test_daily_logs_only_grow_and_are_a_source(world: World) -> None:
         seen.append(text)
         return "Nothing to do."
 
-    await world.dream(model(answer)).run("asked for", ())
+    await world.dream(model(answer)).dream_now("asked for", ())
 
     assert secret not in "".join(path.read_text() for path in files) + seen[0]
     assert ["day 4" in seen[0], "day 2" in seen[0], "day 1" in seen[0]] == [True, True, False]
@@ -854,7 +856,7 @@ async def test_a_night_without_news_is_known(world: World, tmp_path: Path) -> No
     """
     world.put("a.md", data("Something.", name="a"))
     assert await world.dream().has_new_material()
-    await world.dream().run("asked for", ())
+    await world.dream().dream_now("asked for", ())
     world.clock.advance(2 * DAY)
     assert not await world.dream().has_new_material()
     world.past = [session(tmp_path, "s", "hello", at=world.clock.now())]
@@ -879,12 +881,12 @@ async def test_instruction_files_are_compared_and_never_written(
     world.project = str(project)
     world.put("port.md", data("The port is 8080", name="port"))
 
-    done = await world.dream().run("asked for", ())
+    done = await world.dream().dream_now("asked for", ())
 
     assert [remark.path for remark in done.remarks] == ["CLAUDE.md:3"]
     assert "CLAUDE.md:3" in get_journal_path(world.where).read_text()
     os.utime(rules, (4e9, 4e9))
-    later = await world.dream().run("asked for", ())
+    later = await world.dream().dream_now("asked for", ())
     assert [path for _, path, _ in later.waiting] == ["port.md"]
     assert rules.read_text() == "# Rules\n\n- The port is 9090\n"
 
@@ -898,7 +900,7 @@ async def test_the_write_policy_holds_for_dreams(world: World, policy: str) -> N
 
     done = await world.dream(
         policy=AutoMemorySettings(policy="off" if policy == "off" else "review")
-    ).run("asked for", ())
+    ).dream_now("asked for", ())
 
     assert world.state() == before
     assert done.ran is (policy == "review")
@@ -910,7 +912,7 @@ async def test_the_write_policy_holds_for_dreams(world: World, policy: str) -> N
 @pytest.mark.covers("DR-2")
 async def test_an_empty_or_missing_folder_is_dreamt_of_too(world: World) -> None:
     """Where nothing was ever remembered a dream does nothing, makes no memory folder, and says so."""
-    done = await world.dream().run("asked for", ())
+    done = await world.dream().dream_now("asked for", ())
 
     assert (done.ran, done.acts, done.change) == (True, (), "")
     assert not world.where.folder.exists()

@@ -79,7 +79,7 @@ async def test_an_edit_that_fits_is_made_in_whatever_form_it_comes(world: World,
     _fill(world)
     before = world.state()
 
-    await world.dream(model(_answer(USED[form]))).run("asked for", ())
+    await world.dream(model(_answer(USED[form]))).dream_now("asked for", ())
 
     after = world.state()
     assert NEW in world.body("desk-0.md")
@@ -99,7 +99,7 @@ async def test_an_answer_without_use_changes_no_memory(world: World, form: str) 
     _fill(world)
     before = world.state()
 
-    dreamt = await world.dream(model(_answer(UNUSED[form]))).run("asked for", ())
+    dreamt = await world.dream(model(_answer(UNUSED[form]))).dream_now("asked for", ())
 
     assert world.state() == before
     assert not world.memory.inbox.list_proposals()

@@ -44,7 +44,7 @@ def group(*names: str) -> dict[str, list[int]]:
 
 async def dream(world: World, said: str) -> tuple[ScriptedModel, str]:
     model = small_model(said)
-    await world.dream(model).run("asked")
+    await world.dream(model).dream_now("asked")
     return model, world.receipts[-1].said
 
 
@@ -132,7 +132,7 @@ async def test_the_form_holds_what_a_window_holds(world: World) -> None:
         world.put(f"m{number}.md", data(f"Part {number} {'is long ' * 40}", name=f"m{number}"))
     world.clock.advance(3 * DAY)
     model = small_model(answer(), window=4_096)
-    await world.dream(model).run("asked")
+    await world.dream(model).dream_now("asked")
 
     text = model.requests[0].body["messages"][-1]["content"]
     assert 1_000 < estimate_text_tokens(text) <= 2_100

@@ -47,7 +47,7 @@ def lock(world: World) -> DreamLock:
 
 
 def path_of(world: World) -> Path:
-    return world.where.dream / "lock"
+    return world.where.dream_state / "lock"
 
 
 def take(lock: DreamLock) -> HeldDreamLock:
@@ -140,10 +140,10 @@ def test_a_killed_dream_holds_nobody_and_its_time_does_not_count(tmp_path: Path)
     from memorist.store.home_layout import Layout
     from memorist.system import SystemClock
 
-    where = Layout(tmp_path / "home").memory("/home/dev/shop")
+    where = Layout(tmp_path / "home").memory_layout("/home/dev/shop")
     lock = DreamLock(where, SystemClock())
     take(lock).complete()
-    os.utime(where.dream / "lock", (1_000_000_000, 1_000_000_000))
+    os.utime(where.dream_state / "lock", (1_000_000_000, 1_000_000_000))
     other = subprocess.Popen(
         [sys.executable, "-c", HOLDING, str(tmp_path / "home")], stdout=subprocess.PIPE, text=True
     )
@@ -254,4 +254,4 @@ def test_a_disk_that_refuses_the_lock_says_so(
     monkeypatch.setattr(os, "utime", full)
     with pytest.raises(StoreError, match="disk is full"):
         lock.acquire()
-    assert [path.name for path in world.where.dream.iterdir()] == ["lock.guard"]
+    assert [path.name for path in world.where.dream_state.iterdir()] == ["lock.guard"]

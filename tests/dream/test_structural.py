@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_file import (
     parse_memory_file,
 )
 from memorist.core.text_analysis import encode_file_text_as_utf8
-from memorist.dream.date_repair import make_line_dates_absolute, prove_line_times
+from memorist.dream.date_repair import find_proven_line_times, make_line_dates_absolute
 from memorist.dream.dream_input import DreamInput
 from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
 from memorist.dream.link_repair import LinkTargets, repair_memory_links
@@ -305,7 +305,7 @@ def test_dates_become_absolute_by_the_day_of_their_line_only() -> None:
     they are.
     """
     text = "Due tomorrow.\nAlways note today's date.\n```\ntomorrow\n```\nShips next Friday."
-    times = prove_line_times(
+    times = find_proven_line_times(
         [
             ("Due tomorrow.", "a"),
             ("Always note today's date.", "a"),
@@ -319,7 +319,8 @@ def test_dates_become_absolute_by_the_day_of_their_line_only() -> None:
         "Due tomorrow", "Due 2026-03-03 (tomorrow)"
     )
     assert (
-        prove_line_times([("x", "a"), ("x", "c")], {"a": ("said", 1.0), "c": ("said", 2.0)}) == {}
+        find_proven_line_times([("x", "a"), ("x", "c")], {"a": ("said", 1.0), "c": ("said", 2.0)})
+        == {}
     )
 
 

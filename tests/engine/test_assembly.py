@@ -819,7 +819,7 @@ async def test_the_transcript_is_shown_with_what_was_told_later_and_without_turn
         del host.history[4:]
         await host.turn(session, "Three, in other words.")
         late = items_of(session.layout.transcript)
-        saved = session.layout.window.exists()
+        saved = session.layout.shown_messages.exists()
 
     tags = ["prompt", "reply", "system-reminder", "prompt", "skill", "reply"]
     shown = [(item["tag"], item["why"]) for item in early if item["source"] == "memorist"]

@@ -535,9 +535,9 @@ async def test_a_view_that_cannot_be_restored_is_compacted_again_before_it_is_se
     if lost == "edited":
         host.messages[-2] = {"role": "user", "content": f"Edited. {PAGE * 120}"}
     elif lost == "deleted":
-        session.layout.window.unlink()
+        session.layout.shown_messages.unlink()
     else:
-        session.layout.window.write_bytes(session.layout.window.read_bytes()[:-9])
+        session.layout.shown_messages.write_bytes(session.layout.shown_messages.read_bytes()[:-9])
     before = len(host.compactions())
     async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)

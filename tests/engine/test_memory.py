@@ -578,7 +578,7 @@ async def test_one_pass_writes_what_is_the_users_and_what_is_the_teams(
     async with engine_of(tmp_path, host.model) as engine:
         host.engine = engine
         where = engine.memory(str(project)).layout
-        save_remote_location(DiskFiles(), where.team, RemoteLocation(remote="git:origin"))
+        save_remote_location(DiskFiles(), where.team_layout, RemoteLocation(remote="git:origin"))
         text = "".join(
             writes(where.folder, name, body, kind=kind, quote=quote)
             for name, body, kind, quote in (

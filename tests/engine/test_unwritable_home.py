@@ -27,7 +27,7 @@ from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings, SpendSettings
 from memorist.store import database as database_module
-from memorist.store.database import InMemoryConnection, open_database
+from memorist.store.database import UnsavedDatabaseConnection, open_database
 from memorist.store.session_rows import list_sessions
 from memorist.system import SystemClock
 from memorist.testing import FrozenClock
@@ -235,7 +235,7 @@ def test_what_cannot_be_counted_asks_no_model(home: Path, disk: Disk) -> None:
     finally:
         disk.unlock()
 
-    assert isinstance(database, InMemoryConnection)
+    assert isinstance(database, UnsavedDatabaseConnection)
     governor = BudgetGovernor(database, "s", clock=SystemClock(), settings=SpendSettings())
     spec = ForkSpec(label="session_memory", why="", instruction="", permission=NoTools())
     assert isinstance(governor.ask(spec, "anthropic:claude-made-up"), ForkRefusal)
@@ -247,11 +247,11 @@ async def test_the_database_is_written_again_when_the_disk_is_back(home: Path, d
     clock = FrozenClock(1_795_000_000.0)
     async with Memorist(home=home, model="structural", clock=clock) as engine:
         disk.lock()
-        assert isinstance(engine.database(), InMemoryConnection)
+        assert isinstance(engine.database(), UnsavedDatabaseConnection)
         disk.unlock()
-        assert isinstance(engine.database(), InMemoryConnection)
+        assert isinstance(engine.database(), UnsavedDatabaseConnection)
         clock.advance(61)
-        assert not isinstance(engine.database(), InMemoryConnection)
+        assert not isinstance(engine.database(), UnsavedDatabaseConnection)
 
 
 def said_once(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -453,7 +453,7 @@ def test_a_database_that_is_locked_before_it_is_brought_up_to_date_is_read(
         other.execute("begin exclusive")
         copy = open_database(place, waits_once=True)
 
-    assert isinstance(copy, InMemoryConnection)
+    assert isinstance(copy, UnsavedDatabaseConnection)
     assert list_sessions(copy) == []
     copy.close()
 

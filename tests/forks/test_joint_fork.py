@@ -93,7 +93,7 @@ async def test_forks_that_are_due_at_once_are_one_request_and_a_receipt_each() -
     assert [each.outcome for each in receipts] == [ForkOutcome.CHANGED, ForkOutcome.CHANGED]
     assert len(receipts[0].denied) == 1
     assert files.read(FOLDER / "notes/a.md") == b"a"
-    assert files.facts(FOLDER / "memories/b.md") is None
+    assert files.lstat(FOLDER / "memories/b.md") is None
     assert files.read(FOLDER / "memories/c.md") == b"c"
 
 

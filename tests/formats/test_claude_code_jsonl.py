@@ -163,7 +163,7 @@ def test_records_of_one_reply_share_its_id_and_count_its_usage_once() -> None:
     assert [found["b"].reply_id, found["c"].reply_id] == ["m", "m"]
     assert found["b"].usage is None
     assert found["c"].usage is not None
-    assert found["c"].usage.context == 26
+    assert found["c"].usage.context_tokens == 26
     assert found["c"].timestamp == 1770091506.5
     assert found["c"].line == 3
 

@@ -61,7 +61,7 @@ async def play(
 
 def kept(folder: Path) -> list[str]:
     """The memories' texts, and how many lines their index has."""
-    memory = Layout(folder / "home").memory(FOLDER).folder
+    memory = Layout(folder / "home").memory_layout(FOLDER).folder
     texts = {path.name: path.read_text("utf-8") for path in memory.glob("*.md")}
     index = texts.pop("MEMORY.md", "").splitlines()
     return [*sorted(text.split("---\n")[-1].strip() for text in texts.values()), str(len(index))]

@@ -161,7 +161,7 @@ async def test_nobody_waits_until_the_disk_has_what_was_shown(
     await agent.turn("Remember that the tests run with pytest -n 2, as each uses a core.")
     later = Agent(engine, "claude-code", ClaudeFile("s2"), tmp_path / "2.jsonl", "s2")
     event = HookEvent(session_id="s2", cwd=FOLDER, hook_event_name="SessionStart", source="startup")
-    saved = engine.layout.session(FOLDER, "s2").hook_context
+    saved = engine.layout.session_layout(FOLDER, "s2").hook_context
 
     shown = await later.session.answer(event, SECONDS)
     was_saved = saved.exists()

@@ -33,7 +33,7 @@ from memorist.magic_docs.document_mentions import ReadMarkdownTracker
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.ports import Request
 from memorist.settings import MagicDocsSettings, Settings, SpendSettings
-from memorist.store.disk_files import DiskFiles, to_store_error
+from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Fail, Hang, ReplyParts, Say, Step
 
@@ -452,7 +452,7 @@ async def test_a_full_disk_leaves_the_document_whole_and_it_is_tried_again(
 
     def full(self: DiskFiles, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         if path == shop:
-            raise to_store_error("write", path, OSError(errno.ENOSPC, ""))
+            raise convert_os_error_to_store_error("write", path, OSError(errno.ENOSPC, ""))
         write(self, path, data, expect=expect)
 
     host = Host(project, lambda task: edit(shop, "8080", "9090"))

@@ -58,7 +58,7 @@ def test_the_sessions_of_three_agents_are_found_where_they_keep_them(tmp_path: P
     )
     packed.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(packed.read_bytes()))
     packed.unlink()
-    own = layout.session("/home/dev/shop", "m1").transcript
+    own = layout.session_layout("/home/dev/shop", "m1").transcript
     own.parent.mkdir(parents=True)
     Talk().user("Ask memorist.").agent("Yes.").thread(own)
     own.with_name("events.jsonl").write_text("{}\n")

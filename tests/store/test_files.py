@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from memorist.errors import StoreError, UnreadableSession, WriteConflict
 from memorist.formats.transcript_format import RawTranscriptLine
 from memorist.ports import FileSystem
-from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
+from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error, make_folders
 from memorist.store.transcript_reader import DecodedLineFile
 
 FILES: FileSystem = DiskFiles()
@@ -79,7 +79,7 @@ def test_a_changed_file_is_not_overwritten(tmp_path: Path) -> None:
     FILES.remove(path)
     with pytest.raises(WriteConflict, match="is gone"):
         FILES.write(path, b"three", expect=b"two")
-    assert FILES.facts(path) is None
+    assert FILES.lstat(path) is None
 
 
 def _race(path: Path, start: threading.Barrier, wins: list[int], me: int) -> None:
@@ -164,17 +164,17 @@ def test_facts_tell_what_is_there_without_following_links(tmp_path: Path) -> Non
     """Size, time and kind of a file, a folder and a link; None for nothing, also below a file."""
     (tmp_path / "f").write_bytes(b"abc")
     (tmp_path / "l").symlink_to(tmp_path / "f")
-    found = FILES.facts(tmp_path / "f")
+    found = FILES.lstat(tmp_path / "f")
     assert found is not None
     assert (found.size, found.is_file, found.is_folder, found.is_link) == (3, True, False, False)
     assert found.modified_ns == (tmp_path / "f").stat().st_mtime_ns
-    folder, link = FILES.facts(tmp_path), FILES.facts(tmp_path / "l")
+    folder, link = FILES.lstat(tmp_path), FILES.lstat(tmp_path / "l")
     assert folder is not None
     assert folder.is_folder
     assert link is not None
     assert link.is_link
-    assert FILES.facts(tmp_path / "none") is None
-    assert FILES.facts(tmp_path / "f" / "below") is None
+    assert FILES.lstat(tmp_path / "none") is None
+    assert FILES.lstat(tmp_path / "f" / "below") is None
 
 
 @pytest.mark.covers("SF-4")
@@ -278,7 +278,9 @@ def test_what_is_not_there_is_told_as_such(tmp_path: Path) -> None:
 def test_what_the_system_refuses_is_one_sentence_with_advice(number: int, advice: str) -> None:
     """The path, the cause and what to do."""
     sentence = str(
-        to_store_error("write", Path("/some/file"), OSError(number, os.strerror(number)))
+        convert_os_error_to_store_error(
+            "write", Path("/some/file"), OSError(number, os.strerror(number))
+        )
     )
     assert sentence.startswith("Cannot write /some/file: ")
     assert advice in sentence

@@ -80,7 +80,7 @@ def test_what_only_the_disk_can_tell_is_told_of_what_is_held(tmp_path: Path) -> 
     files.write(one, b"1")
     files.write(two, b"22")
 
-    facts, found = files.facts(two), files.walk(tmp_path)
+    facts, found = files.lstat(two), files.walk(tmp_path)
     files.remove(one)
 
     assert facts is not None

@@ -18,9 +18,9 @@ from memorist.store.home_layout import Layout, make_folder_name
 def test_no_name_leads_out_of_its_folder(text: str) -> None:
     """Session ids and project paths are anybody's text."""
     name = make_folder_name(text)
-    folder = Layout(Path("/home")).session("p", text).folder
+    folder = Layout(Path("/home")).session_layout("p", text).folder
 
-    assert folder.parent == Layout(Path("/home")).session("p", "x").folder.parent
+    assert folder.parent == Layout(Path("/home")).session_layout("p", "x").folder.parent
     assert name
     assert not name.startswith((".", "-"))
     assert len(name.encode()) < 100

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_tags import identify_context_tag, split_by_context_tags
-from memorist.context.recorded_context import name_and_render_block, name_untagged_text
+from memorist.context.recorded_context import describe_and_render_block, describe_untagged_text
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
 from memorist.formats.codec_registry import find_codec
@@ -112,7 +112,7 @@ def _block_tags(
         yield (
             f"[{block.kind}]"
             if isinstance(block, UnknownBlock)
-            else name_and_render_block(block)[0],
+            else describe_and_render_block(block)[0],
             "",
         )
         return
@@ -128,7 +128,7 @@ def _block_tags(
         elif message.role in {"developer", "system"}:
             yield "base_instructions" if first and message.role == "developer" else NO_TAG, text
         else:
-            yield name_untagged_text(message, block)[0], text
+            yield describe_untagged_text(message, block)[0], text
 
 
 def _find_subject(text: str, facts: KnownSubjects) -> str:

@@ -27,7 +27,7 @@ async def wait_until(holds: Callable[[], bool]) -> None:
 def count_lock_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The times at which a connection has waited for a locked database in vain; grows."""
     begun: list[float] = []
-    begin = LockWaitCircuitBreaker.begin
+    begin = LockWaitCircuitBreaker.start_pause
 
     def count(wait: LockWaitCircuitBreaker) -> None:
         begun.append(time.monotonic())

@@ -102,7 +102,7 @@ class Machine:
         policy: Policy = "auto",
         now: float = 1_790_000_000.0,
     ) -> None:
-        self.where = Layout(home).memory("/home/dev/shop")
+        self.where = Layout(home).memory_layout("/home/dev/shop")
         self.files = DiskFiles(durable=False)
         memory = AutoMemorySettings(policy=policy)
         self.memory = AutoMemory(

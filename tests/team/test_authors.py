@@ -41,7 +41,7 @@ def names(machine: Machine) -> dict[str, list[str]]:
     """Who changed each memory, as the machine knows it, newest first."""
     return {
         key: [by.name for by in each]
-        for key, each in AuthorHistoryFile(machine.where.team, machine.files).load().items()
+        for key, each in AuthorHistoryFile(machine.where.team_layout, machine.files).load().items()
     }
 
 
@@ -130,9 +130,9 @@ def test_git_tells_who_committed_what(tmp_path: Path) -> None:
 def test_a_torn_file_of_names_tells_of_nobody(tmp_path: Path, data: bytes) -> None:
     """It is derived: the next look that finds news makes it again."""
     own = Machine(tmp_path, MemoryRemote())
-    own.where.team.authors.parent.mkdir(parents=True)
-    own.where.team.authors.write_bytes(data)
-    authors = AuthorHistoryFile(own.where.team, own.files)
+    own.where.team_layout.authors.parent.mkdir(parents=True)
+    own.where.team_layout.authors.write_bytes(data)
+    authors = AuthorHistoryFile(own.where.team_layout, own.files)
 
     assert authors.load() == {}
     authors.record_listing(
@@ -158,7 +158,7 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
     no changes is taken by its look.
     """
     own = Machine(tmp_path, MemoryRemote())
-    authors = AuthorHistoryFile(own.where.team, own.files)
+    authors = AuthorHistoryFile(own.where.team_layout, own.files)
     log = [by_kim("a.md", at) for at in range(5_000, 0, -1)] + [by_kim("../../evil.md", 1.0)]
 
     authors.record_listing(
@@ -182,7 +182,7 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
 def test_what_is_known_of_a_memory_stays_where_the_log_no_longer_reaches_it(tmp_path: Path) -> None:
     """While its last change is the one that is known; after another, only that one is."""
     own = Machine(tmp_path, MemoryRemote())
-    authors = AuthorHistoryFile(own.where.team, own.files)
+    authors = AuthorHistoryFile(own.where.team_layout, own.files)
     authors.record_listing(
         RemoteListing(state=RemoteVersion(), checksums={"a.md": "x"}),
         [by_kim("a.md", 2.0), by_kim("a.md", 1.0)],
@@ -366,4 +366,4 @@ def test_a_reader_sees_who_changed_what(tmp_path: Path, monkeypatch: pytest.Monk
     )
     run("team", "push")
     assert len(json.loads(run("memory", "show", "team/release.md", "--json"))["authors"]) == 7
-    assert DiskFiles().facts(folder / "memory-state" / "team" / "authors.json") is not None
+    assert DiskFiles().lstat(folder / "memory-state" / "team" / "authors.json") is not None

@@ -243,8 +243,10 @@ def test_a_secret_stays_and_is_named_by_rule(machines: Pair, remote: MemoryRemot
     assert report.sent == ("fine.md",)
     assert [each.key for each in report.staying] == ["deploy.md"]
     assert "github-token" in report.staying[0].why
-    assert TOKEN not in f"{report}{remote.puts}{a.where.team.sync_state.read_text()}"
-    assert not [path for path in a.where.team.base_texts.rglob("*") if TOKEN in path.read_text()]
+    assert TOKEN not in f"{report}{remote.puts}{a.where.team_layout.sync_state.read_text()}"
+    assert not [
+        path for path in a.where.team_layout.base_texts.rglob("*") if TOKEN in path.read_text()
+    ]
     a.write("deploy.md", note("The token is in the vault."))
     assert a.sync.push().sent == ("deploy.md",)
 

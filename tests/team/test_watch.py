@@ -65,7 +65,7 @@ async def test_changes_that_follow_each_other_go_together(
         a, told, TeamSettings(pause_seconds=3_600.0, every_seconds=3_600.0, flush_seconds=60.0)
     )
     watching.start()
-    await wait_until(a.where.team.sync_state.exists)
+    await wait_until(a.where.team_layout.sync_state.exists)
     for number in range(3):
         a.write(f"m{number}.md", note(f"Number {number}."))
 

@@ -54,7 +54,7 @@ def test_what_was_written_last_is_read(writes: list[tuple[str, bytes]]) -> None:
     for name, data in writes:
         files.write(ROOT / name, data)
         expected[ROOT / name] = data
-        facts = files.facts(ROOT / name)
+        facts = files.lstat(ROOT / name)
         assert facts is not None
         assert facts.modified_ns > newest
         newest = facts.modified_ns
@@ -73,7 +73,7 @@ def test_a_full_disk_refuses_and_keeps_the_old_file() -> None:
             files.write(path, b"x" * 9)
 
     assert files.read(ROOT / "a.md") == b"12345"
-    assert files.facts(ROOT / "b.md") is None
+    assert files.lstat(ROOT / "b.md") is None
     files.write(ROOT / "a.md", b"12345678")
 
 
@@ -108,7 +108,7 @@ def test_times_and_folders_can_be_set() -> None:
     files = InMemoryFiles({"/project/a.md": b"1"})
     files.touch(ROOT / "a.md", 5)
     files.folder(ROOT / "empty")
-    facts, folder = files.facts(ROOT / "a.md"), files.facts(ROOT / "empty")
+    facts, folder = files.lstat(ROOT / "a.md"), files.lstat(ROOT / "empty")
 
     assert facts is not None
     assert facts.modified_ns == 5
@@ -122,7 +122,7 @@ class Forgetful(InMemoryFiles):
 
     def create(self, path: Path, data: bytes) -> bool:
         """Claim to have made the file."""
-        return self.facts(path) is None and bool(data)
+        return self.lstat(path) is None and bool(data)
 
 
 @pytest.mark.covers("SF-4")

@@ -489,7 +489,7 @@ class AutoMemory:
         of its own.
         """
         try:
-            data = self._files.read(self.layout.team.location, limit=MAX_TEAM_LOCATION_BYTES)
+            data = self._files.read(self.layout.team_layout.location, limit=MAX_TEAM_LOCATION_BYTES)
             location = msgspec.json.decode(data, type=_TeamLocation)
         except (FileNotFoundError, msgspec.DecodeError):
             return ""

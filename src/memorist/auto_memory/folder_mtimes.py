@@ -56,7 +56,7 @@ class FolderMtimeChangeDetector:
         return entries
 
     def _read_marks(self) -> Mapping[str, int]:
-        found = {each: self._files.facts(self._folder / each) for each in self._subfolders}
+        found = {each: self._files.lstat(self._folder / each) for each in self._subfolders}
         return {each: facts.modified_ns for each, facts in found.items() if facts is not None}
 
     def is_unchanged(self) -> bool:

@@ -19,10 +19,10 @@ from memorist.auto_memory.git_objects import (
 from memorist.auto_memory.memory_changes import ChangeReason, render_commit_message
 from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, repo
 from memorist.store.disk_files import (
+    convert_os_error_to_store_error,
     make_folders,
     make_staging_path,
     swap_in_staged_folder,
-    to_store_error,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class HistoryRewrite:
             if self._build_path.exists():
                 shutil.rmtree(self._build_path)
         except OSError as error:
-            raise to_store_error("delete", self._build_path, error) from error
+            raise convert_os_error_to_store_error("delete", self._build_path, error) from error
         self.touched_changes = 0
         """Number of changes that touched the purged files."""
         self._last = ""
@@ -101,7 +101,7 @@ class HistoryRewrite:
             if self._build_path.exists():
                 self._build_path.rename(make_staging_path(self._history.path))
         except OSError as error:
-            raise to_store_error("replace", self._history.path, error) from error
+            raise convert_os_error_to_store_error("replace", self._history.path, error) from error
         swap_in_staged_folder(self._history.path)
 
     def _write_batch(self, commits: Sequence[Commit]) -> None:

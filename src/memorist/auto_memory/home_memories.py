@@ -15,7 +15,7 @@ from memorist.settings import Settings
 from memorist.store.database import (
     PAUSE_SECONDS,
     Connection,
-    InMemoryConnection,
+    UnsavedDatabaseConnection,
     open_database,
 )
 from memorist.store.disk_files import DiskFiles
@@ -44,7 +44,7 @@ class HomeMemories:
         the file is tried again once in a minute. Raises StoreError.
         """
         now = self._clock.monotonic()
-        unsaved = isinstance(self.opened_database, InMemoryConnection)
+        unsaved = isinstance(self.opened_database, UnsavedDatabaseConnection)
         if self.opened_database is None or (unsaved and now >= self._database_due):
             # Sessions that are open keep the copy that they have.
             self.opened_database = open_database(self.layout.database, waits_once=True)

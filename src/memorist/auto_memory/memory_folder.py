@@ -133,7 +133,7 @@ class MemoryFolderReader:
     @property
     def exists(self) -> bool:
         """Whether there is a memory folder."""
-        facts = self._files.facts(self.layout.folder)
+        facts = self._files.lstat(self.layout.folder)
         return facts is not None and (facts.is_folder or facts.is_link)
 
     def clone_for_thread(self) -> Self:
@@ -251,7 +251,7 @@ class MemoryFolderReader:
         return False
 
     def _differs_from_scan(self, path: str) -> bool:
-        facts = self._files.facts(self.layout.folder / path)
+        facts = self._files.lstat(self.layout.folder / path)
         seen = self._loaded_scan().files.get(path)
         if facts is None or seen is None:
             return facts is not None or seen is not None
@@ -370,7 +370,7 @@ class MemoryFolderReader:
         # what vouches for the origin of a file that the scan does not know yet.
         self._record_changes(data, rest)
         self._scan_cache.save(self._loaded_scan())
-        if self._files.facts(self.layout.pending_change) is not None:
+        if self._files.lstat(self.layout.pending_change) is not None:
             remove_if_exists(self._files, self.layout.pending_change)
 
     def _judge(
@@ -437,7 +437,7 @@ class MemoryFolderReader:
 
     def _scan_path(self, path: str, *, foreign: bool = False) -> tuple[ScannedFile, bytes] | None:
         file_path = self.layout.folder / path
-        facts = self._files.facts(file_path)
+        facts = self._files.lstat(file_path)
         if facts is None or not facts.is_file:
             return None
         whole = facts.size <= MAX_FILE_BYTES
@@ -471,7 +471,7 @@ class MemoryFolderReader:
             self._files.write(path, said, expect=data)
         except StoreError:
             return said, facts
-        return said, self._files.facts(path) or facts
+        return said, self._files.lstat(path) or facts
 
     def _record_changes(self, data: Mapping[str, bytes], rest: Collection[str]) -> None:
         """Record what differs from the history's newest state.
@@ -550,7 +550,7 @@ class MemoryFolderReader:
 
     def _has_team_folder(self) -> bool:
         """Whether there is a team folder; a link in its place is not one."""
-        facts = self._files.facts(self.layout.folder / TEAM_PREFIX)
+        facts = self._files.lstat(self.layout.folder / TEAM_PREFIX)
         return facts is not None and facts.is_folder
 
     def build_index(self, present_text: str | None = None, prefix: str = "") -> MemoryIndex:
@@ -685,7 +685,7 @@ class MemoryFolder(MemoryFolderReader):
                 f"{path!r} names no memory. {problem} `memorist memory list` shows all, "
                 "`memorist memory log` what was forgotten or replaced"
             )
-        facts = self._files.facts(self.layout.folder / path)
+        facts = self._files.lstat(self.layout.folder / path)
         if facts is None or not facts.is_file or not self._is_inside(path):
             raise InputError(f"there is no memory {path}; `memorist memory list` shows all")
         if size := describe_excess_size(facts.size):
@@ -696,7 +696,7 @@ class MemoryFolder(MemoryFolderReader):
 
     def read_team_memories(self) -> tuple[TeamMemoryBody, ...]:
         """Read the team's memories; none where there is no team folder. Raises StoreError."""
-        if self._files.facts(self.layout.folder / TEAM_PREFIX) is None:
+        if self._files.lstat(self.layout.folder / TEAM_PREFIX) is None:
             return ()
         paths = (
             head.path
@@ -707,7 +707,7 @@ class MemoryFolder(MemoryFolderReader):
 
     def _is_inside(self, path: str) -> bool:
         if "/" not in path:  # the folder's own file: asking for each step takes twenty times longer
-            facts = self._files.facts(self.layout.folder / path)
+            facts = self._files.lstat(self.layout.folder / path)
             return facts is None or not facts.is_link
         real = self._files.resolve(self.layout.folder)
         return self._files.resolve(self.layout.folder / path) == real / path

@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_siz
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import make_folders, to_store_error
+from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
 from memorist.store.home_layout import MemoryLayout
 
 
@@ -51,7 +51,7 @@ def merge_memory_folder_into(
         _join_files(source.folder, target.folder, names)
         _join_state(files, source, target)
     except OSError as error:
-        raise to_store_error("move", source.folder, error) from error
+        raise convert_os_error_to_store_error("move", source.folder, error) from error
     finally:
         old.close()
         new.close()

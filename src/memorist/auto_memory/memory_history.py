@@ -38,10 +38,10 @@ from memorist.core.lru_cache import LruCache
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_damaged_database_aside
 from memorist.store.disk_files import (
+    convert_os_error_to_store_error,
     finish_or_undo_folder_replacement,
     make_folders,
     make_staging_path,
-    to_store_error,
 )
 
 # The parts of the Git library (dulwich) that the history uses, imported on first use.
@@ -114,7 +114,7 @@ class FolderHistory:
             except errors.NotGitRepository:
                 return None
             except OSError as error:
-                raise to_store_error("open", self.path, error) from error
+                raise convert_os_error_to_store_error("open", self.path, error) from error
             except _damage_errors() as error:
                 raise self._damage_error(error) from error
         return self._repository
@@ -153,7 +153,7 @@ class FolderHistory:
         try:
             yield
         except OSError as error:
-            raise to_store_error(verb, self.path, error) from error
+            raise convert_os_error_to_store_error(verb, self.path, error) from error
         except _damage_errors() as error:
             raise self._damage_error(error) from error
 

@@ -248,9 +248,9 @@ def resolve_memory_layout(
     """
     own = parse_directory_setting(settings.directory)
     return (
-        layout.memory_at(own)
+        layout.memory_layout_at(own)
         if own is not None
-        else layout.memory(str(locate_project_root(Path(project))))
+        else layout.memory_layout(str(locate_project_root(Path(project))))
     )
 
 
@@ -263,7 +263,7 @@ def record_project(files: FileSystem, memory_layout: MemoryLayout, project: str)
     known = read_project_record(files, memory_layout)
     now = build_project_record(root, () if known is None else known.former)
     if known is None or (known.root == now.root and known != now):
-        files.write(memory_layout.project, msgspec.json.encode(now))
+        files.write(memory_layout.project_record, msgspec.json.encode(now))
     elif known.root != now.root and not memory_layout.chosen:
         raise InputError(
             f"the memory at {memory_layout.folder} belongs to {known.root}; take it over with: "
@@ -285,7 +285,8 @@ def read_project_record(files: FileSystem, memory_layout: MemoryLayout) -> Proje
     """Return the project that a memory belongs to; None when it is not recorded."""
     try:
         return msgspec.json.decode(
-            files.read(memory_layout.project, limit=_MAX_GIT_FILE_BYTES * 4), type=ProjectRecord
+            files.read(memory_layout.project_record, limit=_MAX_GIT_FILE_BYTES * 4),
+            type=ProjectRecord,
         )
     except (FileNotFoundError, msgspec.DecodeError):
         return None

@@ -28,7 +28,7 @@ from memorist.errors import InputError
 from memorist.platforms.user_home import expand_user
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
+from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error, make_folders
 from memorist.store.home_layout import Layout, MemoryLayout
 
 _HOMES = ("home", "Users")
@@ -121,7 +121,7 @@ def describe_superproject_memory(files: FileSystem, layout: Layout, project: str
     if not above:
         return ""
     nearest = max(above, key=len)
-    folder = shlex.quote(str(layout.memory(nearest).folder))
+    folder = shlex.quote(str(layout.memory_layout(nearest).folder))
     return (
         f"{nearest}, whose submodule this is, has a memory of its own, which is not shown here; "
         f"both share it with, in the submodule: MEMORIST_AUTO_MEMORY__DIRECTORY={folder}"
@@ -147,7 +147,7 @@ def describe_moved_project(record: ProjectRecord, layout: Layout, project: str) 
     container, how both go on with it where it is.
     """
     if _is_mount(locate_project_root(Path(project))):
-        folder = shlex.quote(str(layout.memory(record.root).folder))
+        folder = shlex.quote(str(layout.memory_layout(record.root).folder))
         return (
             f"the memory of {record.root} may be that of this container's project; host and "
             f"container share it with, in the container: MEMORIST_AUTO_MEMORY__DIRECTORY={folder}"
@@ -225,7 +225,7 @@ def rebind_memory(
     """
     files = DiskFiles()  # folders are moved, which only a disk can
     root = str(locate_project_root(Path(project)))
-    source, target = layout.memory(old_root), layout.memory(root)
+    source, target = layout.memory_layout(old_root), layout.memory_layout(root)
     if Path(old_root).exists() and old_root != root and not _is_part_of(old_root, Path(root)):
         raise InputError(
             f"{old_root} is still there, and its memory with it; use `memorist memory export` "
@@ -233,7 +233,7 @@ def rebind_memory(
         )
     known = read_project_record(files, target)
     half_moved = _is_half_moved(known, old_root)
-    if source == target or (files.facts(source.folder) is None and _is_unused(source.state)):
+    if source == target or (files.lstat(source.folder) is None and _is_unused(source.state)):
         if not (has_sessions or half_moved):
             raise InputError(
                 f"there is no memory of {old_root}; `memorist memory check` names what may belong "
@@ -267,7 +267,9 @@ def _record_move(
     former = () if known is None else known.former
     if all(each.root != old_root for each in former) and old_root != root:
         former = (*former, FormerRoot(old_root, now))
-    files.write(target.project, msgspec.json.encode(build_project_record(Path(root), former)))
+    files.write(
+        target.project_record, msgspec.json.encode(build_project_record(Path(root), former))
+    )
 
 
 def _move_folder(source: Path, target: Path) -> None:
@@ -278,7 +280,7 @@ def _move_folder(source: Path, target: Path) -> None:
         _remove_unused(target)
         source.rename(target)
     except OSError as error:
-        raise to_store_error("move", source, error) from error
+        raise convert_os_error_to_store_error("move", source, error) from error
 
 
 _MADE_BY_OPENING = ("lock", "purge.lock", "project.json", "scan.json", "scan-changes.json")

@@ -52,13 +52,13 @@ class ScanCache:
         whole = self._load_whole()
         if whole is None or (whole[1].lines, whole[1].rules) != (lines, RULES_VERSION):
             return FolderScan(lines)
-        facts = self._files.facts(self._layout.scan_changes)
+        facts = self._files.lstat(self._layout.scan_changes)
         if self._latest is None or self._latest[0] != facts:
             self._latest = (facts, self._apply_changes(*whole))
         return self._latest[1]
 
     def _load_whole(self) -> tuple[FileInfo, FolderScan] | None:
-        facts = self._files.facts(self._layout.scan_state)
+        facts = self._files.lstat(self._layout.scan_state)
         if facts is None:
             self._whole = None
         elif self._whole is None or self._whole[0] != facts:
@@ -86,11 +86,11 @@ class ScanCache:
         whole = self._load_whole()
         if whole is not None and (changes := _find_changes(*whole, scan)) is not None:
             self._files.write(self._layout.scan_changes, msgspec.json.encode(changes))
-            self._latest = (self._files.facts(self._layout.scan_changes), scan)
+            self._latest = (self._files.lstat(self._layout.scan_changes), scan)
             return
         self._files.write(self._layout.scan_state, msgspec.json.encode(scan))
-        facts = self._files.facts(self._layout.scan_state)
-        if self._files.facts(self._layout.scan_changes) is not None:
+        facts = self._files.lstat(self._layout.scan_state)
+        if self._files.lstat(self._layout.scan_changes) is not None:
             remove_if_exists(self._files, self._layout.scan_changes)
         self._whole = None if facts is None else (facts, scan)
         self._latest = (None, scan)

@@ -25,7 +25,7 @@ from memorist.forks.fork_spec import ForkAdmission, ForkRefusal, ForkRunner, For
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
-from memorist.store.database import InMemoryConnection
+from memorist.store.database import UnsavedDatabaseConnection
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
     DAY_SECONDS,
@@ -88,7 +88,7 @@ class BudgetGovernor:
             session=bool(self._session),
             asked=spec.requested_by_user,
         )
-        if isinstance(self._database, InMemoryConnection) and not spec.requested_by_user:
+        if isinstance(self._database, UnsavedDatabaseConnection) and not spec.requested_by_user:
             return ForkRefusal(why="the home cannot be written to count it", is_new=False)
         try:
             # One transaction: reading the use and reserving must not interleave with others.

@@ -18,7 +18,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.context.context_pieces import ContextPiece, PieceWithStatus
 from memorist.context.context_tags import SCAFFOLD_TABLE
-from memorist.context.environment import NetworkAccess
+from memorist.context.environment import CommandNetworkAccess
 from memorist.context.host_permissions import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,
@@ -162,7 +162,7 @@ def _host_permissions(call: ContextOptions) -> HostPermissions:
     if call.approval is None and call.sandbox is None:
         return DEFAULT_PERMISSIONS
     network = (
-        NetworkAccess(enabled=True)
+        CommandNetworkAccess(enabled=True)
         if call.sandbox == "danger-full-access"
         else DEFAULT_PERMISSIONS.network
     )

@@ -33,7 +33,7 @@ from memorist.dream.dream_journal import (
     render_report_lines,
 )
 from memorist.dream.dream_removals import list_memories_removed_by_dreams
-from memorist.dream.project_dream import find_last_dream_change, open_dream_extension
+from memorist.dream.project_dream import find_newest_undoable_dream, open_dream_extension
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.model_choice import open_model
@@ -70,7 +70,7 @@ def open_project_dreams(
 
 async def _dream_now(dream: DreamExtension, *, dry_run: bool) -> DreamReport:
     try:
-        return await dream.run("asked for", asked=True, dry_run=dry_run)
+        return await dream.dream_now("asked for", asked=True, dry_run=dry_run)
     finally:
         await dream.close()
 
@@ -148,7 +148,7 @@ def dream_undo_command(yes: bool, as_json: bool) -> None:
     Example: memorist dream undo
     """
     with open_project_dreams("structural") as ((_, memory, _),):
-        found = find_last_dream_change(memory)
+        found = find_newest_undoable_dream(memory)
         if found is None:
             raise NothingToDo("there is no dream to take back")
         paths = [path for path in found.paths if path != INDEX_NAME]
@@ -257,7 +257,9 @@ async def _dream_nightly(found: list[tuple[str, DreamExtension]]) -> list[tuple[
                 verdict.gate == "sessions" and await dream.has_new_material()
             )
             done = (
-                await dream.run("nightly run") if due else DreamReport(ran=False, why=verdict.why)
+                await dream.dream_now("nightly run")
+                if due
+                else DreamReport(ran=False, why=verdict.why)
             )
         except MemoristError as error:
             done = DreamReport(ran=False, why=str(error), failed=str(error))

@@ -110,7 +110,7 @@ def _write_handoff(text: str, name: str, chosen: Path | None) -> Path:
     """Write the hand-over to the chosen new file, or to memorist's home."""
     if chosen is None:
         home = load_home_layout()
-        path = home.handoff(make_folder_name(name))
+        path = home.handoff_file(make_folder_name(name))
         DiskFiles().write(path, text.encode())
         return path
     if not DiskFiles().create(chosen.absolute(), text.encode()):

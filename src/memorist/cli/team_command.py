@@ -61,14 +61,16 @@ def team_group() -> None:
 @contextmanager
 def _open_sync() -> Iterator[tuple[HomeMemories, AutoMemory, TeamSync]]:
     with open_project_memory() as (home, memory):
-        location = resolve_remote_location(DiskFiles(), memory.layout.team, home.settings.team)
+        location = resolve_remote_location(
+            DiskFiles(), memory.layout.team_layout, home.settings.team
+        )
         if location is None:
             raise NothingToDo(
                 "this project has no location for its team's memories; choose one: memorist team "
                 "init git:origin"
             )
         remote = open_remote(
-            memory.layout.team, location, Path.cwd(), home.settings.team, read_environment()
+            memory.layout.team_layout, location, Path.cwd(), home.settings.team, read_environment()
         )
         try:
             yield (
@@ -105,10 +107,10 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
             remote=prefix_git_only_address(remote), branch=branch, folder=folder, space=space
         )
         found = open_remote(
-            memory.layout.team, location, Path.cwd(), home.settings.team, read_environment()
+            memory.layout.team_layout, location, Path.cwd(), home.settings.team, read_environment()
         )
         found.close()
-        save_remote_location(DiskFiles(), memory.layout.team, location)
+        save_remote_location(DiskFiles(), memory.layout.team_layout, location)
         click.echo(f"the team's memories of this project are kept at {found.name}")
         click.echo(
             "bring them here with `memorist team pull`; share one with `memorist team share PATH`"

@@ -113,7 +113,7 @@ def add_clearing_edit(
     return RequestWithBetas(changed, (EDITING_BETA,) if changed is not body else ())
 
 
-def confirm_clearing(
+def read_clearing_confirmation(
     clearing: ResultClearingState, reply: JsonObject
 ) -> tuple[ResultClearingState, ConfirmedClearing | None]:
     """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when

@@ -14,7 +14,7 @@ REFILL_REPLIES = 3
 """The window counts as refilled at once when it is full within so many replies of a compaction."""
 
 
-class CircuitBreaker(Struct, frozen=True, kw_only=True):
+class CompactionCircuitBreaker(Struct, frozen=True, kw_only=True):
     """Failures of compaction in this session so far. Immutable: each change makes a new value."""
 
     failures: int = 0
@@ -43,16 +43,16 @@ class CircuitBreaker(Struct, frozen=True, kw_only=True):
         return self.failures >= max_failures and used < self.retry_tokens
 
     @property
-    def is_refilled(self) -> bool:
+    def is_due_again_at_once(self) -> bool:
         """Whether a compaction that is due now would follow the last one at once."""
         return self.replies_since is not None and self.replies_since <= REFILL_REPLIES
 
-    def is_refilling(self, max_refills: int) -> bool:
+    def has_refilled_too_often(self, max_refills: int) -> bool:
         """Whether the window was full again at once `max_refills` times in a row."""
-        return self.is_refilled and self.refills + 1 >= max_refills
+        return self.is_due_again_at_once and self.refills + 1 >= max_refills
 
 
-def count_reply_since_compaction(breaker: CircuitBreaker) -> CircuitBreaker:
+def count_reply_since_compaction(breaker: CompactionCircuitBreaker) -> CompactionCircuitBreaker:
     """Record a reply of the model."""
     return (
         breaker
@@ -62,19 +62,19 @@ def count_reply_since_compaction(breaker: CircuitBreaker) -> CircuitBreaker:
 
 
 def record_compaction_success(
-    breaker: CircuitBreaker, *, model_failed: bool = False
-) -> CircuitBreaker:
+    breaker: CompactionCircuitBreaker, *, model_failed: bool = False
+) -> CompactionCircuitBreaker:
     """Record a successful compaction; `model_failed` when a model call for it had failed."""
-    return CircuitBreaker(
-        refills=breaker.refills + 1 if breaker.is_refilled else 0,
+    return CompactionCircuitBreaker(
+        refills=breaker.refills + 1 if breaker.is_due_again_at_once else 0,
         replies_since=0,
         model_failures=breaker.model_failures + 1 if model_failed else 0,
     )
 
 
 def record_compaction_failure(
-    breaker: CircuitBreaker, *, used: int, model_failed: bool = False
-) -> CircuitBreaker:
+    breaker: CompactionCircuitBreaker, *, used: int, model_failed: bool = False
+) -> CompactionCircuitBreaker:
     """Record a failed compaction of a conversation of `used` tokens. An interruption by the user is
     not a failure and is not recorded.
     """

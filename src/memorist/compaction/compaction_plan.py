@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.compaction.compaction_breaker import REFILL_REPLIES, CircuitBreaker
+from memorist.compaction.compaction_breaker import REFILL_REPLIES, CompactionCircuitBreaker
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.thresholds import CompactionThresholds
 from memorist.settings import CompactionSettings
@@ -36,7 +36,7 @@ class SkipCompaction(Struct, frozen=True):
     why: str
 
 
-class OverLimitGuard(Struct, frozen=True):
+class RejectIfOverLimit(Struct, frozen=True):
     """After the other steps: reject the request if the context is still at `limit` tokens or
     more.
     """
@@ -45,10 +45,10 @@ class OverLimitGuard(Struct, frozen=True):
     why: str
 
 
-PlanStep = CompactionAttempt | SkipCompaction | OverLimitGuard
+PlanStep = CompactionAttempt | SkipCompaction | RejectIfOverLimit
 
 
-class WindowState(Struct, frozen=True, kw_only=True):
+class ContextWindowState(Struct, frozen=True, kw_only=True):
     """The state of the window when a request is about to be sent."""
 
     used: int
@@ -70,7 +70,7 @@ class WindowState(Struct, frozen=True, kw_only=True):
 
 
 def plan_compaction(
-    state: WindowState, breaker: CircuitBreaker, settings: CompactionSettings
+    state: ContextWindowState, breaker: CompactionCircuitBreaker, settings: CompactionSettings
 ) -> tuple[PlanStep, ...]:
     """The steps for this request, in order: the strategies to try, the guard (CP-3). Results are
     offloaded and cleared before, by `tool_results`.
@@ -81,7 +81,7 @@ def plan_compaction(
 
 
 def _plan_manual(
-    state: WindowState, strategy: CompactionStrategy, settings: CompactionSettings
+    state: ContextWindowState, strategy: CompactionStrategy, settings: CompactionSettings
 ) -> tuple[PlanStep, ...]:
     if not settings.enabled:
         return (SkipCompaction("Compaction is switched off in the settings (`enabled = false`)."),)
@@ -94,7 +94,7 @@ def _plan_manual(
 
 
 def _plan_automatic(
-    state: WindowState, breaker: CircuitBreaker, settings: CompactionSettings
+    state: ContextWindowState, breaker: CompactionCircuitBreaker, settings: CompactionSettings
 ) -> tuple[PlanStep, ...]:
     if not settings.enabled or state.used - state.freed < state.limits.auto:
         return ()
@@ -107,14 +107,16 @@ def _plan_automatic(
                 f"conversation has grown to {breaker.retry_tokens:,} tokens."
             ),
         )
-    if breaker.is_refilling(settings.refills):
+    if breaker.has_refilled_too_often(settings.refills):
         return _plan_after_refills(state, settings)
     return _plan_attempts(
         state, settings, with_model=state.has_model and breaker.model_failures < settings.failures
     )
 
 
-def _plan_after_refills(state: WindowState, settings: CompactionSettings) -> tuple[PlanStep, ...]:
+def _plan_after_refills(
+    state: ContextWindowState, settings: CompactionSettings
+) -> tuple[PlanStep, ...]:
     """Stop with an explanation; but a request that the provider would refuse is made smaller in the
     way that asks no model.
     """
@@ -130,7 +132,7 @@ def _plan_after_refills(state: WindowState, settings: CompactionSettings) -> tup
 
 
 def _plan_attempts(
-    state: WindowState, settings: CompactionSettings, *, with_model: bool
+    state: ContextWindowState, settings: CompactionSettings, *, with_model: bool
 ) -> tuple[PlanStep, ...]:
     steps: list[PlanStep] = []
     if settings.provider and state.provider_compacts and not state.instructions:
@@ -154,21 +156,21 @@ def _plan_attempts(
     return tuple(steps)
 
 
-def _plan_guard(state: WindowState) -> tuple[PlanStep, ...]:
+def _plan_guard(state: ContextWindowState) -> tuple[PlanStep, ...]:
     if state.used - state.freed < state.limits.blocking:
         return ()
     return (
-        OverLimitGuard(
+        RejectIfOverLimit(
             state.limits.blocking, "The request would not leave the model room to answer."
         ),
     )
 
 
-def _is_prefix_too_large(state: WindowState) -> bool:
+def _is_prefix_too_large(state: ContextWindowState) -> bool:
     return state.prefix >= state.limits.auto * MAX_PREFIX_SHARE
 
 
-def _skip_large_prefix(state: WindowState) -> SkipCompaction:
+def _skip_large_prefix(state: ContextWindowState) -> SkipCompaction:
     return SkipCompaction(
         f"System prompt and tools alone take {state.prefix:,} of {state.limits.auto:,} tokens. "
         f"Compaction cannot make them smaller; remove tools or choose a "

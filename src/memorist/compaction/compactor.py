@@ -19,7 +19,7 @@ from memorist.compaction import (
     session_memory_compaction,
 )
 from memorist.compaction.compaction_breaker import (
-    CircuitBreaker,
+    CompactionCircuitBreaker,
     count_reply_since_compaction,
     record_compaction_failure,
     record_compaction_success,
@@ -27,9 +27,9 @@ from memorist.compaction.compaction_breaker import (
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_plan import (
     CompactionAttempt,
-    OverLimitGuard,
+    ContextWindowState,
+    RejectIfOverLimit,
     SkipCompaction,
-    WindowState,
     is_provider_attempt,
     plan_compaction,
 )
@@ -58,7 +58,7 @@ from memorist.compaction.measured_conversation import (
 from memorist.compaction.microcompact import is_cache_cold
 from memorist.compaction.newest_messages import (
     MIN_PAST_TOKENS,
-    compute_older_messages_reserve,
+    compute_tokens_left_for_older_messages,
     find_unanswered_start,
     keep_messages_from_index,
     keep_newest_messages,
@@ -83,7 +83,7 @@ from memorist.compaction.summary_request import (
 )
 from memorist.compaction.summary_review import (
     SummaryReview,
-    add_missing_extract_parts,
+    build_history_with_missing_parts,
     clean_or_reject_summary,
     pair_summary_with_extract,
 )
@@ -130,7 +130,7 @@ def estimate_unanswered_messages_budget(
     size = estimate_messages_tokens(kept, factor)
     said = min(limit // MAX_WORDS_PART, int(estimate_user_words_tokens(user_texts) * factor))
     usual = min(size + max(MIN_PAST_TOKENS if kept else 0, said), int(limit * MAX_ROUND_SHARE))
-    least = compute_older_messages_reserve(limit)
+    least = compute_tokens_left_for_older_messages(limit)
     if size + least >= limit:
         return usual
     return max(usual, min(size + max(least, said) + 1, limit - 1))
@@ -186,7 +186,7 @@ class Compactor(SessionExtension):
         self._session_memory = session_memory
         self._prompts = prompts
         self._decisions = OffloadDecisions()
-        self._breaker = CircuitBreaker()
+        self._breaker = CompactionCircuitBreaker()
         self._summary_runs: list[Receipt] = []
         """Requests of the attempt under way, recorded with what becomes of their summary."""
         self._user_texts: list[str] = []
@@ -323,7 +323,7 @@ class Compactor(SessionExtension):
                     pass  # an earlier attempt succeeded
                 case SkipCompaction(why=why):
                     pass
-                case OverLimitGuard(limit=limit, why=guard):
+                case RejectIfOverLimit(limit=limit, why=guard):
                     blocked = (result.tokens_after if result else self._tracker.tokens) >= limit
                     why = f"{why} {guard}".strip() if blocked else why
         return self._report_outcome(
@@ -363,10 +363,10 @@ class Compactor(SessionExtension):
         call: CompactionInput,
         measured: MeasuredConversation,
         cleared: CompactedHistory | None,
-    ) -> WindowState:
+    ) -> ContextWindowState:
         used = self._tracker.tokens
         freed = cleared.tokens_before - cleared.tokens_after if cleared else 0
-        return WindowState(
+        return ContextWindowState(
             used=max(used, call.limits.auto) if call.forced else used,
             freed=0 if call.forced else freed,
             prefix=max(0, used - measured.tokens),
@@ -385,7 +385,7 @@ class Compactor(SessionExtension):
         settings = self._settings
         if call.manual or call.forced:
             return UnchangedHistory("Asked for in another way.")
-        cleared = microcompact.clear_when_idle(
+        cleared = microcompact.clear_old_results_when_idle(
             measured.messages,
             now=now,
             last_reply=self._last_reply,
@@ -431,7 +431,9 @@ class Compactor(SessionExtension):
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
         if text is None or cursor is None:
             return None
-        start = session_memory_compaction.find_keep_index(measured, cursor.message, self._settings)
+        start = session_memory_compaction.find_first_kept_index(
+            measured, cursor.message, self._settings
+        )
         if isinstance(start, UnchangedHistory) or start >= len(measured.messages):
             return None
         said = sum(estimate_text_tokens(words, measured.factor) for words in self._user_texts)
@@ -596,7 +598,7 @@ class Compactor(SessionExtension):
             whole=await _read_whole(measured, call),
             cwd=self._tracker.ledger.cwd,
         )
-        fuller = add_missing_extract_parts(
+        fuller = build_history_with_missing_parts(
             compared,
             lambda _, addition: session_memory_compaction.compact_with_notes(
                 measured, notes, replace(terms, addition=addition)
@@ -635,7 +637,7 @@ class Compactor(SessionExtension):
             if strategy == "inline"
             else full_compaction.replace_history_with_summary
         )
-        return add_missing_extract_parts(
+        return build_history_with_missing_parts(
             reviewed,
             lambda text, addition: rewrite(measured, text, replace(terms, addition=addition)),
         )

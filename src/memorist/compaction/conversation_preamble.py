@@ -21,7 +21,7 @@ from memorist.compaction.compaction_result import CompactionResult, UnchangedHis
 from memorist.compaction.full_compaction import is_restored_message
 from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.newest_messages import (
-    find_largest_common_limit,
+    find_per_item_limit_to_fit,
     find_unanswered_start,
     keep_messages_from_index,
 )
@@ -147,7 +147,7 @@ def _shorten_preamble(lead: Sequence[Message], room: int, factor: float) -> list
     sizes = [estimate_text_tokens(text) for each in lead for text in _list_texts(each)]
     over = estimate_messages_tokens(lead, factor) - room
     left = sum(sizes) - int(over / factor) - len(sizes)
-    most = max(1, find_largest_common_limit(sizes, left) - _CUT_MARK_TOKENS)
+    most = max(1, find_per_item_limit_to_fit(sizes, left) - _CUT_MARK_TOKENS)
     return [_cut_texts(each, most) for each in lead]
 
 

@@ -96,7 +96,7 @@ class TokenRates(Struct, frozen=True, kw_only=True):
     long_from: float = inf
     long_factor: float = 1.0
 
-    def call_cost(self, read: float, written: float) -> float:
+    def compute_request_cost(self, read: float, written: float) -> float:
         """Cost of one request, given the tokens read from the cache and the tokens written to
         it.
         """
@@ -104,7 +104,7 @@ class TokenRates(Struct, frozen=True, kw_only=True):
         return (read * self.read + written * self.write) * factor
 
 
-class ExpectedRest(Struct, frozen=True):
+class ExpectedRestOfSession(Struct, frozen=True):
     """The expected rest of the session: calls to come, tokens added by each, calls so far."""
 
     calls: float
@@ -160,7 +160,9 @@ def derive_token_rates(
     )
 
 
-def estimate_rest_of_session(*, calls: int, context: int, start: int, limit: int) -> ExpectedRest:
+def estimate_rest_of_session(
+    *, calls: int, context: int, start: int, limit: int
+) -> ExpectedRestOfSession:
     """Estimate the rest: as many calls as so far with the same average growth, capped at the call
     that reaches `limit`.
 
@@ -168,10 +170,10 @@ def estimate_rest_of_session(*, calls: int, context: int, start: int, limit: int
     unknown.
     """
     if calls <= 0:
-        return ExpectedRest(DEFAULT_CALLS, 0.0)
+        return ExpectedRestOfSession(DEFAULT_CALLS, 0.0)
     growth = max(0.0, (context - start) / calls)
     room = (limit - context) / growth if growth > 0 else inf
-    return ExpectedRest(max(0.0, min(float(calls), room)), growth, float(calls))
+    return ExpectedRestOfSession(max(0.0, min(float(calls), room)), growth, float(calls))
 
 
 def _reading_cost(context: float, growth: float, calls: float, rates: TokenRates) -> float:
@@ -195,13 +197,16 @@ def _immediate_cost(freed: int, first: float, state: RequestCacheState, rates: T
     warm = state.warm_tokens
     read = min(warm, first)
     after = state.context_tokens - freed
-    return rates.call_cost(read, max(0.0, after - read)) - rates.call_cost(
+    return rates.compute_request_cost(read, max(0.0, after - read)) - rates.compute_request_cost(
         warm, state.context_tokens - warm
     )
 
 
 def _later_saving(
-    edits: Sequence[HistoryEdit], state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+    edits: Sequence[HistoryEdit],
+    state: RequestCacheState,
+    rest: ExpectedRestOfSession,
+    rates: TokenRates,
 ) -> float:
     """Saving in later calls, which no longer read the freed tokens."""
     freed = sum(edit.tokens_freed for edit in edits)
@@ -222,7 +227,10 @@ def _later_saving(
 
 
 def price_edits_together(
-    edits: Sequence[HistoryEdit], state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+    edits: Sequence[HistoryEdit],
+    state: RequestCacheState,
+    rest: ExpectedRestOfSession,
+    rates: TokenRates,
 ) -> EditVerdict:
     """Price of making all these edits before this request, with one reset at the first changed
     token.
@@ -236,10 +244,10 @@ def price_edits_together(
     return EditVerdict(pays=saved > cost, saved_usd=saved, cost_usd=cost)
 
 
-def choose_edits(
+def choose_profitable_or_required_edits(
     edits: Iterable[HistoryEdit],
     state: RequestCacheState,
-    rest: ExpectedRest,
+    rest: ExpectedRestOfSession,
     rates: TokenRates,
     *,
     limit: int,
@@ -264,7 +272,10 @@ def choose_edits(
 
 
 def _group_edits(
-    edits: Sequence[HistoryEdit], state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+    edits: Sequence[HistoryEdit],
+    state: RequestCacheState,
+    rest: ExpectedRestOfSession,
+    rates: TokenRates,
 ) -> list[tuple[HistoryEdit, ...]]:
     """For each possible reset position and each edit there: that edit plus all later ones that are
     worth more than they cost once the cache is lost.
@@ -288,7 +299,7 @@ def _group_edits(
 
 
 def _edit_worth(
-    edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+    edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRestOfSession, rates: TokenRates
 ) -> float:
     """What the edit adds to a reset that begins before it: its tokens are neither written now nor
     read later.
@@ -310,7 +321,7 @@ def _do_edits_overlap(left: HistoryEdit, right: HistoryEdit) -> bool:
 def _choose_forced(
     edits: Sequence[HistoryEdit],
     state: RequestCacheState,
-    rest: ExpectedRest,
+    rest: ExpectedRestOfSession,
     rates: TokenRates,
     limit: int,
 ) -> EditChoice:
@@ -342,7 +353,7 @@ def _tokens_after(edits: Sequence[HistoryEdit], state: RequestCacheState) -> int
 def _cost_per_call(
     edits: Sequence[HistoryEdit],
     state: RequestCacheState,
-    rest: ExpectedRest,
+    rest: ExpectedRestOfSession,
     rates: TokenRates,
     limit: int,
 ) -> float:

@@ -39,7 +39,7 @@ from memorist.compaction.identifier_ranking import (
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
     KeptMessages,
-    choose_kept_messages,
+    choose_messages_to_keep_verbatim,
     is_user_request,
     list_removed_or_shortened_messages,
 )
@@ -161,7 +161,7 @@ class ExtractSelection:
         for text in known:
             self._covered |= hash_word_runs_ignoring_numbers(text)
 
-    def fill(self, room: int) -> int:
+    def select_best_within(self, room: int) -> int:
         """Select the best extracts within `room` tokens; returns the tokens left."""
         passed: list[tuple[float, int]] = []
         while self._queue and room > _MIN_EXTRACT_TOKENS:
@@ -319,7 +319,7 @@ def compact_conversation_with_extracts(
         return CompactedHistory(
             strategy="structural", messages=messages, tokens_before=before, tokens_after=before
         )
-    kept = choose_kept_messages(messages, shown.sizes, budget, factor)
+    kept = choose_messages_to_keep_verbatim(messages, shown.sizes, budget, factor)
     material = _gather_material(whole or messages, kept, shown.user_texts, cwd)
     text = _render_summary(material, int((budget - kept.tokens) / factor) - 1, shown.transcript)
     summary = (
@@ -474,10 +474,12 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
     selection = _build_selection(material, lists, room)
     ranked = rank_identifiers(material.names, material.history)
     present = NamePresence(material.shown_text + lists)
-    selection.fill(left - names_room)
+    selection.select_best_within(left - names_room)
     extracts = render_extracts(selection.chosen)
     named = _render_missing_names(ranked, present, extracts, names_room)
-    selection.fill(left - estimate_text_tokens(extracts) - estimate_text_tokens(named))
+    selection.select_best_within(
+        left - estimate_text_tokens(extracts) - estimate_text_tokens(named)
+    )
     while estimate_text_tokens(extracts := render_extracts(selection.chosen)) > left:
         selection.chosen.pop()
     named = _render_missing_names(ranked, present, extracts, left - estimate_text_tokens(extracts))

@@ -234,7 +234,7 @@ def replace_history_with_summary(
         return UnchangedHistory("Nothing of the summary could be believed.")
     values = {
         "summary": f"{clean.text}\n\n{options.addition}".rstrip(),
-        "transcript": render_transcript_remark(conversation, options.texts),
+        "transcript": render_transcript_path_line(conversation, options.texts),
     }
     text = render_template(options.texts.full_wrapper, values, strict=True)
     return add_dropped_lines_to_result(
@@ -265,7 +265,9 @@ def add_dropped_lines_to_result(
     return replace(outcome, cut=(*outcome.cut, *dropped))
 
 
-def render_transcript_remark(conversation: MeasuredConversation, texts: CompactionPrompts) -> str:
+def render_transcript_path_line(
+    conversation: MeasuredConversation, texts: CompactionPrompts
+) -> str:
     """A line with the path of the full transcript; empty where there is none."""
     return (
         "\n" + render_template(texts.transcript, {"path": conversation.transcript}, strict=True)

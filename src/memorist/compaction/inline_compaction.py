@@ -46,7 +46,7 @@ _COMPARED_CHARACTERS = 80
 """Characters by which a message is known again, also where it was cut in the middle."""
 
 
-def retain_user_messages(
+def keep_newest_user_messages(
     messages: Sequence[Message], tokens: int, *, prefix: str, factor: float = 1.0
 ) -> tuple[Message, ...]:
     """The user's messages within `tokens`, in order and text only: the newest of the short ones
@@ -110,7 +110,7 @@ def build_hand_over_history(
     fixed = estimate_messages_tokens((hand_over, *kept), factor)
     last = next((message.id for message in kept if get_typed_text(message)), "")
     words_room = min(options.settings.inline_user_tokens, max(0, limit - fixed - 1))
-    users = retain_user_messages(
+    users = keep_newest_user_messages(
         [message for message in messages[:start] if message.id != last],
         words_room,
         prefix=texts.inline_prefix,

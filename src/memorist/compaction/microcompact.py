@@ -78,7 +78,7 @@ def list_clearable_result_ids(messages: Sequence[Message], keep: int) -> tuple[s
     )
 
 
-def clear_when_idle(
+def clear_old_results_when_idle(
     messages: Sequence[Message],
     *,
     now: float,

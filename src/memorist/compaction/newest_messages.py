@@ -26,7 +26,7 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
     ToolUse,
-    change_block_content,
+    map_block_content,
 )
 from memorist.core.token_count import (
     estimate_block_tokens,
@@ -75,7 +75,7 @@ class KeptMessages(Struct, frozen=True):
     tokens: int
 
 
-def choose_kept_messages(
+def choose_messages_to_keep_verbatim(
     messages: Sequence[Message], sizes: Sequence[int], budget: int, factor: float
 ) -> KeptMessages:
     """The messages that stay within the budget: the last request and the newest round whole, if the
@@ -84,9 +84,11 @@ def choose_kept_messages(
     """
     starts = find_cut_points(messages)
     first = find_newest_round(messages)
-    older = find_tail_start(sizes, starts, int(budget * TAIL_SHARE))
+    older = find_start_of_fitting_tail(sizes, starts, int(budget * TAIL_SHARE))
     whole = convert_unpaired_calls_to_text(_precede_by_request(messages, min(first, older)))
-    if estimate_messages_tokens(whole, factor) > budget - compute_older_messages_reserve(budget):
+    if estimate_messages_tokens(whole, factor) > budget - compute_tokens_left_for_older_messages(
+        budget
+    ):
         whole = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
         if estimate_messages_tokens(whole, factor) > budget and len(messages) in starts:
             request = _find_last_request(messages)
@@ -94,7 +96,7 @@ def choose_kept_messages(
     return KeptMessages(whole, estimate_messages_tokens(whole, factor))
 
 
-def compute_older_messages_reserve(room: int) -> int:
+def compute_tokens_left_for_older_messages(room: int) -> int:
     """Tokens that are left for what came before the newest round, of a room of so many."""
     return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
 
@@ -110,7 +112,7 @@ def raise_limit_to_keep_older_messages(
         keep_messages_from_index(messages, find_unanswered_start(messages), sys.maxsize, factor),
         factor,
     )
-    needed = size + compute_older_messages_reserve(limit + spare) + 1
+    needed = size + compute_tokens_left_for_older_messages(limit + spare) + 1
     return needed if size <= limit < needed <= limit + spare else limit
 
 
@@ -213,7 +215,7 @@ def _find_last_request(messages: Sequence[Message]) -> Message | None:
     return next((message for message in reversed(messages) if is_user_request(message)), None)
 
 
-def find_largest_common_limit(sizes: Sequence[int], room: int) -> int:
+def find_per_item_limit_to_fit(sizes: Sequence[int], room: int) -> int:
     """The largest limit at which all sizes, each cut to it, fit the room together: small ones stay
     whole, and the large ones share the rest.
     """
@@ -241,7 +243,7 @@ def shrink_messages_to_fit(kept: Sequence[Message], room: int) -> tuple[Message,
         kept = _write_out_calls(kept, over + int(room * TEXTS_SHARE))
     sizes = [estimate_text_tokens(text) for message in kept for text in _list_texts(message)]
     fixed = _estimate_fixed(kept)
-    most = max(_MIN_TEXT_TOKENS, find_largest_common_limit(sizes, room - fixed - len(sizes)))
+    most = max(_MIN_TEXT_TOKENS, find_per_item_limit_to_fit(sizes, room - fixed - len(sizes)))
     return tuple(_cut_message(message, most) for message in kept)
 
 
@@ -255,7 +257,7 @@ def _mark_oldest_media(kept: Sequence[Message], over: int) -> tuple[Message, ...
         blocks: list[Block] = []
         for block in message.blocks:
             marked = (
-                change_block_content(block, message.id, replace_media_part_by_mark)
+                map_block_content(block, message.id, replace_media_part_by_mark)
                 if left > 0
                 else block
             )
@@ -340,7 +342,7 @@ def _cut_message(message: Message, most: int) -> Message:
     blocks = tuple(
         block
         if isinstance(block, TextBlock) and message.role != "user"
-        else change_block_content(block, message.id, cut)
+        else map_block_content(block, message.id, cut)
         for block in message.blocks
     )
     return replace(message, blocks=blocks)
@@ -360,8 +362,7 @@ def _cut_text(text: str, most: int, id: str) -> str:
 def replace_media_by_marks(message: Message) -> Message:
     """The message with a mark in place of each picture and document."""
     blocks = tuple(
-        change_block_content(block, message.id, replace_media_part_by_mark)
-        for block in message.blocks
+        map_block_content(block, message.id, replace_media_part_by_mark) for block in message.blocks
     )
     return message if blocks == message.blocks else replace(message, blocks=blocks, wire=None)
 
@@ -439,7 +440,7 @@ def _unpaired_block(block: Block, asked: set[str], answered: set[str]) -> Block:
             return block
 
 
-def find_tail_start(sizes: Sequence[int], starts: Sequence[int], budget: int) -> int:
+def find_start_of_fitting_tail(sizes: Sequence[int], starts: Sequence[int], budget: int) -> int:
     """The first index in `starts` (ascending) from which all messages fit `budget`; the number of
     messages where there is none.
     """
@@ -461,7 +462,7 @@ def keep_newest_messages(conversation: MeasuredConversation, budget: int) -> Com
     unanswered = find_unanswered_start(messages)
     request = _find_last_request(messages[:unanswered])
     room = budget - (estimate_message_tokens(request, factor) if request else 0)
-    start = find_tail_start(conversation.sizes, find_cut_points(messages), room)
+    start = find_start_of_fitting_tail(conversation.sizes, find_cut_points(messages), room)
     kept = keep_messages_from_index(messages, min(start, unanswered), budget, factor)
     return CompactedHistory(
         strategy="tail",

@@ -1,5 +1,5 @@
 """Finding edits of the conversation that save money: what could be removed now, priced by
-`economics.choose_edits` (CP-18). Pure.
+`economics.choose_profitable_or_required_edits` (CP-18). Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memorist.compaction.edit_economics import (
     HistoryEdit,
     RequestCacheState,
     TokenRates,
-    choose_edits,
+    choose_profitable_or_required_edits,
     estimate_rest_of_session,
 )
 from memorist.compaction.measured_conversation import MeasuredConversation
@@ -140,7 +140,7 @@ def find_profitable_edit(
     rest = estimate_rest_of_session(
         calls=cost.calls, context=used, start=cost.first, limit=limits.auto
     )
-    choice = choose_edits(
+    choice = choose_profitable_or_required_edits(
         edits, _build_cache_state(cost, used), rest, cost.rates, limit=limits.auto
     )
     if not choice.edits or not choice.verdict.pays:

@@ -10,9 +10,9 @@ from memorist.compaction.cached_microcompact import (
     ConfirmedClearing,
     ResultClearingState,
     add_clearing_edit,
-    confirm_clearing,
     drop_stale_results,
     extend_cleared_results_when_due,
+    read_clearing_confirmation,
 )
 from memorist.compaction.provider_edit_format import (
     ProviderCompactionItem,
@@ -99,5 +99,5 @@ class ProviderEdits:
             return None, None
         if self._format == "openai_responses":
             return None, read_openai_compaction(reply)
-        self._pinned, cleared = confirm_clearing(self._pinned, reply)
+        self._pinned, cleared = read_clearing_confirmation(self._pinned, reply)
         return cleared, read_anthropic_compaction(reply)

@@ -19,7 +19,7 @@ from memorist.compaction.full_compaction import (
     HistoryReplacement,
     SummaryOptions,
     assemble_compacted_history,
-    render_transcript_remark,
+    render_transcript_path_line,
 )
 from memorist.compaction.measured_conversation import MeasuredConversation, find_last_summary
 from memorist.core.messages import Message, TextBlock
@@ -47,7 +47,7 @@ class SessionNotes(Struct, frozen=True, kw_only=True):
     """Most tokens of one section that are shown."""
 
 
-def find_keep_index(
+def find_first_kept_index(
     conversation: MeasuredConversation, last_summarised: str | None, settings: CompactionSettings
 ) -> int | UnchangedHistory:
     """Index of the first message to keep unchanged; the number of messages when none is kept.
@@ -142,13 +142,13 @@ def compact_with_notes(
     """
     if is_empty_notes(notes.text, notes.template):
         return UnchangedHistory("The notes say nothing yet.")
-    start = find_keep_index(conversation, notes.last_summarised, options.settings)
+    start = find_first_kept_index(conversation, notes.last_summarised, options.settings)
     if isinstance(start, UnchangedHistory):
         return start
     shown = render_notes_for_conversation(notes, options.texts)
     values = {
         "notes": f"{shown}\n\n{options.addition}".rstrip(),
-        "transcript": render_transcript_remark(conversation, options.texts),
+        "transcript": render_transcript_path_line(conversation, options.texts),
     }
     text = render_template(options.texts.session_memory_wrapper, values, strict=True)
     return assemble_compacted_history(

@@ -28,7 +28,7 @@ from memorist.core.messages import (
     Message,
     Origin,
     TextBlock,
-    change_block_content,
+    map_block_content,
 )
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import (
@@ -176,7 +176,7 @@ def build_summary_request(
 
 
 def _replace_media(message: Message) -> Message:
-    blocks = tuple(change_block_content(block, message.id, _name_media) for block in message.blocks)
+    blocks = tuple(map_block_content(block, message.id, _name_media) for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 

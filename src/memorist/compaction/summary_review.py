@@ -142,7 +142,7 @@ def _render_extract(messages: Iterable[Message]) -> str:
     return text.replace(f"\n{STATES_NOTICE}\n", "\n", 1)
 
 
-def add_missing_extract_parts(
+def build_history_with_missing_parts(
     reviewed: SummaryReview, rewrite: Callable[[str, str], CompactionResult]
 ) -> CompactionResult:
     """The new history with a reviewed summary, which holds every identifier and as many words of

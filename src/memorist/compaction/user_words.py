@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
-from memorist.compaction.newest_messages import find_largest_common_limit
+from memorist.compaction.newest_messages import find_per_item_limit_to_fit
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_middle
@@ -143,7 +143,7 @@ def fit_utterances(
     if left < 0:
         cut, left = list(range(len(utterances))), room
     chosen = {cut[at] for at in _choose_fitting([sizes[at] for at in cut], left)}
-    limit = find_largest_common_limit([sizes[at] for at in chosen], left) - LABEL_TOKENS
+    limit = find_per_item_limit_to_fit([sizes[at] for at in chosen], left) - LABEL_TOKENS
     return [
         _cut(each, limit) if at in chosen else each
         for at, each in enumerate(utterances)

@@ -38,8 +38,8 @@ from memorist.context.context_tags import (
 from memorist.context.environment import (
     SessionEnvironment,
     detect_environment,
-    render_env_block,
-    render_environment_context,
+    render_claude_env_block,
+    render_codex_environment_body,
 )
 from memorist.context.git_state import render_git_state
 from memorist.context.host_permissions import (
@@ -145,7 +145,7 @@ def build_rollout_family_sections(
     found = [
         ContextSection(
             tag="environment_context",
-            text=render_environment_context(environment),
+            text=render_codex_environment_body(environment),
             source="this machine and folder",
         )
     ]
@@ -180,7 +180,7 @@ def build_file_native_family_sections(
     """
     found = [
         ContextSection(
-            tag="env", text=render_env_block(environment), source="this machine and folder"
+            tag="env", text=render_claude_env_block(environment), source="this machine and folder"
         )
     ]
     if environment.git is not None:

@@ -209,11 +209,11 @@ class _ClaudeFilesReader:
         while waiting and len(seen) < _MAX_LINKS:
             below = waiting.pop(0)
             try:
-                facts = self._files.facts(below)
+                facts = self._files.lstat(below)
                 if facts is None:
                     continue
                 real = self._real.resolve_file(below, facts)
-                facts = self._files.facts(real) if facts.is_link else facts
+                facts = self._files.lstat(real) if facts.is_link else facts
                 if real in seen or facts is None or not facts.is_folder:
                     continue
                 seen.add(real)
@@ -311,6 +311,6 @@ class _ClaudeFilesReader:
 
     def _exists(self, path: Path) -> bool:
         try:
-            return self._files.facts(path) is not None
+            return self._files.lstat(path) is not None
         except (StoreError, ValueError):
             return False

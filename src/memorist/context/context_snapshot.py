@@ -28,7 +28,7 @@ from memorist.context.environment import (
     render_codex_environment_fields,
 )
 from memorist.context.instruction_report import InstructionReport
-from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
+from memorist.context.world_state import LastSentValue, SectionRenderer, WorldSection, hash_text
 from memorist.core.messages import Role
 from memorist.core.prompt_templates import render_template
 from memorist.errors import StoreError
@@ -116,7 +116,7 @@ def _file_native_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSectio
 def _environment_renderer(tag: str, family: Family) -> SectionRenderer:
     """Render only the fields that changed, in order; removed ones by name."""
 
-    def tell(value: object, before: PriorValue) -> str:
+    def tell(value: object, before: LastSentValue) -> str:
         now = value if isinstance(value, Mapping) else {}
         known = (
             before.value if before.state == "known" and isinstance(before.value, Mapping) else {}
@@ -136,7 +136,7 @@ def _environment_renderer(tag: str, family: Family) -> SectionRenderer:
 def _model_renderer(template: str) -> SectionRenderer:
     """Announce that another model answers. The first model of a session is not announced."""
 
-    def tell(value: object, before: PriorValue) -> str:
+    def tell(value: object, before: LastSentValue) -> str:
         if value is None or before.state != "known" or not template:
             return ""
         kind = find_context_tag("model_switch", "rollout")
@@ -151,7 +151,7 @@ def _model_renderer(template: str) -> SectionRenderer:
 
 
 def _text_renderer(text: str, retraction: str) -> SectionRenderer:
-    def tell(value: object, before: PriorValue) -> str:
+    def tell(value: object, before: LastSentValue) -> str:
         del before
         return retraction if value is None else text
 

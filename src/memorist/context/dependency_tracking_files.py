@@ -20,18 +20,18 @@ class DependencyTrackingFileReader:
         longer be examined counts as changed.
         """
         try:
-            return any(self._files.facts(path) != before for path, before in self._seen.items())
+            return any(self._files.lstat(path) != before for path, before in self._seen.items())
         except StoreError:
             return True
 
-    def facts(self, path: Path) -> FileInfo | None:
+    def lstat(self, path: Path) -> FileInfo | None:
         """Same as `ReadableFiles.facts`."""
-        found = self._seen[path] = self._files.facts(path)
+        found = self._seen[path] = self._files.lstat(path)
         return found
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """Same as `ReadableFiles.read`."""
-        self.facts(path)
+        self.lstat(path)
         return self._files.read(path, limit=limit)
 
     def resolve(self, path: Path) -> Path:
@@ -42,5 +42,5 @@ class DependencyTrackingFileReader:
         """Same as `ReadableFiles.scan`. A name that appears or disappears changes its folder."""
         found = self._files.scan(folder, limit=limit)
         for below in {folder, *((folder / name).parent for name, _ in found)}:
-            self.facts(below)
+            self.lstat(below)
         return found

@@ -21,7 +21,7 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 
 
-class NetworkAccess(Struct, frozen=True, kw_only=True):
+class CommandNetworkAccess(Struct, frozen=True, kw_only=True):
     """Network access of commands."""
 
     enabled: bool = False
@@ -29,7 +29,7 @@ class NetworkAccess(Struct, frozen=True, kw_only=True):
     denied: tuple[str, ...] = ()
 
 
-class CommandEnvironment(Struct, frozen=True, kw_only=True):
+class CommandExecutionEnvironment(Struct, frozen=True, kw_only=True):
     """One environment in which commands run."""
 
     folder: str
@@ -43,13 +43,13 @@ class CommandEnvironment(Struct, frozen=True, kw_only=True):
 class SessionEnvironment(Struct, frozen=True, kw_only=True):
     """Everything either family tells the model about its environment. Empty values are omitted."""
 
-    environments: tuple[CommandEnvironment, ...]
+    environments: tuple[CommandExecutionEnvironment, ...]
     """The first is the primary one."""
     approval: str = ""
     """When commands need approval: `untrusted`, `on-request`, `never` …"""
     sandbox: str = ""
     """`read-only`, `workspace-write`, `danger-full-access`."""
-    network: NetworkAccess | None = None
+    network: CommandNetworkAccess | None = None
     writable: tuple[str, ...] = ()
     """Writable folders."""
     date: str = ""
@@ -88,12 +88,12 @@ def render_codex_environment_fields(environment: SessionEnvironment) -> dict[str
     return {name: lines for name, lines in found.items() if lines}
 
 
-def render_environment_context(environment: SessionEnvironment) -> str:
+def render_codex_environment_body(environment: SessionEnvironment) -> str:
     """Render the inside of `<environment_context>`, without the tag itself."""
     return "\n".join(render_codex_environment_fields(environment).values())
 
 
-def _environment_lines(environments: Sequence[CommandEnvironment]) -> list[str]:
+def _environment_lines(environments: Sequence[CommandExecutionEnvironment]) -> list[str]:
     if len(environments) <= 1:
         return [
             line for environment in environments for line in _one_environment(environment, "  ")
@@ -108,7 +108,7 @@ def _environment_lines(environments: Sequence[CommandEnvironment]) -> list[str]:
     return [*lines, "  </environments>"]
 
 
-def _one_environment(environment: CommandEnvironment, indent: str) -> list[str]:
+def _one_environment(environment: CommandExecutionEnvironment, indent: str) -> list[str]:
     return _element_lines(
         ("cwd", environment.folder),
         ("status", environment.status),
@@ -125,7 +125,7 @@ def _escape_xml(value: str) -> str:
     return escape_text(" ".join(strip_hidden_characters(value).split()))
 
 
-def _network_lines(network: NetworkAccess | None) -> list[str]:
+def _network_lines(network: CommandNetworkAccess | None) -> list[str]:
     if network is None:
         return []
     inner = [f"    <allowed>{_escape_xml(domain)}</allowed>" for domain in network.allowed]
@@ -149,7 +149,9 @@ def _list_lines(name: str, item_name: str, values: Sequence[str]) -> list[str]:
 def render_claude_env_fields(environment: SessionEnvironment) -> dict[str, str]:
     """Render the lines of `<env>` by name (claude-code.md section 1.1); empty ones are omitted."""
     first = (
-        environment.environments[0] if environment.environments else CommandEnvironment(folder="")
+        environment.environments[0]
+        if environment.environments
+        else CommandExecutionEnvironment(folder="")
     )
     found = {
         "Working folder": first.folder,
@@ -163,7 +165,7 @@ def render_claude_env_fields(environment: SessionEnvironment) -> dict[str, str]:
     return {name: f"{name}: {_single_line(value)}" for name, value in found.items() if value}
 
 
-def render_env_block(environment: SessionEnvironment) -> str:
+def render_claude_env_block(environment: SessionEnvironment) -> str:
     """Render the inside of `<env>`, one `name: value` a line."""
     return "\n".join(render_claude_env_fields(environment).values())
 
@@ -184,7 +186,9 @@ def detect_environment(
     inside = any((above / ".git").exists() for above in (folder, *folder.parents))
     return SessionEnvironment(
         environments=(
-            CommandEnvironment(folder=str(folder), shell=Path(known.get("SHELL", "")).name),
+            CommandExecutionEnvironment(
+                folder=str(folder), shell=Path(known.get("SHELL", "")).name
+            ),
         ),
         date=now.date().isoformat(),
         timezone=_detect_timezone(known, now),

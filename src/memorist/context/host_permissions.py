@@ -10,7 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_pieces import ContextSection
-from memorist.context.environment import CommandEnvironment, NetworkAccess, SessionEnvironment
+from memorist.context.environment import (
+    CommandExecutionEnvironment,
+    CommandNetworkAccess,
+    SessionEnvironment,
+)
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -32,12 +36,12 @@ class HostPermissions(Struct, frozen=True, kw_only=True):
     """One of `APPROVAL_POLICIES`, or the host's own name for its policy."""
     sandbox: str = ""
     """One of `SANDBOX_MODES`, or the host's own."""
-    network: NetworkAccess | None = None
+    network: CommandNetworkAccess | None = None
     writable: tuple[str, ...] = ()
     """Writable folders besides the working folder."""
     agents: tuple[str, ...] = ()
     """Subagents that are running."""
-    environments: tuple[CommandEnvironment, ...] = ()
+    environments: tuple[CommandExecutionEnvironment, ...] = ()
     """Further environments, after the working folder."""
     why: str = ""
     """Where approval and sandbox come from, shown as the piece's reason; empty uses the table's
@@ -50,7 +54,7 @@ UNSPECIFIED_PERMISSIONS = HostPermissions()
 DEFAULT_PERMISSIONS = HostPermissions(
     approval="on-request",
     sandbox="workspace-write",
-    network=NetworkAccess(enabled=False),
+    network=CommandNetworkAccess(enabled=False),
     why="the usual of the rollout family in a project: no host has said otherwise",
 )
 """Codex CLI's defaults in a project under version control."""
@@ -123,7 +127,7 @@ def _policy_line(what: str, value: str, known: tuple[str, ...]) -> str:
     )
 
 
-def _network_line(network: NetworkAccess | None) -> str:
+def _network_line(network: CommandNetworkAccess | None) -> str:
     if network is None:
         return ""
     if not network.enabled:

@@ -75,11 +75,11 @@ def read_instruction_text(
     are read. Only regular files are opened.
     """
     try:
-        facts = files.facts(path)
+        facts = files.lstat(path)
         if facts is None:
             return InstructionReadResult()
         real = real_paths.resolve_file(path, facts)
-        if real != path and (facts := files.facts(real)) is None:
+        if real != path and (facts := files.lstat(real)) is None:
             return InstructionReadResult(problem="its link leads nowhere")
         problem = _find_problem(real, facts, limit if whole else 0, inside)
         return (
@@ -137,7 +137,7 @@ def find_project_root(files: ReadableFileSystem, folder: Path, markers: Sequence
     for above in (folder, *folder.parents):
         for marker in markers:
             try:
-                if files.facts(above / marker) is not None:
+                if files.lstat(above / marker) is not None:
                     return above
             except StoreError:
                 continue

@@ -151,11 +151,13 @@ def _block_filter(message: Message, rules: NormalizationRules) -> Callable[[Bloc
 
 
 def _normalize_result(block: ToolResult, rules: NormalizationRules) -> ToolResult:
-    content = truncate_content(block.content, rules.tool_tokens)
+    content = truncate_tool_result_content(block.content, rules.tool_tokens)
     return block if content is block.content else replace(block, content=content)
 
 
-def truncate_content(content: tuple[ContentPart, ...], tokens: int) -> tuple[ContentPart, ...]:
+def truncate_tool_result_content(
+    content: tuple[ContentPart, ...], tokens: int
+) -> tuple[ContentPart, ...]:
     """Truncate a tool result to at most `tokens` estimated tokens of text: cut in the middle, half
     and half, with a mark (CX-6).
 
@@ -252,7 +254,7 @@ class _CallMatcher:
         return block if name == block.tool_use_id else replace(block, tool_use_id=name)
 
 
-def is_server_side(block: ToolUse | ToolResult) -> bool:
+def is_server_side_tool_call(block: ToolUse | ToolResult) -> bool:
     """Tell whether the provider itself runs the call (server-side tool search), so that it needs no
     pairing.
     """
@@ -287,9 +289,9 @@ def _pair_blocks(message: Message, matching: _CallMatcher) -> tuple[Block, ...]:
     blocks: list[Block] = []
     for block in message.blocks:
         new: Block | None = block
-        if isinstance(block, ToolUse) and not is_server_side(block):
+        if isinstance(block, ToolUse) and not is_server_side_tool_call(block):
             new = matching.add_call(block) if message.role == "assistant" else None
-        elif isinstance(block, ToolResult) and not is_server_side(block):
+        elif isinstance(block, ToolResult) and not is_server_side_tool_call(block):
             answers = message.role in ("user", "tool")
             new = matching.match_result(block) if answers else None
         if new is not None:
@@ -313,7 +315,7 @@ def _strip_unreadable_calls(message: Message) -> Message:
     return replace(message, wire=replace(wire, extra=rest or None))
 
 
-def build_missing_output(
+def build_missing_tool_result(
     call: ToolUse, message: Message, rules: NormalizationRules
 ) -> Message | None:
     """Build a result for a call that has none, in the style of its message; None if none can be
@@ -402,9 +404,9 @@ def _place_outputs_after_calls(
         missing = [
             call
             for call in message.tool_uses
-            if call.id not in pairs.positions and not is_server_side(call)
+            if call.id not in pairs.positions and not is_server_side_tool_call(call)
         ]
-        outputs = {call.id: build_missing_output(call, message, rules) for call in missing}
+        outputs = {call.id: build_missing_tool_result(call, message, rules) for call in missing}
         hopeless = {name for name, output in outputs.items() if output is None}
         blocks = tuple(
             block
@@ -469,7 +471,7 @@ def _move_outputs_behind_replies(
                 continue
             position = pairs.positions.get(name)
             output = (
-                build_missing_output(call, message, rules)
+                build_missing_tool_result(call, message, rules)
                 if position is None
                 else _extract_output(messages[position], name)
             )
@@ -598,7 +600,7 @@ UNLIMITED_TOKENS = 2**31
 """No limit for tool outputs: the file-native family stores long ones on disk instead (CP-4)."""
 
 
-class OnDemandNormalizer:
+class IncrementalHistoryNormalizer:
     """Tracks one session's history from request to request."""
 
     def __init__(self, wire_format: str, family: Family) -> None:

@@ -144,7 +144,7 @@ class AttachmentInserter:
                 self._skipped.append(entry)
             yield entry
 
-    def left_out(self) -> tuple[OmittedSource, ...]:
+    def list_omitted_attachments(self) -> tuple[OmittedSource, ...]:
         """Report what was not shown to the model, by kind, and the first of the unreadable lines
         one by one.
         """

@@ -144,7 +144,7 @@ def _message_pieces(message: Message, family: Family) -> Iterator[ContextPiece]:
         if isinstance(block, TextBlock):
             yield from _text_pieces(block, message, family, source)
         else:
-            tag, text = name_and_render_block(block)
+            tag, text = describe_and_render_block(block)
             piece = build_context_piece(
                 message.role, tag, text, source=source, why=CONVERSATION_PARTS[tag]
             )
@@ -166,13 +166,13 @@ def _text_pieces(
         (why for start, why in OWN_MESSAGE_REASONS.items() if message.id.startswith(start)), ""
     )
     for kind, text in split_by_context_tags(block.text, message.role, family):
-        tag, why = (kind.tag, kind.when) if kind else name_untagged_text(message, block)
+        tag, why = (kind.tag, kind.when) if kind else describe_untagged_text(message, block)
         yield build_context_piece(
             message.role, tag, text, source="memorist" if ours else source, why=ours or why
         )
 
 
-def name_untagged_text(message: Message, block: TextBlock) -> tuple[str, str]:
+def describe_untagged_text(message: Message, block: TextBlock) -> tuple[str, str]:
     """Name a text that no tag identifies."""
     if message.role in _UNTAGGED:
         return _UNTAGGED[message.role], "known by its role alone: it has no tag"
@@ -182,7 +182,7 @@ def name_untagged_text(message: Message, block: TextBlock) -> tuple[str, str]:
     return origin.value, f"counts as {origin.value}, by its first words or by the file's own mark"
 
 
-def name_and_render_block(block: Block) -> tuple[str, str]:
+def describe_and_render_block(block: Block) -> tuple[str, str]:
     """Name a block that is not text, and render it."""
     match block:
         case ThinkingBlock(text=text):

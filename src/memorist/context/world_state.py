@@ -100,7 +100,7 @@ def apply_merge_patch(before: JsonObject, patch: JsonObject) -> JsonObject:
     return now
 
 
-class PriorValue(Struct, frozen=True):
+class LastSentValue(Struct, frozen=True):
     """What the model was last told of a section: nothing, something no longer known, or
     this value.
     """
@@ -109,16 +109,16 @@ class PriorValue(Struct, frozen=True):
     value: Any = None
 
 
-SectionRenderer = Callable[[Any, PriorValue], str]
-"""Renders a section's value (None if it is gone) for a model that knows the `PriorValue`; an empty
-text sends nothing.
+SectionRenderer = Callable[[Any, LastSentValue], str]
+"""Renders a section's value (None if it is gone) for a model that knows the `LastSentValue`; an
+empty text sends nothing.
 """
 
 
 def make_title_renderer(title: str) -> SectionRenderer:
     """Make a renderer for self-explanatory values: the title, and the value or that it is gone."""
 
-    def render(value: object, before: PriorValue) -> str:
+    def render(value: object, before: LastSentValue) -> str:
         if value is None:
             return f"{title}: no longer in force."
         said = value if isinstance(value, str) else encode_canonical_json(value).decode()
@@ -238,9 +238,9 @@ def diff_world_state(state: SentWorldState, sections: Sequence[WorldSection]) ->
 
 
 def _build_change(section: WorldSection, value: object, state: SentWorldState) -> WorldChange:
-    before = PriorValue("unknown") if state.unknown else PriorValue()
+    before = LastSentValue("unknown") if state.unknown else LastSentValue()
     if section.id in state.values:
-        before = PriorValue("known", state.values[section.id])
+        before = LastSentValue("known", state.values[section.id])
     silent = value is None and before.state != "known"
     return WorldChange(
         section.id,

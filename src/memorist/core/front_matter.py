@@ -45,7 +45,7 @@ _YAML_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "n
 """Values that would be read back as something else than text (YAML 1.1), and are quoted."""
 
 
-class HeaderEntry(Struct, frozen=True):
+class FrontMatterEntry(Struct, frozen=True):
     """One top-level key with its source lines; an empty key holds the lines before the first
     key.
     """
@@ -59,7 +59,7 @@ class FrontMatter(Struct, frozen=True):
     its plain `key: value` lines.
     """
 
-    entries: tuple[HeaderEntry, ...] = ()
+    entries: tuple[FrontMatterEntry, ...] = ()
     values: dict[str, Any] = {}
     problem: str = ""
 
@@ -143,9 +143,9 @@ def update_front_matter(header: FrontMatter | None, values: dict[str, Any]) -> F
         elif entry.key not in left:
             continue  # a key that stood twice stands once after it was set
         elif (value := left.pop(entry.key)) is not None:
-            entries.append(HeaderEntry(entry.key, _dump_entry(entry.key, value)))
+            entries.append(FrontMatterEntry(entry.key, _dump_entry(entry.key, value)))
     entries += [
-        HeaderEntry(key, _dump_entry(key, value))
+        FrontMatterEntry(key, _dump_entry(key, value))
         for key, value in left.items()
         if value is not None
     ]
@@ -239,7 +239,7 @@ def _parse_plain_header(lines: list[str]) -> FrontMatter | None:
             return None
         if match[1] in values:
             return None
-        entries.append(HeaderEntry(match[1], line))
+        entries.append(FrontMatterEntry(match[1], line))
         values[match[1]] = match[2]
     return FrontMatter(tuple(entries), values)
 
@@ -248,7 +248,7 @@ def _error_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)[:160]
 
 
-def _split_entries(lines: list[str]) -> tuple[HeaderEntry, ...]:
+def _split_entries(lines: list[str]) -> tuple[FrontMatterEntry, ...]:
     found: list[tuple[str, list[str]]] = []
     for line in lines:
         match = _KEY_LINE.match(line)
@@ -258,11 +258,11 @@ def _split_entries(lines: list[str]) -> tuple[HeaderEntry, ...]:
             found[-1][1].append(line)
         else:
             found.append(("", [line]))
-    return tuple(HeaderEntry(key, "".join(raw)) for key, raw in found)
+    return tuple(FrontMatterEntry(key, "".join(raw)) for key, raw in found)
 
 
 def _plain_values(
-    entries: tuple[HeaderEntry, ...], values: dict[str, Any] | None
+    entries: tuple[FrontMatterEntry, ...], values: dict[str, Any] | None
 ) -> dict[str, str]:
     """Values on one line without quotes, where YAML failed (`values` is None) or cut the value at a
     `#`.

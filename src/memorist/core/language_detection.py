@@ -120,7 +120,7 @@ def detect_language_by_script(word: str) -> str:
     return next((language for script, language in _SCRIPTS if script.search(word)), "")
 
 
-def fold_word(word: str) -> str:
+def fold_case_and_accents(word: str) -> str:
     """Fold case and strip accents."""
     if word.isascii():
         return word.lower()
@@ -134,7 +134,7 @@ def stem_in_language(word: str, language: str) -> str:
     stem = find_stem(word.lower())
     if language == "russian":  # takes an ending off `коммит` that it leaves on `коммиты`
         stem = find_stem(stem)
-    return fold_word(stem)
+    return fold_case_and_accents(stem)
 
 
 def _make_stemmer(language: str) -> Callable[[str], str]:
@@ -153,5 +153,5 @@ def list_non_english_common_words() -> frozenset[str]:
         for language, words in COMMON_WORDS.items()
         if language != "english"
         for word in words
-        for key in (fold_word(word), stem_in_language(word, language))
-    ) - {fold_word(word) for word in COMMON_WORDS["english"]}
+        for key in (fold_case_and_accents(word), stem_in_language(word, language))
+    ) - {fold_case_and_accents(word) for word in COMMON_WORDS["english"]}

@@ -13,13 +13,13 @@ _UNOPENED_THOUGHT = re.compile(
 """Thoughts whose opening mark stood at the end of the prompt, as some chat templates have it."""
 
 
-def strip_thought(said: str) -> str:
+def strip_leading_thought(said: str) -> str:
     """What a model says after what it thought, where its server left the thoughts in the text."""
-    found = find_thought(said)
+    found = match_leading_thought(said)
     return said[found.end() :] if found else said
 
 
-def find_thought(said: str) -> re.Match[str] | None:
+def match_leading_thought(said: str) -> re.Match[str] | None:
     """The thought at the beginning of a text, as the group `thought`; the answer follows it."""
     found = _THOUGHT.match(said) or _UNOPENED_THOUGHT.match(said)
     if found is None or found.re is _THOUGHT:

@@ -79,7 +79,7 @@ class Usage(Struct, frozen=True, kw_only=True):
     """Output tokens that are hidden reasoning; 0 where the provider does not tell."""
 
     @property
-    def context(self) -> int:
+    def context_tokens(self) -> int:
         """Tokens of context after the call: all input and the output (claude-code.md section 4)."""
         return self.input + self.cache_read + self.cache_write + self.output
 
@@ -196,7 +196,7 @@ Block = (
 )
 
 
-def change_block_content(
+def map_block_content(
     block: Block, id: str, change: Callable[[ContentPart, str], ContentPart]
 ) -> Block:
     """The block with its text, picture or document changed, or each of those in a tool's result.

@@ -14,7 +14,7 @@ from functools import lru_cache
 from memorist.core.language_detection import (
     detect_language,
     detect_language_by_script,
-    fold_word,
+    fold_case_and_accents,
     stem_in_language,
 )
 from memorist.core.lazy import lazy_pattern
@@ -225,9 +225,9 @@ def make_search_key(word: str) -> str:
     """The search key of one plain word: folded, mapped to its base form if irregular, stemmed."""
     if language := detect_language_by_script(word):
         return stem_in_language(word[:MAX_WORD_CHARS], language)
-    folded = fold_word(word)[:MAX_WORD_CHARS]
+    folded = fold_case_and_accents(word)[:MAX_WORD_CHARS]
     return stem_word(BASE_FORMS.get(folded, folded))
 
 
 def _join_identifier(run: str) -> str:
-    return fold_word("".join(_ALPHANUMERIC_RUN.findall(run)))[:MAX_WORD_CHARS]
+    return fold_case_and_accents("".join(_ALPHANUMERIC_RUN.findall(run)))[:MAX_WORD_CHARS]

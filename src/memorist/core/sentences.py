@@ -154,7 +154,7 @@ def keep_start_and_end(text: str, limit: int = TEXT_LIMIT) -> str:
     return text if len(text) <= limit else f"{text[: limit // 2]}\n\n{text[-limit // 2 :]}"
 
 
-class RawSentence(NamedTuple):
+class UnanalyzedSentence(NamedTuple):
     """A sentence that is not weighed yet."""
 
     text: str
@@ -164,7 +164,7 @@ class RawSentence(NamedTuple):
 
 def extract_prose_sentences(
     text: str, *, short: bool = False, tables: bool = False
-) -> Iterator[RawSentence]:
+) -> Iterator[UnanalyzedSentence]:
     """The sentences of a Markdown text, in order. Fenced code and rules are dropped; so are very
     short sentences, unless `short`.
 
@@ -180,13 +180,13 @@ def extract_prose_sentences(
     yield from _split_prose(text[start:], short=short)
 
 
-def analyze_raw_sentence(phrase: RawSentence) -> AnalyzedSentence:
+def analyze_raw_sentence(phrase: UnanalyzedSentence) -> AnalyzedSentence:
     """Weigh a raw sentence."""
     found = analyze_sentence(phrase.text, bullet=phrase.bullet)
     return structs.replace(found, table=True) if phrase.table else found
 
 
-def _table_sentence(text: str) -> RawSentence:
+def _table_sentence(text: str) -> UnanalyzedSentence:
     """A table as one sentence, its rows stripped of surrounding space."""
     rows = [" ".join(row.split()) for row in text.strip().split("\n")]
     kept: list[str] = []
@@ -198,15 +198,15 @@ def _table_sentence(text: str) -> RawSentence:
             break
         kept.append(row)
     kept[1] = "|" + "---|" * max(kept[0].strip("|").count("|") + 1, 1)
-    return RawSentence("\n".join(kept), table=True)
+    return UnanalyzedSentence("\n".join(kept), table=True)
 
 
-def _split_prose(text: str, *, short: bool) -> Iterator[RawSentence]:
+def _split_prose(text: str, *, short: bool) -> Iterator[UnanalyzedSentence]:
     for paragraph, bullet in _join_wrapped_lines(text):
         for part in _split_paragraph(paragraph):
             cleaned = _balance_marks(shorten_to_one_line(part, SENTENCE_LIMIT))
             if short or _is_worth_keeping(cleaned):
-                yield RawSentence(cleaned, bullet)
+                yield UnanalyzedSentence(cleaned, bullet)
 
 
 def _join_wrapped_lines(text: str) -> list[tuple[str, bool]]:

@@ -24,7 +24,7 @@ WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _WIDE_LETTER = lazy_pattern(f"[{WIDE_LETTERS}]")
 
 
-def count_wide_letters(text: str) -> int:
+def count_cjk_letters(text: str) -> int:
     """How many kana, Chinese characters and Hangul a text has."""
     return 0 if text.isascii() else len(_WIDE_LETTER.findall(text))
 
@@ -139,7 +139,7 @@ def find_identifiers(text: str) -> tuple[str, ...]:
     return analyze_text(text).names
 
 
-class AnalyzedWord(Struct, frozen=True, gc=False, eq=False):
+class WordFeatures(Struct, frozen=True, gc=False, eq=False):
     """An analyzed token that is more than a plain word: its stems, its names (as keys, in order),
     and its flags.
     """
@@ -149,7 +149,7 @@ class AnalyzedWord(Struct, frozen=True, gc=False, eq=False):
     mark: int
 
 
-def _analyze_word(token: str) -> AnalyzedWord | str:
+def _analyze_word(token: str) -> WordFeatures | str:
     """Analyze a whitespace-separated token: the stem of a plain word (empty where it carries no
     content), or everything else it holds.
     """
@@ -158,7 +158,7 @@ def _analyze_word(token: str) -> AnalyzedWord | str:
         word = bare.lower()
         stem = "" if len(word) <= SHORT_WORD or word in NOTES_STOP_WORDS else word[:STEM_LENGTH]
         mark = (_CUE if word in CUE_WORDS else 0) | (_DOUBT if word in DOUBT_WORDS else 0)
-        return AnalyzedWord((stem,) if stem else (), {}, mark) if mark else stem
+        return WordFeatures((stem,) if stem else (), {}, mark) if mark else stem
     plain = _PLAIN_WORDS.findall(token.lower())
     mark = (0 if CUE_WORDS.isdisjoint(plain) else _CUE) | (
         0 if DOUBT_WORDS.isdisjoint(plain) else _DOUBT
@@ -171,13 +171,13 @@ def _analyze_word(token: str) -> AnalyzedWord | str:
         ]
     )
     found = dict.fromkeys(_identifiers_in_word(bare))
-    return AnalyzedWord(stems, found, mark) if found or mark or len(stems) > 1 else "".join(stems)
+    return WordFeatures(stems, found, mark) if found or mark or len(stems) > 1 else "".join(stems)
 
 
-class _WordCache(dict[str, AnalyzedWord | str]):
+class _WordCache(dict[str, WordFeatures | str]):
     """Cache of analyzed tokens: memoizes a pure function, emptied when full."""
 
-    def __missing__(self, token: str) -> AnalyzedWord | str:
+    def __missing__(self, token: str) -> WordFeatures | str:
         if len(self) >= WORD_CACHE_SIZE:
             self.clear()
         found = _analyze_word(token[:NAME_LENGTH])

@@ -143,7 +143,7 @@ class HiddenReasoningTracker:
         """The history was replaced."""
         self.tokens = self._reply_tokens = self._ended = self._sent = 0
 
-    def end_turn(self) -> int:
+    def drop_hidden_reasoning_at_user_turn(self) -> int:
         """The user said something new; returns the tokens that leave the context."""
         self._ended, self._sent, self.tokens, self._reply_tokens = self.tokens, 0, 0, 0
         return 0 if self.is_kept else self._ended
@@ -154,7 +154,7 @@ class HiddenReasoningTracker:
         if not self._sent:
             self._sent = context - (self._ended if self.is_kept else 0)
 
-    def on_usage(self, given: int, reasoning: int) -> None:
+    def add_reported_usage(self, given: int, reasoning: int) -> None:
         """A provider counted `given` input tokens, and the reasoning of the reply."""
         self.tokens += reasoning - self._reply_tokens
         self._reply_tokens = reasoning
@@ -229,7 +229,7 @@ class ContextMeter:
         """
         size = estimate_message_tokens(message, self.factor)
         if message.origin is Origin.USER and message.role == "user":
-            left_out = self._reasoning.end_turn()
+            left_out = self._reasoning.drop_hidden_reasoning_at_user_turn()
             self._base = max(min(self._base, self._prefix or 0), self._base - left_out)
         self._estimated += size
         self._after_model = 0 if message.origin is Origin.MODEL else self._after_model + size
@@ -239,9 +239,9 @@ class ContextMeter:
             self._between = 0
             self._reasoning.on_reply(self.tokens)
         self._since += size
-        if measure and message.usage is not None and message.usage.context > 0:
+        if measure and message.usage is not None and message.usage.context_tokens > 0:
             self.record_measurement(
-                message.usage.context,
+                message.usage.context_tokens,
                 uncounted=self._between if message.reply_id is not None else 0,
                 output=message.usage.output,
                 reasoning=message.usage.reasoning,
@@ -251,7 +251,7 @@ class ContextMeter:
         """Tell whether a record is the first of its reply. Some servers give all replies one id: a
         reply whose input was counted otherwise is another one.
         """
-        given = usage.context - usage.output if usage is not None else 0
+        given = usage.context_tokens - usage.output if usage is not None else 0
         is_another = given > 0 and self._reply_input not in (0, given)
         begins = reply_id != self._reply or is_another
         self._reply = reply_id
@@ -279,11 +279,11 @@ class ContextMeter:
         self._prefix = min(self._prefix, context)
         self._calibrate(context, self._estimated - uncounted)
         given = context - output - self.subtracted if output else 0
-        self._reasoning.on_usage(given, reasoning)
+        self._reasoning.add_reported_usage(given, reasoning)
         self._base = max(self._prefix, context - self.subtracted)
         self._since = uncounted
 
-    def subtract(self, tokens: int) -> None:
+    def subtract_removed(self, tokens: int) -> None:
         """Subtract tokens that were removed although later usage will include them."""
         self.subtracted += tokens
         self._base = max(self._prefix or 0, self._base - tokens)
@@ -297,7 +297,7 @@ class ContextMeter:
         self._between = max(0, self._between - tokens)
         self._after_model = max(0, self._after_model - tokens)
 
-    def reset(self) -> None:
+    def reset_to_fixed_prefix(self) -> None:
         """Start over after the history was replaced: only the fixed prefix (instructions, tools)
         remains, until messages are added again.
         """

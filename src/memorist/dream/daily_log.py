@@ -26,7 +26,7 @@ class DailyLogs:
 
     def __init__(self, where: MemoryLayout, files: FileSystem) -> None:
         self._where = where
-        self._folder = where.dream / "logs"
+        self._folder = where.dream_state / "logs"
         self._files = files
 
     def add(self, text: str, at: float) -> str:
@@ -50,7 +50,7 @@ class DailyLogs:
             )
         return line
 
-    def newest(self, days: int = LOG_DAYS) -> tuple[tuple[str, str], ...]:
+    def read_newest(self, days: int = LOG_DAYS) -> tuple[tuple[str, str], ...]:
         """Return day and text of the newest logs, newest first; of a long one its end."""
         try:
             paths = [path for path in self._files.walk(self._folder) if path.suffix == ".md"]

@@ -63,7 +63,7 @@ def _date_line(line: str, times: Mapping[str, float]) -> str:
     return make_dates_absolute(plain, times[plain]) + line[len(plain) :]
 
 
-def prove_line_times(
+def find_proven_line_times(
     lines: Sequence[tuple[str, str]], changes: Mapping[str, tuple[Actor, float]]
 ) -> dict[str, float]:
     """Return the time of each line of a memory, as far as it is proven.

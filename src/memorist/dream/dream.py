@@ -30,16 +30,20 @@ from memorist.dream.dream_gates import (
     judge_dream_gates,
     select_changed_session_ids,
 )
-from memorist.dream.dream_journal import DreamReport, summarize_dream_acts
+from memorist.dream.dream_journal import DreamReport, summarize_dream_actions
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy
 from memorist.dream.dream_prompt import (
     DreamMaterial,
-    FittedMaterial,
+    FittedDreamMaterial,
     match_utterances_to_memories,
     render_dream_instruction,
     render_fitting_dream_material,
 )
-from memorist.dream.dream_review import ReviewedChanges, max_retired_memories, review_model_changes
+from memorist.dream.dream_review import (
+    ReviewedChanges,
+    compute_max_retired_memories,
+    review_model_changes,
+)
 from memorist.dream.dream_workspace import (
     DreamWorkspace,
     PreparedDream,
@@ -149,7 +153,7 @@ class DreamExtension(SessionExtension):
     async def _dream_if_due(self) -> None:
         verdict = await self.check_gates()
         if isinstance(verdict, DreamGatesOpen):
-            await self.run(verdict.why, verdict.sessions)
+            await self.dream_now(verdict.why, verdict.sessions)
 
     def _judge_cheap_gates(self) -> DreamGatesOpen | DreamGateClosed | DreamGateNeedsFact:
         known = DreamGateFacts(now=self._clock.now(), host=self._host, scanned=self._last_scan)
@@ -193,10 +197,10 @@ class DreamExtension(SessionExtension):
         last = self._lock.last_dream_time()
         if last is None or await self._new_sessions(last):
             return True
-        logs = DailyLogs(self._layout, self._runtime.files).newest(1)
+        logs = DailyLogs(self._layout, self._runtime.files).read_newest(1)
         return bool(logs) and logs[0][0] >= format_utc_day(last)
 
-    async def run(
+    async def dream_now(
         self,
         why: str,
         sessions: Sequence[str] | None = None,
@@ -280,7 +284,9 @@ class DreamExtension(SessionExtension):
         return dreamt
 
     def _report(self, dreamt: DreamReport, events: Sequence[Event], seconds: float) -> None:
-        what = render_change_headline("dream", summarize_dream_acts(dreamt.acts) or "nothing to do")
+        what = render_change_headline(
+            "dream", summarize_dream_actions(dreamt.acts) or "nothing to do"
+        )
         last: Event = DreamFinished(dreamt.change, dreamt.way, what, len(dreamt.waiting), seconds)
         with contextlib.suppress(
             StoreError
@@ -304,7 +310,7 @@ class DreamExtension(SessionExtension):
             path,
             data,
         ) in (
-            prepared.files_after_rules().items()
+            prepared.render_files_after_rules().items()
         ):  # all of it: what others write meanwhile is no part of the copy
             overlay.write(folder / path, data)
         for change in prepared.plan.changes:
@@ -337,11 +343,11 @@ class DreamExtension(SessionExtension):
         )
 
     def _review_fork(
-        self, overlay: OverlayFiles, prepared: PreparedDream, material: FittedMaterial
+        self, overlay: OverlayFiles, prepared: PreparedDream, material: FittedDreamMaterial
     ) -> ReviewedChanges:
         """Review what the model did, apart from what rules had done before it."""
         folder = self._runtime.files.resolve(self._layout.folder)
-        ruled, before = prepared.files_after_rules(), prepared.snapshot.data
+        ruled, before = prepared.render_files_after_rules(), prepared.snapshot.data
         copied = {
             path.relative_to(folder).as_posix(): data
             for path, (_, data) in overlay.changes().items()
@@ -359,13 +365,13 @@ class DreamExtension(SessionExtension):
         return review_model_changes(by_model, ruled, self._settings, check, sessions)
 
     async def _build_form(
-        self, model: Model, known: DreamMaterial, material: FittedMaterial
+        self, model: Model, known: DreamMaterial, material: FittedDreamMaterial
     ) -> FormTask:
         window, prompt = await discover_window(model), load_prompt("dream/dream_form")
         return build_dream_form(known, material, prompt, window=window)
 
     def _build_fork_spec(
-        self, prepared: PreparedDream, material: FittedMaterial, why: str
+        self, prepared: PreparedDream, material: FittedDreamMaterial, why: str
     ) -> ForkSpec:
         folder = self._runtime.files.resolve(self._layout.folder)
         return ForkSpec(
@@ -376,8 +382,8 @@ class DreamExtension(SessionExtension):
                 load_prompt("dream/dream"),
                 folder,
                 now=self._clock.now(),
-                max_retired_memories=max_retired_memories(
-                    len(prepared.files_after_rules()), self._settings
+                compute_max_retired_memories=compute_max_retired_memories(
+                    len(prepared.render_files_after_rules()), self._settings
                 ),
             ),
             permission=FolderAccess(folder=folder, read_anywhere=False),

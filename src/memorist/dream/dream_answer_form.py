@@ -21,7 +21,7 @@ from memorist.core.text_analysis import to_printable_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.utc_time import format_utc_day
 from memorist.core.word_stems import stem_word
-from memorist.dream.dream_prompt import DreamMaterial, FittedMaterial, UserUtterance
+from memorist.dream.dream_prompt import DreamMaterial, FittedDreamMaterial, UserUtterance
 from memorist.dream.dream_review import covers_whole_memory
 from memorist.forks.answer_form import (
     FormTask,
@@ -65,7 +65,7 @@ class _ShownMemories(Struct, frozen=True):
 
 
 def build_dream_form(
-    material: DreamMaterial, fitted: FittedMaterial, instruction: str, *, window: int
+    material: DreamMaterial, fitted: FittedDreamMaterial, instruction: str, *, window: int
 ) -> FormTask:
     """The form over the memories of `fitted` that fit the window, most important first; a window
     of 0 is unknown.
@@ -105,7 +105,9 @@ def _build_schema(*, corrects: bool) -> JsonObject:
     return build_object_schema(properties)
 
 
-def _select_memories(material: DreamMaterial, fitted: FittedMaterial, room: int) -> _ShownMemories:
+def _select_memories(
+    material: DreamMaterial, fitted: FittedDreamMaterial, room: int
+) -> _ShownMemories:
     topics: list[MemoryFile] = []
     for topic in material.topics:
         if topic.path in fitted.paths:

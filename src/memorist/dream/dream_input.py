@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_blame import blame_lines
 from memorist.auto_memory.memory_changes import Actor, RecordedChange
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
-from memorist.dream.date_repair import is_date_repair_candidate, prove_line_times
+from memorist.dream.date_repair import find_proven_line_times, is_date_repair_candidate
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
@@ -120,7 +120,7 @@ def _line_times(memory: AutoMemory, path: str, log: Sequence[RecordedChange]) ->
         for each in changes
     ]
     changed_at = {each.id: (each.why.actor, each.at) for each in changes}
-    return prove_line_times(
+    return find_proven_line_times(
         [(line.text, line.change) for line in blame_lines(versions)], changed_at
     )
 

@@ -19,7 +19,7 @@ from memorist.errors import StoreError
 from memorist.platforms import processes
 from memorist.platforms.regular_files import open_regular_file
 from memorist.ports import Clock
-from memorist.store.disk_files import make_folders, to_store_error
+from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
 
@@ -54,8 +54,8 @@ class DreamLock:
     """The lock of one memory folder."""
 
     def __init__(self, where: MemoryLayout, clock: Clock) -> None:
-        self._path = where.dream / "lock"
-        self._guard = where.dream / "lock.guard"
+        self._path = where.dream_state / "lock"
+        self._guard = where.dream_state / "lock.guard"
         self._clock = clock
 
     def last_dream_time(self) -> float | None:
@@ -95,7 +95,7 @@ class DreamLock:
             return DreamLockBusy("another process took the lock at the same moment")
         return HeldDreamLock(self, mine)
 
-    def release(self, mine: DreamLockHolder, *, done: bool) -> None:
+    def release_and_set_dream_time(self, mine: DreamLockHolder, *, done: bool) -> None:
         """Release the lock: its time stays if `done`, otherwise the previous time is restored.
 
         Does nothing if another process holds the lock by now.
@@ -125,7 +125,7 @@ class DreamLock:
         except FileNotFoundError:
             return None, None
         except OSError as error:
-            raise to_store_error("read", self._path, error) from error
+            raise convert_os_error_to_store_error("read", self._path, error) from error
 
     def _write(self, body: bytes, at: float) -> None:
         """Write text and time in one step."""
@@ -141,7 +141,7 @@ class DreamLock:
         except OSError as error:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            raise to_store_error("write", self._path, error) from error
+            raise convert_os_error_to_store_error("write", self._path, error) from error
 
 
 class HeldDreamLock:
@@ -167,7 +167,7 @@ class HeldDreamLock:
 
     def _end(self, *, done: bool) -> None:
         with contextlib.suppress(StoreError):
-            self._lock.release(self._mine, done=done)
+            self._lock.release_and_set_dream_time(self._mine, done=done)
 
 
 def encode_lock_holder(holder: DreamLockHolder) -> bytes:

@@ -104,7 +104,7 @@ class DreamMaterial(Struct, frozen=True, kw_only=True):
     instructions: tuple[InstructionSource, ...] = ()
 
 
-class FittedMaterial(Struct, frozen=True, kw_only=True):
+class FittedDreamMaterial(Struct, frozen=True, kw_only=True):
     """The material that fits."""
 
     text: str
@@ -117,7 +117,7 @@ class FittedMaterial(Struct, frozen=True, kw_only=True):
 
 def render_fitting_dream_material(
     material: DreamMaterial, settings: DreamSettings
-) -> FittedMaterial:
+) -> FittedDreamMaterial:
     """Render the material in at most about `dream.material` characters.
 
     Of what does not fit, memories are dropped last.
@@ -145,7 +145,7 @@ def render_fitting_dream_material(
         room - sum(map(len, said)),
     )
     index = f"<index>\n{_escape_data(material.index.strip()) or '(empty)'}\n</index>"
-    return FittedMaterial(
+    return FittedDreamMaterial(
         text="\n\n".join((index, *memories, *logs, *said, *files)),
         paths=paths,
         utterances=tuple(material.utterances[int(number)][0] for number in spoken),
@@ -205,7 +205,7 @@ def _escape_data(text: str) -> str:
 
 
 def render_dream_instruction(
-    text: str, folder: Path, *, now: float, max_retired_memories: int
+    text: str, folder: Path, *, now: float, compute_max_retired_memories: int
 ) -> str:
     """Render the instruction."""
     return (
@@ -214,7 +214,7 @@ def render_dream_instruction(
             {
                 "folder": str(folder),
                 "today": format_utc_day(now),
-                "retired": str(max_retired_memories),
+                "retired": str(compute_max_retired_memories),
             },
             strict=True,
         ).strip()

@@ -46,7 +46,9 @@ def choose_removal_questions(
 def load_asked_marks(files: FileSystem, layout: MemoryLayout) -> tuple[str, ...]:
     """The marks of questions that earlier dreams asked; empty for a file that cannot be read."""
     try:
-        return msgspec.json.decode(files.read(layout.dream / _ASKED_FILE), type=tuple[str, ...])
+        return msgspec.json.decode(
+            files.read(layout.dream_state / _ASKED_FILE), type=tuple[str, ...]
+        )
     except (FileNotFoundError, msgspec.DecodeError):
         return ()
 
@@ -56,4 +58,4 @@ def append_asked_marks(files: FileSystem, layout: MemoryLayout, marks: Sequence[
     if marks:
         known = dict.fromkeys((*load_asked_marks(files, layout), *marks))
         data = msgspec.json.encode(tuple(known)[-MAX_ASKED_MARKS:])
-        files.write(layout.dream / _ASKED_FILE, data)
+        files.write(layout.dream_state / _ASKED_FILE, data)

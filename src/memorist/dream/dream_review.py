@@ -27,7 +27,7 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.front_matter import join_front_matter, split_front_matter
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
-from memorist.dream.structural_dream import DreamAct
+from memorist.dream.structural_dream import DreamAction
 from memorist.settings import DreamSettings
 from memorist.transcript_analysis.answer_check import CoveringText, LineCheck
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
@@ -51,7 +51,7 @@ class ReviewedChanges(Struct, frozen=True, kw_only=True):
     """
     dropped: tuple[tuple[str, str], ...] = ()
     """Changed memories whose new text may not stand, each with the reason."""
-    acts: tuple[DreamAct, ...] = ()
+    acts: tuple[DreamAction, ...] = ()
     refused: str = ""
     """Why none of it is kept; empty if it is acceptable."""
 
@@ -76,7 +76,7 @@ def review_model_changes(
     removed: list[MemoryChange] = []
     shortened: list[MemoryChange] = []
     asked: list[tuple[MemoryChange, str]] = []
-    acts: list[DreamAct] = []
+    acts: list[DreamAction] = []
     dropped: list[tuple[str, str]] = []
     for path, old, new in _list_changes(changed, before):
         retired = (
@@ -98,7 +98,9 @@ def review_model_changes(
         elif new is not None and retired is None:
             written.append(MemoryChange(path=path, before=old, after=new))
             acts.append(
-                DreamAct(path=path, did="added" if old is None else "changed", why="by the model")
+                DreamAction(
+                    path=path, did="added" if old is None else "changed", why="by the model"
+                )
             )
         elif old is not None:
             why = " ".join(retired["why"].split()) if retired else "it deleted the file"
@@ -108,7 +110,7 @@ def review_model_changes(
                 asked.append((change, f"the dream would retire it: {why}"))
             else:
                 removed.append(change)
-                acts.append(DreamAct(path=path, did="retired", why=why))
+                acts.append(DreamAction(path=path, did="retired", why=why))
     # The limit counts what the model would have lost, also where a part of it does not stand.
     rewritten = (*written, *shortened)
     after = _apply_changes(before, (*rewritten, *removed))
@@ -244,7 +246,7 @@ def _count_gutted(
     return sum(2 * len(words - left) > len(words) for words in had)
 
 
-def max_retired_memories(present: int, settings: DreamSettings) -> int:
+def compute_max_retired_memories(present: int, settings: DreamSettings) -> int:
     """Return how many of `present` memories a model may retire in one dream."""
     return min(settings.retired, max(MIN_RETIRED_LIMIT, present // MAX_RETIRED_SHARE))
 
@@ -277,7 +279,7 @@ def _with_header(old: bytes | None, new: bytes | None) -> bytes | None:
 
 
 def _find_too_many_retired(removed: int, present: int, settings: DreamSettings) -> str:
-    most = max_retired_memories(present, settings)
+    most = compute_max_retired_memories(present, settings)
     return (
         f"it would take out {removed} of {present} memories, and at most {most} may go in one dream"
         if removed > most

@@ -37,7 +37,7 @@ from memorist.dream.dream_journal import (
     DreamReport,
     get_journal_path,
     render_journal_entry,
-    summarize_dream_acts,
+    summarize_dream_actions,
 )
 from memorist.dream.dream_questions import append_asked_marks, load_asked_marks
 from memorist.dream.dream_review import ReviewedChanges
@@ -90,7 +90,7 @@ class PreparedDream(Struct, frozen=True, kw_only=True):
     evidence: PastEvidence = PastEvidence()
     instructions: tuple[InstructionSource, ...] = ()
 
-    def files_after_rules(self) -> dict[str, bytes]:
+    def render_files_after_rules(self) -> dict[str, bytes]:
         """Return every memory as rules leave it."""
         now = dict(self.snapshot.data)
         for change in self.plan.changes:
@@ -137,7 +137,7 @@ def prepare_dream(
         result = PreparedDream(snapshot=found, plan=proven, instructions=instructions)
         fit = {head.path: head.modified for head in memory.visible_headers()}
         index = memory.visible_index().text
-    now = result.files_after_rules()
+    now = result.render_files_after_rules()
     doubted = {path for each in proven.questions for path in (each.path, each.other_path)}
     kept = (topic for topic in found.topics if topic.path in fit and topic.path in now)
     shown = sorted(
@@ -147,7 +147,7 @@ def prepare_dream(
     index = "".join(
         line for line in index.splitlines(keepends=True) if parse_pointer_target(line) in ("", *now)
     )
-    logs = DailyLogs(workspace.layout, workspace.files).newest()
+    logs = DailyLogs(workspace.layout, workspace.files).read_newest()
     return replace(
         result,
         shown=topics,
@@ -243,7 +243,7 @@ class _DreamWriter:
             ),
         )
         why = ChangeReason(
-            actor="dream", what=render_change_headline("dream", summarize_dream_acts(acts))
+            actor="dream", what=render_change_headline("dream", summarize_dream_actions(acts))
         )
         written = (
             self._memory.write(changes, why, said, tell=self._events.append)
@@ -375,7 +375,7 @@ def append_to_dream_journal(workspace: DreamWorkspace, report: DreamReport) -> N
     """
     path = get_journal_path(workspace.layout)
     with contextlib.suppress(StoreError), hold_lock(workspace.layout.lock):
-        new = workspace.files.facts(path) is None
+        new = workspace.files.lstat(path) is None
         workspace.files.append(
             path,
             (

@@ -190,7 +190,7 @@ def _question_mark(topic: MemoryFile, other: bytes) -> str:
     ).hexdigest()[:16]
 
 
-def compare_with_instructions(
+def find_conflicts_with_instructions(
     memories: Sequence[DatedMemory], instructions: Sequence[InstructionSource]
 ) -> Iterator[MemoryRemovalQuestion | DreamRemark]:
     """Compare memories with the lines of the instruction files: what is already stated there, and

@@ -68,7 +68,7 @@ def list_session_modification_times(
     """
     found = []
     for each in past:
-        facts = files.facts(SessionLayout(each.folder).transcript)
+        facts = files.lstat(SessionLayout(each.folder).transcript)
         if facts is not None and facts.is_file:
             found.append(SessionFileInfo(id=each.id, changed=facts.modified_ns / 1e9))
     return found
@@ -90,7 +90,7 @@ def read_instruction_sources(
     found = []
     for path in dict.fromkeys(Path(each.path) for each in loaded):
         with contextlib.suppress(FileNotFoundError, StoreError):
-            facts = files.facts(files.resolve(path))
+            facts = files.lstat(files.resolve(path))
             text = files.read(path, limit=INSTRUCTION_BYTES).decode("utf-8", "replace")
             shown = path.relative_to(folder) if path.is_relative_to(folder) else path
             found.append(

@@ -47,7 +47,7 @@ def open_dream_extension(memory: AutoMemory, context: SessionContext) -> DreamEx
     )
 
 
-def find_last_dream_change(memory: AutoMemory) -> RecordedChange | None:
+def find_newest_undoable_dream(memory: AutoMemory) -> RecordedChange | None:
     """The newest dream that is not taken back yet."""
     memory.headers()
     log = memory.folder.history.log()

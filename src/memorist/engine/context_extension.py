@@ -40,7 +40,7 @@ from memorist.context.host_permissions import (
     build_permissions_sections,
 )
 from memorist.context.instruction_scope import TouchedFiles, find_touched_paths
-from memorist.context.message_normalization import OnDemandNormalizer
+from memorist.context.message_normalization import IncrementalHistoryNormalizer
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     SentWorldState,
@@ -111,7 +111,7 @@ class ContextExtension(SessionExtension):
         """The repository as it was first looked up: its text stays, and so its place in the
         provider's cache.
         """
-        self._normalizer = OnDemandNormalizer(log.context.format, self._family)
+        self._normalizer = IncrementalHistoryNormalizer(log.context.format, self._family)
         self._touched_files = TouchedFiles()
         self._skills_found = DiscoveredSkills()
         self._skill_task: asyncio.Task[DiscoveredSkills] | None = None

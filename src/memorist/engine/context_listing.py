@@ -204,7 +204,7 @@ def list_recorded_context_at_turn(
         pieces=scale_piece_tokens_to_model(
             (*first, *build_recorded_pieces(recorded, family)), model
         ),
-        left_out=attachments.left_out(),
+        left_out=attachments.list_omitted_attachments(),
         before=scale_piece_tokens_to_model(before, model) if compares else None,
     )
 
@@ -251,7 +251,9 @@ def _read_injected(layout: SessionLayout) -> Iterator[InjectedMessage]:
     """Injected messages of the saved window, then the later ones; none of an unreadable file."""
     last = ""
     with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
-        for kept in msgspec.json.decode(DiskFiles().read(layout.window), type=list[SavedViewEntry]):
+        for kept in msgspec.json.decode(
+            DiskFiles().read(layout.shown_messages), type=list[SavedViewEntry]
+        ):
             if kept.own is not None and kept.own.id.startswith(REINJECTED_ID_PREFIXES):
                 yield InjectedMessage(last, kept.own)
             last = kept.id

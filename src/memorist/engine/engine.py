@@ -248,7 +248,7 @@ class Memorist:
         SettingsError for a project's settings file that cannot be used.
         """
         known = self._apply_off_switch(host or HostInfo())
-        home = self.layout.session(project, redact_id_keeping_distinct(session)).folder
+        home = self.layout.session_layout(project, redact_id_keeping_distinct(session)).folder
         share = None if folder is not None else self._open_share(home)
 
         async def open_at(where: Path | None) -> tuple[SessionLog, MemoryExtension]:
@@ -502,7 +502,9 @@ class Memorist:
             raise UsageError("a session needs an id; any text that is not empty will do")
         session = redact_id_keeping_distinct(session)
         where = (
-            SessionLayout(folder) if folder is not None else self.layout.session(project, session)
+            SessionLayout(folder)
+            if folder is not None
+            else self.layout.session_layout(project, session)
         )
         context = SessionContext(
             runtime=self._session_runtime(project, listener),

@@ -83,7 +83,7 @@ def measure_session(entries: Iterable[TranscriptEntry]) -> SessionMeasures:
         )
         turns += act is not MessageTaskEffect.COMMAND
         corrections += act is MessageTaskEffect.CORRECTS
-        tokens += entry.usage.context if entry.usage is not None else 0
+        tokens += entry.usage.context_tokens if entry.usage is not None else 0
         failures.add(entry)
     return SessionMeasures(
         turns=turns, corrections=corrections, repeated_failures=failures.repeated, tokens=tokens

@@ -27,7 +27,7 @@ from memorist.compaction.summary_receipt import SummaryAcceptance, add_acceptanc
 from memorist.compaction.summary_request import build_summary_request, request_summary
 from memorist.compaction.summary_review import (
     SummaryReview,
-    add_missing_extract_parts,
+    build_history_with_missing_parts,
     clean_or_reject_summary,
 )
 from memorist.compaction.window_at_message import RecordedWindow
@@ -70,7 +70,7 @@ async def compact_with_model(
         await model.close()
     if isinstance(summary, UnusableSummary):
         return UnchangedHistory(summary.why)
-    return add_missing_extract_parts(
+    return build_history_with_missing_parts(
         summary,
         lambda text, addition: compact_offline(
             recorded, strategy, replace(options, summary=text, addition=addition)

@@ -201,7 +201,7 @@ class RequestView:
             for message in self._window.messages
         ]
         try:
-            self._files.write(self._layout.window, self._encode(kept))
+            self._files.write(self._layout.shown_messages, self._encode(kept))
             remove_if_exists(
                 self._files, self._layout.injected_messages
             )  # the saved view holds them now
@@ -343,7 +343,7 @@ class RequestView:
     def _load_saved(self) -> list[SavedViewEntry]:
         try:
             return msgspec.json.decode(
-                self._files.read(self._layout.window), type=list[SavedViewEntry]
+                self._files.read(self._layout.shown_messages), type=list[SavedViewEntry]
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return []
@@ -417,5 +417,5 @@ class RequestView:
     def _discard_saved(self) -> None:
         self._saved = []
         self._injected = []
-        remove_if_exists(self._files, self._layout.window)
+        remove_if_exists(self._files, self._layout.shown_messages)
         remove_if_exists(self._files, self._layout.injected_messages)

@@ -378,7 +378,7 @@ class Session:
         for message in self._history.add_reply(answer.messages):
             self._log.add_message(message)
         self.tracker.on_reply_end(answer.usage)
-        counted = answer.usage.context - answer.usage.output
+        counted = answer.usage.context_tokens - answer.usage.output
         self._learn_window(self._window_observer.on_reply(sent, counted), "cut")
         self._extensions.on_reply(
             SessionReply(

@@ -106,7 +106,7 @@ def read_recorded_entries(entry: KnownSession) -> Iterator[TranscriptEntry]:
 
 def read_recording_size(entry: KnownSession) -> int:
     """Bytes of the file that a session is recorded in; 0 where there is none."""
-    facts = DiskFiles().facts(Path(entry.file))
+    facts = DiskFiles().lstat(Path(entry.file))
     return 0 if facts is None else facts.size
 
 

@@ -47,7 +47,7 @@ def start_worker_if_due(
     mark = layout.rollouts_state / "started"
     now = clock.now()
     try:
-        last = float(files.read(mark)) if files.facts(mark) is not None else 0.0
+        last = float(files.read(mark)) if files.lstat(mark) is not None else 0.0
     except (StoreError, FileNotFoundError, ValueError):
         last = 0.0
     if 0.0 <= now - last < START_INTERVAL_SECONDS:

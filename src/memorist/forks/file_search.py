@@ -103,21 +103,21 @@ def _find_files(files: FileSystem, folder: Path, pattern: str | None) -> list[Pa
         if ".git" not in relative.parts and (
             pattern is None or matches_glob(pattern, relative.as_posix())
         ):
-            facts = files.facts(path)
+            facts = files.lstat(path)
             if facts is not None and facts.is_file:
                 found.append(path)
     return found
 
 
 def _join_files(files: FileSystem, root: Path, pattern: str | None) -> ConcatenatedFiles:
-    facts = files.facts(root)
+    facts = files.lstat(root)
     paths = [root] if facts is not None and facts.is_file else _find_files(files, root, pattern)
     data = bytearray()
     names: list[str] = []
     starts: list[int] = []
     count = 0
     for path in paths:
-        facts = files.facts(path)
+        facts = files.lstat(path)
         if (
             facts is None
             or facts.size > MAX_SEARCHED_FILE_BYTES

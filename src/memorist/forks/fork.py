@@ -11,7 +11,7 @@ from functools import cache
 import msgspec
 from msgspec import Struct
 
-from memorist.core.leading_thought import strip_thought
+from memorist.core.leading_thought import strip_leading_thought
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
@@ -432,7 +432,7 @@ def _parse_text_edits(
 
 def _reply_text(reply: Reply) -> str:
     """What the model says, without what it thought: an edit that it only weighed is none."""
-    return strip_thought(
+    return strip_leading_thought(
         "\n".join(
             message.text
             for message in reply.messages

@@ -183,7 +183,7 @@ def find_parent_usage_and_task(
     own = tuple(codec.decode_item(body[codec.history_key()][-1], id="own"))
     parent = spec.parent
     counted = codec.decode_reply(parent.reply).usage if parent and parent.reply else Usage()
-    if counted.context or parent is None:
+    if counted.context_tokens or parent is None:
         return counted, own
     messages = codec.decode_request(parent.request.body).messages
     return Usage(input=estimate_messages_tokens(messages)), own
@@ -202,9 +202,9 @@ def cap_output_to_remaining_window(
     `usage` is that of the reply before, as the provider counted it, and `tail` what is new since. A
     request that was longer than the window and was answered shows that the window is another one.
     """
-    if usage.context - usage.output > window:
+    if usage.context_tokens - usage.output > window:
         return body
-    used = usage.context or estimate_text_tokens(str(body))
+    used = usage.context_tokens or estimate_text_tokens(str(body))
     room = int(window - used - estimate_messages_tokens(tail) / ROOM_SHARE)
     if room < MIN_LATER_OUTPUT:
         return None

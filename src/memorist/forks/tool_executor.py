@@ -206,7 +206,7 @@ class ToolExecutor:
             return UnresolvedPath(asked[:200], problem or "No path can be used here.")
         try:
             real = self._files.resolve(self.folder / asked)
-            facts = self._files.facts(real)
+            facts = self._files.lstat(real)
         except StoreError as error:
             return UnresolvedPath(asked[:200], str(error))
         if facts is None:
@@ -223,7 +223,7 @@ class ToolExecutor:
 
     def _is_below_folder(self, path: Path) -> bool:
         """Whether a file can be made there: what there is above it is a folder."""
-        above = (self._files.facts(parent) for parent in path.parents)
+        above = (self._files.lstat(parent) for parent in path.parents)
         nearest = next((facts for facts in above if facts is not None), None)
         return nearest is None or nearest.is_folder
 

@@ -236,7 +236,7 @@ class HookInstaller:
         return tuple(
             str(folder)
             for folder in takewhile(_is_client_folder, path.parents)
-            if str(folder) in earlier or self._files.facts(folder) is None
+            if str(folder) in earlier or self._files.lstat(folder) is None
         )
 
     def _write_records(self, records: Mapping[str, InstalledFileRecord]) -> None:

@@ -74,7 +74,7 @@ def resolve_magic_doc_path(scope: DocumentScope, path: str) -> Path | str:
     files = scope.files
     root = files.resolve(scope.project)
     real = files.resolve(root / path)
-    facts = files.facts(real)
+    facts = files.lstat(real)
     checks = (
         (not real.is_relative_to(root), "it is not inside the project"),
         (real.is_relative_to(files.resolve(scope.home)), "it is one of memorist's own files"),

@@ -88,9 +88,9 @@ def find_new_missing_paths(
         begins = [
             root
             for root in roots
-            if (facts := files.facts(root / name.split("/")[0])) is not None and facts.is_folder
+            if (facts := files.lstat(root / name.split("/")[0])) is not None and facts.is_folder
         ]
-        if begins and all(files.facts(root / name) is None for root in begins):
+        if begins and all(files.lstat(root / name) is None for root in begins):
             lost.append(name)
     return tuple(lost)
 

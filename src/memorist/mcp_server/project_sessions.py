@@ -178,7 +178,7 @@ class ProjectSessions:
         ]
 
     def _transcript_size(self, session: ProjectSession) -> int:
-        facts = self._files.facts(session.layout.transcript)
+        facts = self._files.lstat(session.layout.transcript)
         return facts.size if facts is not None else 0
 
     def _messages(self, session: ProjectSession) -> Iterator[Message]:

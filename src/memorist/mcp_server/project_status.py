@@ -50,6 +50,6 @@ def list_sessions_with_notes(project: OpenedProject) -> list[ProjectSession]:
     for each in project.sessions.list_sessions():
         if len(found) == MAX_LISTED:
             break
-        if project.files.facts(each.layout.notes) is not None:
+        if project.files.lstat(each.layout.notes) is not None:
             found.append(each)
     return found

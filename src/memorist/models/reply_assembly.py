@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from memorist.core.leading_thought import find_thought
+from memorist.core.leading_thought import match_leading_thought
 from memorist.core.messages import JsonObject
 from memorist.models.call_failure import CallFailure, build_failure_from_error_object
 
@@ -203,7 +203,7 @@ def separate_thoughts(body: JsonObject) -> JsonObject:
     for choice in body.get("choices") or ():
         message = choice.get("message") or {}
         said = message.get("content")
-        found = find_thought(said) if isinstance(said, str) else None
+        found = match_leading_thought(said) if isinstance(said, str) else None
         if found is not None and isinstance(said, str):
             thought = f"{message.get('reasoning_content') or ''}{found['thought']}"
             message = message | {"content": said[found.end() :], "reasoning_content": thought}

@@ -195,7 +195,7 @@ def _cap_output_limit(body: JsonObject, settings: ModelSettings) -> JsonObject:
 def _estimate_input(request: Request, reply: Reply) -> Reply:
     """The reply with its input estimated where the provider had not counted it by then."""
     usage = reply.usage
-    if usage.context > usage.output:
+    if usage.context_tokens > usage.output:
         return reply
     read = estimate_text_tokens(msgspec.json.encode(request.body).decode())
     return msgspec.structs.replace(reply, usage=msgspec.structs.replace(usage, input=read))
@@ -240,7 +240,7 @@ class ErrorRecordingModel:
         except ModelError as error:
             self.error = error
             raise
-        self.counted = reply.usage.context - reply.usage.output
+        self.counted = reply.usage.context_tokens - reply.usage.output
         return reply
 
     async def close(self) -> None:

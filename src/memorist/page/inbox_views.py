@@ -5,7 +5,7 @@ from __future__ import annotations
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.dream.dream_journal import read_dream_journal
-from memorist.dream.project_dream import find_last_dream_change
+from memorist.dream.project_dream import find_newest_undoable_dream
 from memorist.page.page_context import PAGE_ROWS, PageContext
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
@@ -129,7 +129,7 @@ def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> 
 def build_dreams_view(context: PageContext, chosen: str) -> PageView:
     """What dreams did to this project's memory, each with its difference and its undo."""
     memory = context.memory
-    last = find_last_dream_change(memory)
+    last = find_newest_undoable_dream(memory)
     log = memory.folder.history.log()
     undone = {each.undoes for each in log if each.undoes}
     dreams = [each for each in log if each.why.actor == "dream"]

@@ -119,11 +119,11 @@ class SessionTimelineBuilder:
         loss = _find_loss(self._last, usage, message, len(self._turns))
         self._losses += [] if loss is None else [loss]
         if self._marks and not self._marks[-1][2]:
-            self._marks[-1] = (*self._marks[-1][:2], usage.context)
+            self._marks[-1] = (*self._marks[-1][:2], usage.context_tokens)
         self._last = usage
         cost = compute_call_cost(message.model or "", usage, load_shipped_prices()) or 0.0
         return structs.replace(
-            turn, context=max(turn.context, usage.context), cost=turn.cost + cost
+            turn, context=max(turn.context, usage.context_tokens), cost=turn.cost + cost
         )
 
 

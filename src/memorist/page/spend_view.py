@@ -103,7 +103,7 @@ def build_spend_view(context: PageContext) -> PageView:
                 pairs=[
                     (translate("runs"), f"{found.total.runs:,}"),
                     (translate("requests"), f"{found.total.requests:,}"),
-                    (translate("tokens"), f"{found.total.usage.context:,}"),
+                    (translate("tokens"), f"{found.total.usage.context_tokens:,}"),
                     (translate("cost"), format_dollars(found.total.cost_usd)),
                     (translate("saved by the shared cache"), format_dollars(spent.saved)),
                 ]
@@ -112,7 +112,7 @@ def build_spend_view(context: PageContext) -> PageView:
                 heading=translate("Tokens by kind of work"),
                 unit=translate("tokens"),
                 bars=[
-                    BarRow(label=each.label, values=[float(each.usage.context)])
+                    BarRow(label=each.label, values=[float(each.usage.context_tokens)])
                     for each in found.kinds
                 ],
             ),
@@ -167,7 +167,7 @@ def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
             quiet=shorten_to_one_line(each.said, SAID_CHARS),
         ),
         PageCell(
-            f"{each.usage.context:,}",
+            f"{each.usage.context_tokens:,}",
             quiet=translate("{cache_read:,} from cache", cache_read=each.usage.cache_read),
         ),
         translate("not known") if each.cost_usd is None else format_dollars(each.cost_usd),

@@ -40,7 +40,7 @@ from memorist.recall.word_chance import measure_evidence
 from memorist.safety.secrets import redact
 from memorist.store.database import (
     PAUSE_SECONDS,
-    InMemoryConnection,
+    UnsavedDatabaseConnection,
     connect_database,
     create_private_file,
     explain_database_error,
@@ -177,7 +177,7 @@ class SessionIndex:
         """Whether it is to be opened again: the file is another one by now, or was replaced by a
         copy in memory a minute ago.
         """
-        if isinstance(self._database, InMemoryConnection):
+        if isinstance(self._database, UnsavedDatabaseConnection):
             return time.monotonic() >= self._copy_until
         return get_device_and_inode(self._path) != self._opened_file
 

@@ -23,7 +23,7 @@ from msgspec import Struct
 from memorist.errors import DamagedIndex, StoreError
 from memorist.store.database import (
     PAUSE_SECONDS,
-    InMemoryConnection,
+    UnsavedDatabaseConnection,
     is_database_damage,
     is_database_locked,
     move_damaged_database_aside,
@@ -88,7 +88,7 @@ class WordIndex:
     @property
     def is_copy(self) -> bool:
         """Whether a copy in memory stands in for the file."""
-        return isinstance(self._database, InMemoryConnection)
+        return isinstance(self._database, UnsavedDatabaseConnection)
 
     def use_copy_if_locked(self, error: StoreError) -> bool:
         """Go on with a copy in memory where another process has the file locked; False for any

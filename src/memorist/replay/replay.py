@@ -47,7 +47,7 @@ from memorist.replay.session_recorder import (
     rank_used_files,
 )
 from memorist.settings import Settings
-from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
+from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error, make_folders
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.store.write_back_files import WriteBackFiles
 
@@ -286,7 +286,7 @@ def _publish(partial: Path, folder: Path, loss: StoreError | None) -> None:
         partial.replace(folder)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise to_store_error("write", folder, error) from error
+        raise convert_os_error_to_store_error("write", folder, error) from error
 
 
 def _build_record(

@@ -12,11 +12,11 @@ from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import StoreError
 from memorist.store.disk_files import (
+    convert_os_error_to_store_error,
     finish_or_undo_folder_replacement,
     make_folders,
     make_staging_path,
     swap_in_staged_folder,
-    to_store_error,
 )
 
 
@@ -87,4 +87,4 @@ class FolderBaseline:
             if self.path.exists():
                 shutil.rmtree(self.path)
         except OSError as error:
-            raise to_store_error("delete", self.path, error) from error
+            raise convert_os_error_to_store_error("delete", self.path, error) from error

@@ -21,7 +21,7 @@ from memorist.store.rollout_rows import (
     ExtractionProgress,
     Rollout,
     find_extraction_progress,
-    list_same_beginning,
+    list_rollouts_with_same_beginning,
 )
 from memorist.store.state_database import StateDatabase
 from memorist.store.transcript_reader import DecodedLineFile
@@ -59,7 +59,7 @@ def _find_sibling(state: StateDatabase, session: Rollout, counts: Counts) -> str
     """
     first_message = _read_first_message_id(session)
     siblings: list[tuple[bool, str]] = []
-    for other in list_same_beginning(state, session) if first_message else ():
+    for other in list_rollouts_with_same_beginning(state, session) if first_message else ():
         extract = find_extract(state, other.id)
         if extract is None and other.id > session.id:
             continue

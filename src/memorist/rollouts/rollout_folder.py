@@ -57,7 +57,7 @@ def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderContents:
 
 def is_existing_folder(files: FileSystem, folder: Path) -> bool:
     """Tell whether the folder exists. Raises StoreError if it is a link or a file."""
-    facts = files.facts(folder)
+    facts = files.lstat(folder)
     if facts is not None and (facts.is_link or not facts.is_folder):
         raise StoreError(
             f"{folder} is no folder of its own but a link or a file; move it away, so that "

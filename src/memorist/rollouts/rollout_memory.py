@@ -48,7 +48,7 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
     if not files:
         return ""
     root = find_repository_root_or_folder(project) if project else ""
-    known = read_project_record(runtime.files, runtime.layout.memory(root)) if root else None
+    known = read_project_record(runtime.files, runtime.layout.memory_layout(root)) if root else None
     view = RolloutMemoryViewOptions(
         location=SessionLocation(
             cwd=project,

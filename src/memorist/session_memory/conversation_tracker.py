@@ -106,8 +106,10 @@ class ConversationTracker:
 
     def on_reply_end(self, usage: Usage) -> None:
         """A live reply is complete. Its usage counts if none of its messages carried it."""
-        if self._check_pending and usage.context:
-            self.on_measurement(usage.context, output=usage.output, reasoning=usage.reasoning)
+        if self._check_pending and usage.context_tokens:
+            self.on_measurement(
+                usage.context_tokens, output=usage.output, reasoning=usage.reasoning
+            )
         elif self._check_pending:
             self._check_due()
 
@@ -145,7 +147,7 @@ class ConversationTracker:
         """In a replay: old results were cleared that the recorded agent's later usage still
         counts.
         """
-        self.meter.subtract(tokens)
+        self.meter.subtract_removed(tokens)
 
     def on_results_stored(self, tokens: int) -> None:
         """Results of the newest messages went to disk before any request showed them."""
@@ -153,7 +155,7 @@ class ConversationTracker:
 
     def recount(self, messages: Iterable[Message]) -> None:
         """Count the context anew: the model is shown these messages, not those tracked so far."""
-        self.meter.reset()
+        self.meter.reset_to_fixed_prefix()
         for message in messages:
             self.meter.add(message, measure=False)
 

@@ -208,7 +208,7 @@ class SessionMemory(SessionExtension):
         """How far the notes reach; None when nothing usable is on disk."""
         try:
             found = msgspec.json.decode(
-                self._runtime.files.read(self._layout.cursor), type=NotesCursor
+                self._runtime.files.read(self._layout.notes_cursor), type=NotesCursor
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return None
@@ -497,7 +497,7 @@ class SessionMemory(SessionExtension):
             at=self._runtime.clock.now(),
             way=way,
         )
-        self._runtime.files.write(self._layout.cursor, msgspec.json.encode(cursor))
+        self._runtime.files.write(self._layout.notes_cursor, msgspec.json.encode(cursor))
         newest = self._tracker.newest_messages
         line = newest[-1].line if newest else 0
         self._runtime.emit(

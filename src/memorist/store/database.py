@@ -70,7 +70,7 @@ class LockWaitCircuitBreaker:
         """How long a connection waits now."""
         return HOST_BUSY_SECONDS if time.monotonic() >= self._until else 0.0
 
-    def begin(self) -> None:
+    def start_pause(self) -> None:
         """After a wait that was in vain."""
         self._until = time.monotonic() + PAUSE_SECONDS
 
@@ -104,7 +104,7 @@ class WaitOnceConnection(sqlite3.Connection):
             return super().execute(sql, parameters)
         except sqlite3.OperationalError as error:
             if is_database_locked(error) and waits:
-                self.pause.begin()
+                self.pause.start_pause()
                 if self.pause is LockWaitCircuitBreaker.of_process:
                     _log.warning(
                         "%s %s: what is there is read, and nothing waited for again",
@@ -174,7 +174,8 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
     StoreError when the disk refuses. A database with newer migrations than known is used as it is.
 
     Where nothing may be written, or another process keeps it locked while it has to be brought up
-    to date, a copy in memory is given (`InMemoryConnection`), so that all that reads goes on.
+    to date, a copy in memory is given (`UnsavedDatabaseConnection`), so that all that reads goes
+    on.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -193,7 +194,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
         ) from error
 
 
-class InMemoryConnection(sqlite3.Connection):
+class UnsavedDatabaseConnection(sqlite3.Connection):
     """A copy of a database in memory: what is written to it is lost when it is closed."""
 
 
@@ -260,7 +261,7 @@ def is_storage_failure(error: BaseException | None) -> bool:
 
 def open_unsaved_copy(
     path: Path, error: Exception, prepare: Callable[[sqlite3.Connection], object]
-) -> InMemoryConnection:
+) -> UnsavedDatabaseConnection:
     """A copy of the database in memory, prepared as the file would be; an empty one where the file
     cannot be read either. One warning for each folder goes to the log `memorist`.
     """
@@ -272,7 +273,7 @@ def open_unsaved_copy(
             explain_database_error(path, error),
         )
     connection = sqlite3.connect(
-        ":memory:", isolation_level=None, check_same_thread=False, factory=InMemoryConnection
+        ":memory:", isolation_level=None, check_same_thread=False, factory=UnsavedDatabaseConnection
     )
     with contextlib.suppress(sqlite3.Error, OSError):
         _copy_database(path, connection)

@@ -26,7 +26,7 @@ _TEMPORARY_PREFIX = ".memorist-"
 _TEMPORARY_SUFFIX = ".tmp"
 
 
-def to_store_error(verb: str, path: Path, error: OSError) -> StoreError:
+def convert_os_error_to_store_error(verb: str, path: Path, error: OSError) -> StoreError:
     """The StoreError for an OSError; `verb` is the failed operation, such as "write"."""
     return StoreError(f"Cannot {verb} {path}: {describe_storage_error(error)}.")
 
@@ -37,7 +37,7 @@ def is_write_forbidden(error: StoreError) -> bool:
     return isinstance(cause, OSError) and cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-def check_folder(folder: Path) -> None:
+def check_folder_is_usable(folder: Path) -> None:
     """Raises StoreError where a folder can be neither used nor made: a file stands there, it may
     not be read, or it lies behind a link that leads nowhere, as to a disk that is not mounted.
     """
@@ -47,7 +47,7 @@ def check_folder(folder: Path) -> None:
         if why := describe_broken_link(folder):
             raise StoreError(why) from None
     except OSError as error:
-        raise to_store_error("read", folder, error) from error
+        raise convert_os_error_to_store_error("read", folder, error) from error
 
 
 def describe_broken_link(path: Path) -> str:
@@ -78,7 +78,7 @@ def _translate_os_errors(verb: str, path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise to_store_error(verb, path, error) from error
+        raise convert_os_error_to_store_error(verb, path, error) from error
 
 
 def make_folders(folder: Path) -> None:
@@ -95,9 +95,9 @@ def make_folders(folder: Path) -> None:
         except FileExistsError:
             if not path.is_dir():
                 cause = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
-                raise to_store_error("make", path, cause) from cause
+                raise convert_os_error_to_store_error("make", path, cause) from cause
         except OSError as error:
-            raise to_store_error("make", path, error) from error
+            raise convert_os_error_to_store_error("make", path, error) from error
 
 
 class DiskFiles:
@@ -163,7 +163,7 @@ class DiskFiles:
                 temporary.unlink(missing_ok=True)
         return True
 
-    def facts(self, path: Path) -> FileInfo | None:
+    def lstat(self, path: Path) -> FileInfo | None:
         """Facts of whatever is at the path, without following links; None when there is nothing.
         Raises StoreError.
         """
@@ -173,7 +173,7 @@ class DiskFiles:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise to_store_error("look at", path, error) from error
+            raise convert_os_error_to_store_error("look at", path, error) from error
         return _facts_of_stat(found)
 
     def resolve(self, path: Path) -> Path:
@@ -185,9 +185,9 @@ class DiskFiles:
         except (FileNotFoundError, NotADirectoryError):
             real = Path(os.path.realpath(path))
         except OSError as error:
-            raise to_store_error("follow", path, error) from error
+            raise convert_os_error_to_store_error("follow", path, error) from error
         if any(part.is_symlink() for part in (real, *real.parents)) and not real.exists():
-            raise to_store_error("follow", path, OSError(errno.ELOOP, ""))
+            raise convert_os_error_to_store_error("follow", path, OSError(errno.ELOOP, ""))
         return real
 
     def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
@@ -429,7 +429,7 @@ def swap_in_staged_folder(folder: Path) -> None:
         elif make_staging_path(folder).exists():
             make_staging_path(folder).rename(folder)
     except OSError as error:
-        raise to_store_error("replace", folder, error) from error
+        raise convert_os_error_to_store_error("replace", folder, error) from error
     finish_or_undo_folder_replacement(folder)
 
 
@@ -446,4 +446,4 @@ def finish_or_undo_folder_replacement(folder: Path) -> None:
         if new.exists():
             shutil.rmtree(new)
     except OSError as error:
-        raise to_store_error("replace", folder, error) from error
+        raise convert_os_error_to_store_error("replace", folder, error) from error

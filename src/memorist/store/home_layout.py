@@ -140,7 +140,7 @@ class Layout:
         """
         return self.home / "proxy" / "conversations.jsonl"
 
-    def handoff(self, name: str) -> Path:
+    def handoff_file(self, name: str) -> Path:
         """The newest hand-over of a session, by a name that is safe for files."""
         return self.home / "handoffs" / f"{name}.md"
 
@@ -154,7 +154,7 @@ class Layout:
         """What concerns the user's own machines: the key, and a copy of the shared branch."""
         return self.home / "machines"
 
-    def session(self, project: str, session: str) -> SessionLayout:
+    def session_layout(self, project: str, session: str) -> SessionLayout:
         """The folder of one session of a project, which is identified by its root path."""
         return SessionLayout(
             self.projects / make_folder_name(project or "no-project") / make_folder_name(session)
@@ -165,12 +165,12 @@ class Layout:
         """What the user said about themselves for all of their projects."""
         return MemoryLayout(self.home / "user" / "memory", self.home / "user" / "memory-state")
 
-    def memory(self, root: str) -> MemoryLayout:
+    def memory_layout(self, root: str) -> MemoryLayout:
         """The memory of one project, which is identified by its repository's root."""
         folder = self.projects / make_folder_name(root or "no-project")
         return MemoryLayout(folder / "memory", folder / "memory-state")
 
-    def memory_at(self, chosen: Path) -> MemoryLayout:
+    def memory_layout_at(self, chosen: Path) -> MemoryLayout:
         """A memory folder that the user chose; what memorist needs beside it stays below the home
         folder. That of a project keeps its own history, as where a container names the host's.
         """
@@ -238,12 +238,12 @@ class MemoryLayout:
         return self.state / "reviewed.json"
 
     @property
-    def project(self) -> Path:
+    def project_record(self) -> Path:
         """Which project the memory belongs to."""
         return self.state / "project.json"
 
     @property
-    def team(self) -> TeamStateLayout:
+    def team_layout(self) -> TeamStateLayout:
         """State kept beside the memory for its team."""
         return TeamStateLayout(self.state / "team")
 
@@ -253,7 +253,7 @@ class MemoryLayout:
         return self.state / "inbox"
 
     @property
-    def dream(self) -> Path:
+    def dream_state(self) -> Path:
         """State of dreams beside the folder: lock, journal, daily logs, and which questions were
         asked.
         """
@@ -314,7 +314,7 @@ class SessionLayout:
         return self.folder / "session-memory" / "summary.md"
 
     @property
-    def cursor(self) -> Path:
+    def notes_cursor(self) -> Path:
         """How far the notes reach, so that a new process can continue from there (SM-14)."""
         return self.folder / "session-memory" / "cursor.json"
 
@@ -334,7 +334,7 @@ class SessionLayout:
         return self.folder / "tool-results"
 
     @property
-    def window(self) -> Path:
+    def shown_messages(self) -> Path:
         """The messages shown to the model after a compaction, so that a new process shows the
         same.
         """

@@ -13,7 +13,7 @@ from memorist.errors import StoreError
 if TYPE_CHECKING:
     pass
 from memorist.store.database import (
-    InMemoryConnection,
+    UnsavedDatabaseConnection,
     connect_database,
     create_private_file,
     explain_database_error,
@@ -86,7 +86,7 @@ def open_or_replace_index(path: Path) -> tuple[sqlite3.Connection, bool]:
         ) from error
 
 
-def open_unsaved_index(path: Path, error: Exception) -> InMemoryConnection:
+def open_unsaved_index(path: Path, error: Exception) -> UnsavedDatabaseConnection:
     """A copy of an index in memory; `error` is why. Raises StoreError."""
     return open_unsaved_copy(path, error, _prepare_index)
 

@@ -126,7 +126,7 @@ def is_future_within(moment: int | None, now: int, span: int) -> bool:
     return moment is not None and now < moment <= now + span + CLOCK_SKEW_SECONDS
 
 
-def is_leased(job: Job, terms: JobClaimPolicy, now: int) -> bool:
+def has_valid_lease(job: Job, terms: JobClaimPolicy, now: int) -> bool:
     """Whether a worker holds a valid lease on the job."""
     return job.status == "running" and is_future_within(job.lease_until, now, terms.lease_seconds)
 
@@ -158,7 +158,7 @@ def find_extraction_refusal(
     newer = watermark > job.watermark
     if job.last_success is not None and job.last_success >= watermark:
         return JobClaimRefused(key=job.key, why="up to date")
-    if is_leased(job, terms, now):
+    if has_valid_lease(job, terms, now):
         return JobClaimRefused(
             key=job.key, why="running", until=job.lease_until, reason=f"{job.worker} is at it"
         )
@@ -183,7 +183,7 @@ def find_consolidation_refusal(job: Job, terms: JobClaimPolicy, now: int) -> Job
         return JobClaimRefused(
             key=job.key, why="backoff", until=job.retry_at, reason=job.last_error or ""
         )
-    if is_leased(job, terms, now):
+    if has_valid_lease(job, terms, now):
         return JobClaimRefused(
             key=job.key, why="running", until=job.lease_until, reason=f"{job.worker} is running it"
         )

@@ -25,8 +25,8 @@ from memorist.store.job_claim_rules import (
     count_expired_lease_as_failure,
     find_consolidation_refusal,
     find_extraction_refusal,
+    has_valid_lease,
     is_future_within,
-    is_leased,
 )
 from memorist.store.state_database import StateDatabase
 
@@ -351,7 +351,7 @@ def _expire_dead_worker(
     if (
         job is None
         or job.status != "running"
-        or (is_leased(job, terms, now) and not _is_same_task(job.worker or "", worker))
+        or (has_valid_lease(job, terms, now) and not _is_same_task(job.worker or "", worker))
     ):
         return job
     left = count_expired_lease_as_failure(job)

@@ -61,7 +61,7 @@ class OverlayFiles:
 
     def create(self, path: Path, data: bytes) -> bool:
         """Record the new file; False when there is one already."""
-        if self.facts(path) is not None:
+        if self.lstat(path) is not None:
             return False
         self._change(path, data)
         return True
@@ -70,7 +70,7 @@ class OverlayFiles:
         """Record the addition."""
         self._change(path, (read_if_exists(self, path) or b"") + data)
 
-    def facts(self, path: Path) -> FileInfo | None:
+    def lstat(self, path: Path) -> FileInfo | None:
         """The facts of the path including changes."""
         if path in self._present:
             data = self._present[path]
@@ -79,7 +79,7 @@ class OverlayFiles:
                 if data is None
                 else FileInfo(len(data), 0, is_file=True, is_folder=False, is_link=False)
             )
-        found = self._below.facts(path)
+        found = self._below.lstat(path)
         inside = any(
             data is not None and other.is_relative_to(path) for other, data in self._present.items()
         )
@@ -116,7 +116,7 @@ class OverlayFiles:
         skipped.
         """
         pairs = [
-            (posixpath.join(*path.relative_to(folder).parts), self.facts(path))
+            (posixpath.join(*path.relative_to(folder).parts), self.lstat(path))
             for path in self.walk(folder)
         ]
         shown = [

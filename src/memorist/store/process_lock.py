@@ -13,7 +13,7 @@ from pathlib import Path
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
-from memorist.store.disk_files import make_folders, to_store_error
+from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
 
 WAIT_SECONDS = 10.0
 """Longest wait for another process; work under the lock takes milliseconds."""
@@ -31,7 +31,7 @@ def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Non
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
     except OSError as error:
-        raise to_store_error("lock", path, error) from error
+        raise convert_os_error_to_store_error("lock", path, error) from error
     try:
         _acquire_lock_within(descriptor, path, wait_seconds)
         yield
@@ -46,7 +46,7 @@ def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> No
             if file_locks.try_lock(descriptor):
                 return
         except OSError as error:
-            raise to_store_error("lock", path, error) from error
+            raise convert_os_error_to_store_error("lock", path, error) from error
         if time.monotonic() >= until:
             raise StoreError(
                 f"another process has held {path} for {wait_seconds:g} seconds; end it, or "

@@ -177,7 +177,7 @@ def reassign_rollouts(state: StateDatabase, old_root: str, new_root: str) -> int
         return state.execute(_REASSIGN_ROLLOUTS, values)
 
 
-def list_same_beginning(state: StateDatabase, session: Rollout) -> list[Rollout]:
+def list_rollouts_with_same_beginning(state: StateDatabase, session: Rollout) -> list[Rollout]:
     """The other rollouts of its format and project that begin with the same words of the user."""
     rows = state.query(
         "select * from threads where format = :format and repository = :repository"

@@ -22,10 +22,10 @@ import msgspec
 from memorist.errors import StoreError
 from memorist.store.disk_files import (
     DiskFiles,
+    convert_os_error_to_store_error,
     make_folders,
     read_if_exists,
     remove_if_exists,
-    to_store_error,
 )
 from memorist.store.home_layout import SessionLayout
 from memorist.store.transcript_writer import hold_writer_lock
@@ -42,7 +42,7 @@ _SKIPPED_SUFFIXES = (".lock", ".tmp")
 _END_BYTES = 4_096
 
 
-class FileState(msgspec.Struct, frozen=True, array_like=True):
+class SharedFileState(msgspec.Struct, frozen=True, array_like=True):
     """What tells whether a file changed: a rewritten one is another file (`inode`, which may be
     that of one before it, or `end`), one that was appended to is longer.
     """
@@ -58,13 +58,13 @@ class FolderSyncRecord(msgspec.Struct, frozen=True):
     """A folder as it was when it was the same as the server's copy. Written to disk."""
 
     version: int = 0
-    files: dict[str, FileState] = {}
+    files: dict[str, SharedFileState] = {}
     attempt: str = ""
     """Random name of the next save. The server keeps that of its last one, so that a save whose end
     was not heard of (a kill, a connection that broke) is known as this folder's own.
     """
 
-    def precedes_own_save(self, version: int, attempt: str) -> bool:
+    def is_own_last_save(self, version: int, attempt: str) -> bool:
         """Whether the server's copy is what was last saved from this folder."""
         return version == self.version + 1 and attempt == self.attempt != ""
 
@@ -114,7 +114,7 @@ def _move_staged(folder: Path) -> None:
             (staged / _RECORD).replace(folder / _RECORD)
         shutil.rmtree(staged, ignore_errors=True)
     except OSError as error:
-        raise to_store_error("replace", folder, error) from error
+        raise convert_os_error_to_store_error("replace", folder, error) from error
 
 
 def list_shared_session_files(folder: Path) -> list[str]:
@@ -129,15 +129,15 @@ def list_shared_session_files(folder: Path) -> list[str]:
     ]
 
 
-def read_file_state(path: Path) -> FileState:
+def read_file_state(path: Path) -> SharedFileState:
     """The state of a file. Raises StoreError."""
     with _opened(path) as file:
         return _state_of(file)
 
 
 def read_appended_or_whole_content(
-    path: Path, known: FileState | None
-) -> tuple[int, bytes, FileState]:
+    path: Path, known: SharedFileState | None
+) -> tuple[int, bytes, SharedFileState]:
     """What is new in a file and where it begins, and the file's state. Of a log that only grew it
     is what was appended, of a file that changed in another way all of it.
     """
@@ -149,7 +149,7 @@ def read_appended_or_whole_content(
         return start, file.read(state.size - start), state
 
 
-def _is_longer(file: BinaryIO, path: Path, known: FileState, state: FileState) -> bool:
+def _is_longer(file: BinaryIO, path: Path, known: SharedFileState, state: SharedFileState) -> bool:
     """Whether a file is as it was `known`, or that with something behind it."""
     if state == known:
         return True
@@ -167,13 +167,15 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             yield file
     except OSError as error:
-        raise to_store_error("read", path, error) from error
+        raise convert_os_error_to_store_error("read", path, error) from error
 
 
-def _state_of(file: BinaryIO) -> FileState:
+def _state_of(file: BinaryIO) -> SharedFileState:
     """The state of an open file. Others may append to it from now on."""
     found = os.fstat(file.fileno())
-    return FileState(found.st_ino, found.st_size, found.st_mtime_ns, _end_of(file, found.st_size))
+    return SharedFileState(
+        found.st_ino, found.st_size, found.st_mtime_ns, _end_of(file, found.st_size)
+    )
 
 
 def _end_of(file: BinaryIO, size: int) -> int:

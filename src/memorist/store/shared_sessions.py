@@ -34,8 +34,8 @@ from memorist.errors import SessionInUse, StoreError
 from memorist.store.database import PAUSE_SECONDS
 from memorist.store.postgres import SCHEMA, add_schema_to_address
 from memorist.store.shared_session_folder import (
-    FileState,
     FolderSyncRecord,
+    SharedFileState,
     finish_or_undo_shared_replacement,
     list_shared_session_files,
     read_appended_or_whole_content,
@@ -325,7 +325,7 @@ def _restore(
     record, version = read_sync_record(folder), session["version"]
     if version < record.version:
         write_sync_record(folder, FolderSyncRecord(version))
-    if version <= record.version or record.precedes_own_save(version, session["attempt"]):
+    if version <= record.version or record.is_own_last_save(version, session["attempt"]):
         return
     contents: dict[str, bytearray] = {}
     rows = connection.execute(
@@ -342,8 +342,8 @@ def _save_files(
     name: str,
     folder: Path,
     paths: list[str],
-    known: dict[str, FileState],
-) -> dict[str, FileState]:
+    known: dict[str, SharedFileState],
+) -> dict[str, SharedFileState]:
     """Save what is new in a folder; returns the state of all of its files."""
     states = {}
     for path in paths:

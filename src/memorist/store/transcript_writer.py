@@ -13,7 +13,7 @@ from memorist.errors import SessionInUse, StoreError
 from memorist.formats.transcript_format import TranscriptEntry, encode_transcript_entry
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import PRIVATE, read_at, rewrite_content, write_at
-from memorist.store.disk_files import make_folders, to_store_error
+from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
 
 _WRITE_BUFFER = 256 * 1024
 """Bytes that wait for a flush at most, where the disk takes them."""
@@ -56,7 +56,7 @@ class RetryingAppendFile:
             while self._unwritten:
                 del self._unwritten[: os.write(self._descriptor, self._unwritten)]
         except OSError as error:
-            raise to_store_error("write", self._path, error) from error
+            raise convert_os_error_to_store_error("write", self._path, error) from error
 
     @property
     def is_deleted(self) -> bool:
@@ -101,7 +101,7 @@ class TranscriptWriter:
                 undo.pop_all()
         except OSError as error:
             os.close(self._lock)
-            raise to_store_error("open", path, error) from error
+            raise convert_os_error_to_store_error("open", path, error) from error
         self._file = RetryingAppendFile(descriptor, path)
 
     def allow_takeover(self) -> None:
@@ -163,12 +163,12 @@ def _acquire_writer_lock(path: Path) -> int:
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | PRIVATE, 0o600)
     except OSError as error:
-        raise to_store_error("open", lock, error) from error
+        raise convert_os_error_to_store_error("open", lock, error) from error
     try:
         is_ours = file_locks.try_lock(descriptor)
     except OSError as error:
         os.close(descriptor)
-        raise to_store_error("lock", lock, error) from error
+        raise convert_os_error_to_store_error("lock", lock, error) from error
     if not is_ours:
         offer = read_at(descriptor, _OFFER_OFFSET + 1, 0)
         holder = offer[:_OFFER_OFFSET].split(b"\n")[0].decode("ascii", "replace").strip()

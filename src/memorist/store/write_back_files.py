@@ -53,7 +53,7 @@ class WriteBackFiles:
 
     def create(self, path: Path, data: bytes) -> bool:
         """As `DiskFiles.create`, but held back."""
-        if path in self._held or self._disk.facts(path) is not None:
+        if path in self._held or self._disk.lstat(path) is not None:
             return False
         self._hold_back(path, data)
         return True
@@ -64,10 +64,10 @@ class WriteBackFiles:
         if self._bytes > MAX_HELD_BYTES:
             self.flush()
 
-    def facts(self, path: Path) -> FileInfo | None:
-        """As `DiskFiles.facts`."""
+    def lstat(self, path: Path) -> FileInfo | None:
+        """As `DiskFiles.lstat`."""
         self._flush_below(path)
-        return self._disk.facts(path)
+        return self._disk.lstat(path)
 
     def resolve(self, path: Path) -> Path:
         """As `DiskFiles.resolve`."""

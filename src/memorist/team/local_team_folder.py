@@ -168,11 +168,11 @@ class LocalTeamFolder:
 
     def _name_collision(self, folder: Path, key: str) -> str:
         *above, name = key.split("/")
-        facts = self._files.facts(folder.joinpath(*above, name))
+        facts = self._files.lstat(folder.joinpath(*above, name))
         if facts is not None and not facts.is_file:
             return "Something that is no file has that name here."
         for depth in range(len(above)):
-            facts = self._files.facts(folder.joinpath(*above[: depth + 1]))
+            facts = self._files.lstat(folder.joinpath(*above[: depth + 1]))
             if facts is not None and not facts.is_folder:
                 return "A file has the name of one of its folders here."
         return ""

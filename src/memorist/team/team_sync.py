@@ -79,7 +79,7 @@ class TeamSync:
         self._memory = memory
         self._files = files
         self._settings = settings
-        self._layout = memory.layout.team
+        self._layout = memory.layout.team_layout
         self._local = LocalTeamFolder(memory, files, settings.entry_bytes)
         self._base_texts = BaseTextStore(self._layout, files)
         self._authors = AuthorHistoryFile(self._layout, files)

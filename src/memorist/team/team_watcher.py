@@ -43,13 +43,13 @@ def open_team_watcher(
     files, settings = context.runtime.files, context.runtime.settings.team
     if memory is None or not settings.enabled:
         return None
-    location = resolve_remote_location(files, memory.layout.team, settings)
+    location = resolve_remote_location(files, memory.layout.team_layout, settings)
     if location is None:
         return None
 
     def opening() -> tuple[TeamSync, Callable[[], None]]:
         remote = open_remote(
-            memory.layout.team, location, Path(context.project), settings, environment
+            memory.layout.team_layout, location, Path(context.project), settings, environment
         )
         own = memory.clone_for_thread()
         return TeamSync(own, remote, files=files, settings=settings), own.close

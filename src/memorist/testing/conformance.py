@@ -58,7 +58,7 @@ async def _check_reply(model: Model, body: JsonObject) -> Reply:
         when=all(message.role == "assistant" for message in reply.messages),
     )
     _require("A reply counts its output.", when=reply.usage.output > 0)
-    _require("A reply counts its input.", when=reply.usage.context > reply.usage.output)
+    _require("A reply counts its input.", when=reply.usage.context_tokens > reply.usage.output)
     _require("A reply tells its attempts.", when=reply.attempts >= 1)
     _require("A cost is not negative.", when=reply.cost_usd is None or reply.cost_usd >= 0)
     return reply
@@ -72,7 +72,8 @@ async def _check_second_turn(model: Model, body: JsonObject, reply: Reply) -> No
     second = await _check_reply(model, longer)
     _require(
         "A longer request counts more input.",
-        when=second.usage.context - second.usage.output > reply.usage.context - reply.usage.output,
+        when=second.usage.context_tokens - second.usage.output
+        > reply.usage.context_tokens - reply.usage.output,
     )
 
 
@@ -144,16 +145,16 @@ def _check_missing_file(files: FileSystem, path: Path) -> None:
 def _check_read_and_write(files: FileSystem, folder: Path) -> None:
     path = folder / "deep" / "a.md"
     _check_missing_file(files, path)
-    _require("Nothing is known about what is not there.", when=files.facts(path) is None)
+    _require("Nothing is known about what is not there.", when=files.lstat(path) is None)
     files.write(path, b"one two\n")
     _require("What was written is read.", when=files.read(path) == b"one two\n")
     _require("A limit cuts what is read.", when=files.read(path, limit=3) == b"one")
-    facts = files.facts(path)
+    facts = files.lstat(path)
     _require(
         "A file's facts tell its size and kind.",
         when=facts is not None and facts.is_file and facts.size == 8,
     )
-    parent = files.facts(folder / "deep")
+    parent = files.lstat(folder / "deep")
     _require(
         "Missing folders are made.",
         when=parent is not None and parent.is_folder and not parent.is_file,
@@ -187,7 +188,7 @@ def _check_conflicts(files: FileSystem, folder: Path) -> None:
         raise AssertionError("A write that expects other bytes raises WriteConflict.")
     _require(
         "A conflict writes nothing.",
-        when=files.read(path) == b"two" and files.facts(folder / "absent.md") is None,
+        when=files.read(path) == b"two" and files.lstat(folder / "absent.md") is None,
     )
 
 
@@ -224,7 +225,7 @@ def _check_links(
     link(files, folder / "alias", Path("real"))
     link(files, folder / "file.md", folder / "real" / "a.md")
     link(files, folder / "loop", folder / "loop")
-    facts = files.facts(folder / "file.md")
+    facts = files.lstat(folder / "file.md")
     _require(
         "Facts are about a link, not its target.",
         when=facts is not None and facts.is_link and not facts.is_file,

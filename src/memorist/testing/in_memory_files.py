@@ -102,7 +102,7 @@ class InMemoryFiles:
         self.write(path, data)
         return True
 
-    def facts(self, path: Path) -> FileInfo | None:
+    def lstat(self, path: Path) -> FileInfo | None:
         """Facts of what is at the path, links not followed; None when nothing is there."""
         location = self._resolve_parent(path)
         found = self._entries.get(location)
@@ -158,7 +158,7 @@ class InMemoryFiles:
         found = []
         for path in self.walk(folder):
             name = path.relative_to(folder).as_posix()
-            facts = self.facts(path)
+            facts = self.lstat(path)
             if facts is not None and not any(part.startswith(".") for part in name.split("/")):
                 found.append((name, facts))
         return found[:limit]

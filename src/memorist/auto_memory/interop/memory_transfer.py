@@ -52,7 +52,7 @@ def read_import_source(files: FileSystem, path: Path, dialect: str = "") -> Pars
     StoreError.
     """
     real = files.resolve(path)
-    facts = files.facts(real)
+    facts = files.lstat(real)
     if facts is None:
         raise InputError(
             f"there is nothing at {path}; name the folder or file that holds the memories"
@@ -233,7 +233,7 @@ def plan_export(
     For a dialect with a single file, `target` may be that file. Raises InputError, StoreError.
     """
     chosen = _get_dialect(dialect)
-    facts = files.facts(files.resolve(target))
+    facts = files.lstat(files.resolve(target))
     alone = (
         bool(chosen.single_file)
         and target.suffix == ".md"
@@ -271,7 +271,7 @@ def _read_inspected_files(
             data = _read_target_file(files, folder, names.get(inspected, inspected))
             found |= {inspected: data} if data is not None else {}
             continue
-        facts = files.facts(folder / inspected)
+        facts = files.lstat(folder / inspected)
         if facts is not None and facts.is_folder:
             inside, _ = _read_folder(files, folder / inspected)
             found |= {inspected + path: data for path, data in inside.items()}
@@ -288,7 +288,7 @@ def _read_target_file(files: FileSystem, folder: Path, path: str) -> bytes | Non
         raise InputError(
             f"{target} leads elsewhere through a link; remove the link or name another folder"
         )
-    facts = files.facts(target)
+    facts = files.lstat(target)
     if facts is None:
         return None
     if not facts.is_file or facts.size > MAX_SIZE:

@@ -18,7 +18,7 @@ from memorist.auto_memory.statements.statement_patterns import (
 )
 from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS, READ_TEXTS
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import count_wide_letters
+from memorist.core.text_analysis import count_cjk_letters
 
 _BULLET = lazy_pattern(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
 _TEXT_NOUN = (
@@ -213,7 +213,7 @@ def _is_talk(line: str) -> bool:
     """Whether a line reads as a sentence of the user's; in doubt about a language it does."""
     if _TALK.match(line) or line.rstrip().endswith(("?", "？", "!", "！")):
         return True
-    wide = count_wide_letters(line)
+    wide = count_cjk_letters(line)
     words = line.lower().split()
     if wide or not is_english(words):
         return len(words) + wide / 3 >= MIN_FOREIGN_WORDS

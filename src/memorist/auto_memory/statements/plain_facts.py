@@ -20,7 +20,7 @@ from memorist.auto_memory.statements.statement_filters import (
 from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import WIDE_LETTERS, count_wide_letters
+from memorist.core.text_analysis import WIDE_LETTERS, count_cjk_letters
 
 PlainFact = Literal["particular", "vague"]
 """A fact that names something (a name, a number, a day, an address), or that names nothing."""
@@ -235,7 +235,7 @@ def recognize_plain_fact(sentence: ProseSentence) -> PlainFact | None:
     masked = sentence.masked[start:]
     if sentence.in_list or len(masked) > MAX_FACT_CHARS:
         return None
-    wide = count_wide_letters(masked)
+    wide = count_cjk_letters(masked)
     if len(masked) + wide < MIN_FACT_CHARS:
         return None
     found = [match for form in _select_forms(masked, wide) if (match := form.match(masked))]

@@ -50,7 +50,7 @@ from memorist.auto_memory.statements.user_prose import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
-from memorist.core.text_analysis import count_wide_letters
+from memorist.core.text_analysis import count_cjk_letters
 
 MIN_WAITING_CHARS = 16
 """Characters of the shortest sentence that waits by its score alone: less is a fragment. A Chinese or
@@ -208,7 +208,7 @@ def _find_request_behind_log(typed: str) -> Iterator[tuple[StatementAct, str, st
 
 def is_long_enough(masked: str) -> bool:
     """Whether a sentence is no fragment."""
-    return len(masked) + count_wide_letters(masked) >= MIN_WAITING_CHARS
+    return len(masked) + count_cjk_letters(masked) >= MIN_WAITING_CHARS
 
 
 def matches_statement_pattern(sentence: ProseSentence) -> bool:
@@ -284,7 +284,7 @@ def _is_labelled(sentence: ProseSentence) -> bool:
         return False
     rest = sentence.masked[label.end() :]
     return (
-        len(rest) + count_wide_letters(rest) >= MIN_LABELLED_CHARS
+        len(rest) + count_cjk_letters(rest) >= MIN_LABELLED_CHARS
         and (label["rule"] is not None or _ORDER_OR_RULE.match(rest) is not None)
         and not is_question(rest)
         and not is_forbidden_in_memory(rest)

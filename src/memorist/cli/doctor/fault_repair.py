@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.errors import MemoristError
-from memorist.store.disk_files import make_folders, to_store_error
+from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
 from memorist.store.home_layout import Layout
 
 FIX_COMMAND = "memorist doctor --fix"
@@ -42,7 +42,7 @@ def put_file_aside(layout: Layout, path: Path) -> str:
     try:
         shutil.move(path, target)  # a project may lie on another disk than the home
     except OSError as error:
-        raise to_store_error("move", path, error) from error
+        raise convert_os_error_to_store_error("move", path, error) from error
     return f"it is now {target}"
 
 
@@ -52,4 +52,4 @@ def as_store_error(doing: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise to_store_error(doing, path, error) from error
+        raise convert_os_error_to_store_error(doing, path, error) from error

@@ -30,7 +30,7 @@ from memorist.hooks.hook_install import HookInstaller
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.platforms.regular_files import read_regular_text_file
 from memorist.platforms.user_home import expand_user
-from memorist.store.disk_files import DiskFiles, check_folder
+from memorist.store.disk_files import DiskFiles, check_folder_is_usable
 from memorist.store.home_layout import BESIDE_HOOKS
 
 DAY_SECONDS = 86_400.0
@@ -78,7 +78,7 @@ def _check_agent_folders() -> Iterator[CheckResult]:
     scope = _user_scope()
     for agent in AGENTS.values():
         try:
-            check_folder(find_user_folder(agent, scope))
+            check_folder_is_usable(find_user_folder(agent, scope))
         except StoreError as error:
             yield CheckResult("wrong", f"{agent.title} has no folder of settings here", str(error))
 

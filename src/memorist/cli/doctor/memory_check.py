@@ -44,7 +44,7 @@ def find_memory_folders(context: DoctorContext) -> list[MemoryLayout]:
     found.append(context.layout.user_memory_layout)
     chosen = parse_directory_setting(context.settings.auto_memory.directory)
     if chosen is not None:
-        found.append(context.layout.memory_at(chosen))
+        found.append(context.layout.memory_layout_at(chosen))
     return [where for where in found if where.folder.is_dir()]
 
 

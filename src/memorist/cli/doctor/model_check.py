@@ -212,7 +212,7 @@ def _describe(result: TrialResult) -> CheckResult:
     count = f" in {result.right} of {len(result.runs)} runs" if len(result.runs) > 1 else ""
     seconds = sum(run.seconds for run in result.runs)
     cost = (
-        f"{seconds:.1f} s, {used.context - used.output:,} tokens read"
+        f"{seconds:.1f} s, {used.context_tokens - used.output:,} tokens read"
         f"{f' ({used.cache_read:,} from its cache)' if used.cache_read else ''}, "
         f"{used.output:,} written"
     )
@@ -231,7 +231,7 @@ def _check_counts(results: list[TrialResult], window: int) -> Iterator[CheckResu
     fault = ""
     if any(each.input + each.cache_read + each.cache_write <= 0 for each in used):
         fault = "counts no tokens for what it read"
-    elif any(each.context > window or each.output > 2 * MAX_OUTPUT for each in used):
+    elif any(each.context_tokens > window or each.output > 2 * MAX_OUTPUT for each in used):
         fault = "counts more tokens than its window or the limit of an answer holds"
     if fault:
         yield CheckResult(

@@ -48,7 +48,7 @@ def check_team(context: DoctorContext) -> Iterator[CheckResult]:
     """Check each project of the home that shares memory with a team."""
     shared = 0
     for where in find_memory_folders(context):
-        if where.team.folder.exists() or (where.folder / "team").is_dir():
+        if where.team_layout.folder.exists() or (where.folder / "team").is_dir():
             shared += 1
             found = list(_check_project(context, where))
             yield from found
@@ -65,11 +65,13 @@ def check_team(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[CheckResult]:
-    torn = list(_check_torn_files(context, where.team))
+    torn = list(_check_torn_files(context, where.team_layout))
     yield from torn
     yield from _check_waiting(where)
-    yield from _check_lock(where.team)
-    chosen = remote_location.resolve_remote_location(FILES, where.team, context.settings.team)
+    yield from _check_lock(where.team_layout)
+    chosen = remote_location.resolve_remote_location(
+        FILES, where.team_layout, context.settings.team
+    )
     if chosen is None:
         if not torn:
             yield CheckResult(
@@ -83,7 +85,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
     patient = replace(context.settings.team, timeout_seconds=REACH_SECONDS, retries=0)
     try:
         remote = remote_location.open_remote(
-            where.team, chosen, project, patient, read_environment()
+            where.team_layout, chosen, project, patient, read_environment()
         )
     except SettingsError as error:
         yield CheckResult(
@@ -93,7 +95,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
         )
         return
     try:
-        yield from _check_mirror(context, where.team, remote)
+        yield from _check_mirror(context, where.team_layout, remote)
         yield from _check_token(chosen, context)
         yield from _check_address(chosen.remote)
         if context.reach:
@@ -139,7 +141,7 @@ def _check_waiting(where: MemoryLayout) -> Iterator[CheckResult]:
     """Report what only the user can settle."""
     try:
         copies = msgspec.json.decode(
-            read_regular_file(where.team.sync_state), type=TeamSyncState
+            read_regular_file(where.team_layout.sync_state), type=TeamSyncState
         ).conflict_copies
     except (OSError, msgspec.DecodeError):
         copies = {}

@@ -123,7 +123,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         changes = owner.project_files.compare(read_memory_anchors(topic))
         moved = describe_anchor_changes(changes, topic.verified_day)
         by = (
-            AuthorHistoryFile(owner.layout.team, DiskFiles())
+            AuthorHistoryFile(owner.layout.team_layout, DiskFiles())
             .load()
             .get(path.removeprefix(TEAM_PREFIX), [])
             if is_team_path(path)
