@@ -259,7 +259,7 @@ WRITER = textwrap.dedent("""
     from memorist.store.home_layout import Layout
 
     home, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    folder = MemoryFolder(Layout(home).memory("/home/dev/shop"), files=DiskFiles(), clock=SystemClock(), settings=AutoMemorySettings())
+    folder = MemoryFolder(Layout(home).memory_layout("/home/dev/shop"), files=DiskFiles(), clock=SystemClock(), settings=AutoMemorySettings())
     for number in range(count):
         data = f"---\\nname: {name}-{number}\\n---\\nx\\n".encode()
         folder.apply_changes([MemoryChange(path=f"{name}-{number}.md", before=None, after=data)], ChangeReason(actor="extraction", what=f"{name} {number}"))

@@ -23,7 +23,7 @@ from memorist.store.home_layout import Layout
 from memorist.testing import FrozenClock
 
 def memory(home):
-    where = Layout(home).memory("/home/dev/shop")
+    where = Layout(home).memory_layout("/home/dev/shop")
     return AutoMemory(where, files=DiskFiles(durable=False), clock=FrozenClock(1_790_000_000.0), settings=AutoMemorySettings())
 
 def write(own, name, body):

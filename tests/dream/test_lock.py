@@ -35,7 +35,7 @@ from pathlib import Path
 from memorist.system import SystemClock
 from memorist.dream.dream_lock import DreamLock
 from memorist.store.home_layout import Layout
-lock = DreamLock(Layout(Path(sys.argv[1])).memory("/home/dev/shop"), SystemClock())
+lock = DreamLock(Layout(Path(sys.argv[1])).memory_layout("/home/dev/shop"), SystemClock())
 print(type(lock.acquire()).__name__, flush=True)
 time.sleep(60)
 """

@@ -33,5 +33,5 @@ def count_lock_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         begun.append(time.monotonic())
         begin(wait)
 
-    monkeypatch.setattr(LockWaitCircuitBreaker, "begin", count)
+    monkeypatch.setattr(LockWaitCircuitBreaker, "start_pause", count)
     return begun

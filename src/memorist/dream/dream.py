@@ -30,7 +30,7 @@ from memorist.dream.dream_gates import (
     judge_dream_gates,
     select_changed_session_ids,
 )
-from memorist.dream.dream_journal import DreamReport, summarize_dream_actions
+from memorist.dream.dream_journal import DreamReport, summarize_dream_acts
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy
 from memorist.dream.dream_prompt import (
     DreamMaterial,
@@ -284,9 +284,7 @@ class DreamExtension(SessionExtension):
         return dreamt
 
     def _report(self, dreamt: DreamReport, events: Sequence[Event], seconds: float) -> None:
-        what = render_change_headline(
-            "dream", summarize_dream_actions(dreamt.acts) or "nothing to do"
-        )
+        what = render_change_headline("dream", summarize_dream_acts(dreamt.acts) or "nothing to do")
         last: Event = DreamFinished(dreamt.change, dreamt.way, what, len(dreamt.waiting), seconds)
         with contextlib.suppress(
             StoreError

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from memorist.core.utc_time import format_utc_minute
 from memorist.dream.memory_conflicts import DreamRemark
-from memorist.dream.structural_dream import DreamAction
+from memorist.dream.structural_dream import DreamAct
 from memorist.events import UpdateMethod
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import MemoryLayout
@@ -37,7 +37,7 @@ class DreamReport(Struct, frozen=True, kw_only=True):
     """Why it began, or why it did not."""
     change: str = ""
     """Change id in the history of memory; empty if nothing was written."""
-    acts: tuple[DreamAction, ...] = ()
+    acts: tuple[DreamAct, ...] = ()
     waiting: tuple[tuple[str, str, str], ...] = ()
     """Proposals in the inbox: id, path and reason."""
     refused: tuple[tuple[str, str], ...] = ()
@@ -82,7 +82,7 @@ def render_journal_entry(report: DreamReport, at: float) -> str:
     return head + "\n".join([*render_report_lines(report), *back]) + "\n"
 
 
-def summarize_dream_actions(acts: Sequence[DreamAction]) -> str:
+def summarize_dream_acts(acts: Sequence[DreamAct]) -> str:
     """Summarize the acts, for example `2 merged, 1 dated`."""
     kinds = dict.fromkeys(act.did for act in acts)
     return ", ".join(f"{sum(act.did == kind for act in acts)} {kind}" for kind in kinds)

@@ -27,7 +27,7 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.front_matter import join_front_matter, split_front_matter
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
-from memorist.dream.structural_dream import DreamAction
+from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
 from memorist.transcript_analysis.answer_check import CoveringText, LineCheck
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
@@ -51,7 +51,7 @@ class ReviewedChanges(Struct, frozen=True, kw_only=True):
     """
     dropped: tuple[tuple[str, str], ...] = ()
     """Changed memories whose new text may not stand, each with the reason."""
-    acts: tuple[DreamAction, ...] = ()
+    acts: tuple[DreamAct, ...] = ()
     refused: str = ""
     """Why none of it is kept; empty if it is acceptable."""
 
@@ -76,7 +76,7 @@ def review_model_changes(
     removed: list[MemoryChange] = []
     shortened: list[MemoryChange] = []
     asked: list[tuple[MemoryChange, str]] = []
-    acts: list[DreamAction] = []
+    acts: list[DreamAct] = []
     dropped: list[tuple[str, str]] = []
     for path, old, new in _list_changes(changed, before):
         retired = (
@@ -98,9 +98,7 @@ def review_model_changes(
         elif new is not None and retired is None:
             written.append(MemoryChange(path=path, before=old, after=new))
             acts.append(
-                DreamAction(
-                    path=path, did="added" if old is None else "changed", why="by the model"
-                )
+                DreamAct(path=path, did="added" if old is None else "changed", why="by the model")
             )
         elif old is not None:
             why = " ".join(retired["why"].split()) if retired else "it deleted the file"
@@ -110,7 +108,7 @@ def review_model_changes(
                 asked.append((change, f"the dream would retire it: {why}"))
             else:
                 removed.append(change)
-                acts.append(DreamAction(path=path, did="retired", why=why))
+                acts.append(DreamAct(path=path, did="retired", why=why))
     # The limit counts what the model would have lost, also where a part of it does not stand.
     rewritten = (*written, *shortened)
     after = _apply_changes(before, (*rewritten, *removed))

@@ -37,7 +37,7 @@ from memorist.dream.dream_journal import (
     DreamReport,
     get_journal_path,
     render_journal_entry,
-    summarize_dream_actions,
+    summarize_dream_acts,
 )
 from memorist.dream.dream_questions import append_asked_marks, load_asked_marks
 from memorist.dream.dream_review import ReviewedChanges
@@ -243,7 +243,7 @@ class _DreamWriter:
             ),
         )
         why = ChangeReason(
-            actor="dream", what=render_change_headline("dream", summarize_dream_actions(acts))
+            actor="dream", what=render_change_headline("dream", summarize_dream_acts(acts))
         )
         written = (
             self._memory.write(changes, why, said, tell=self._events.append)

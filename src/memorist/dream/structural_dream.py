@@ -34,7 +34,7 @@ from memorist.dream.memory_conflicts import (
 _TRUST_RANK = {trust: place for place, trust in enumerate(Trust)}
 
 
-class DreamAction(Struct, frozen=True, kw_only=True):
+class DreamAct(Struct, frozen=True, kw_only=True):
     """One thing that a dream did, for its journal."""
 
     path: str
@@ -48,7 +48,7 @@ class DreamPlan(Struct, frozen=True, kw_only=True):
 
     changes: tuple[MemoryChange, ...] = ()
     """Removals come last: a dream that is killed half-way has lost nothing."""
-    acts: tuple[DreamAction, ...] = ()
+    acts: tuple[DreamAct, ...] = ()
     questions: tuple[MemoryRemovalQuestion, ...] = ()
     remarks: tuple[DreamRemark, ...] = ()
 
@@ -57,7 +57,7 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
     """Plan what rules prove of this folder, and at most `max_questions` questions that it
     raises.
     """
-    acts: list[DreamAction] = []
+    acts: list[DreamAct] = []
     now = {topic.path: topic for topic in snapshot.topics}
     for path, times in snapshot.times.items():
         if path not in (*snapshot.foreign, *snapshot.kept):
@@ -106,7 +106,7 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
 
 
 def _repair_and_merge(
-    now: dict[str, MemoryFile], acts: list[DreamAction], snapshot: DreamInput
+    now: dict[str, MemoryFile], acts: list[DreamAct], snapshot: DreamInput
 ) -> dict[str, str]:
     """Repair links and merge duplicates until neither finds anything: memories may say the same
     once their links do. Return where each merged one went.
@@ -159,12 +159,12 @@ def _edit_topic(topic: MemoryFile, body: str, description: str) -> MemoryFile:
 
 
 def _replace_topic(
-    now: dict[str, MemoryFile], acts: list[DreamAction], replacement: MemoryFile, did: str, why: str
+    now: dict[str, MemoryFile], acts: list[DreamAct], replacement: MemoryFile, did: str, why: str
 ) -> None:
     """Replace a memory by its edited version if they differ."""
     if replacement != now[replacement.path]:
         now[replacement.path] = replacement
-        acts.append(DreamAction(path=replacement.path, did=did, why=why))
+        acts.append(DreamAct(path=replacement.path, did=did, why=why))
 
 
 def _unnumbered_original(
@@ -186,7 +186,7 @@ def _unnumbered_original(
 
 
 def _merge_duplicates(
-    now: dict[str, MemoryFile], acts: list[DreamAction], snapshot: DreamInput
+    now: dict[str, MemoryFile], acts: list[DreamAct], snapshot: DreamInput
 ) -> dict[str, str]:
     """Remove all but one of the memories that say the same; return where each went."""
     groups: dict[tuple[object, ...], list[MemoryFile]] = {}
@@ -223,7 +223,5 @@ def _merge_duplicates(
         for other in others:
             moved[other.path] = kept.path
             del now[other.path]
-            acts.append(
-                DreamAction(path=other.path, did="merged", why=f"{kept.path} says the same")
-            )
+            acts.append(DreamAct(path=other.path, did="merged", why=f"{kept.path} says the same"))
     return moved
