@@ -79,6 +79,44 @@ def test_true_claims_wishes_and_what_the_session_does_not_show_stand(
     assert not outcomes.find_contradiction(line)
 
 
+@pytest.mark.parametrize(
+    ("shown", "line", "is_false"),
+    [
+        ("     1→# Ferries\n", "The `times.md` file in the `docs` folder is empty.", True),
+        ("# Ferries", "- docs/times.md was still empty", True),
+        ("# Ferries", "`docs/times.md` is missing.", True),
+        ("# Ferries", "docs/times.md is missing the winter.", False),
+        ("# Ferries", "docs/times.md is not empty.", False),
+        ("# Ferries", "The cache of docs/times.md is empty.", False),
+        ("# Ferries", "docs/other.md is empty.", False),
+        ("<system-reminder>The contents are empty.</system-reminder>", "times.md is empty.", False),
+        ("", "times.md is empty.", False),
+    ],
+)
+def test_a_file_of_which_text_was_read_is_not_empty(
+    session: Any, shown: str, line: str, is_false: bool
+) -> None:
+    """A real model said so of the document that it had just been shown."""
+    session.user("When does it leave?")
+    session.calls("Read", {"file_path": "/home/dev/project/docs/times.md"}).answers(shown)
+
+    found = ProvenOutcomes(session.ledger.work_record).find_contradiction(line)
+
+    assert ("is empty, of which text was read" in found) is is_false
+
+
+def test_a_file_that_was_deleted_after_it_was_read_may_be_missing(session: Any) -> None:
+    """So may one that a command may have emptied."""
+    session.user("Clean up.")
+    for name in ("a.md", "b.md"):
+        session.calls("Read", {"file_path": f"/home/dev/project/{name}"}).answers("# Ferries")
+    session.runs("rm a.md", "").runs("truncate -s 0 b.md", "")
+    outcomes = ProvenOutcomes(session.ledger.work_record)
+
+    assert not outcomes.find_contradiction("a.md is missing.")
+    assert not outcomes.find_contradiction("b.md is empty.")
+
+
 def test_no_work_is_done_in_a_session_that_only_looked(session: Any) -> None:
     """Of work elsewhere, and of a file, the words say that; after one change anything may be true."""
     session.user("Is the rounding right?").runs("git log --oneline", "4be21c7 rounding")

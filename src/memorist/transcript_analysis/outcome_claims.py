@@ -1,6 +1,7 @@
 """What a line says came of the work, held against what the session proves: a check said to pass
-whose last run failed, a file said to be changed that was only read, work said to be done in a
-session that only looked, tests said to pass that nobody ran. Pure.
+whose last run failed, a file said to be changed that was only read, or to be empty of which text
+was read, work said to be done in a session that only looked, tests said to pass that nobody ran.
+Pure.
 
 Small models turn what was looked at or wished for into work done. Claims in English are judged;
 those of other languages stand. A line is dropped only where the session proves the opposite: what
@@ -81,6 +82,12 @@ _FILE_CHANGED = lazy_pattern(
 )
 _FILE_WAS_CHANGED = lazy_pattern(
     rf"«(\d+)»(?: file)? (?:was|were|has been|have been|is now|got) (?:\w+ ){{0,2}}{_CHANGED}\b",
+    re.IGNORECASE,
+)
+_FILE_IS_EMPTY = lazy_pattern(
+    r"(?:^|,| and )\W*(?:the )?(?:file |document )?«(\d+)»(?: (?:file|document|page))?"
+    r"(?: (?:in|of|from|at|under|inside|within) [^,;:]{1,80}?)?"
+    r" (?:is|was|are|were|remains?) (?:\w+ly |still |now )?(?:empty|blank|missing|nonexistent)\W*$",
     re.IGNORECASE,
 )
 _DONE = (
@@ -186,8 +193,9 @@ class ProvenOutcomes:
         )
 
     def _judge_file(self, plain: str, names: Collection[str]) -> str:
-        found = _FILE_CHANGED.search(plain) or _FILE_WAS_CHANGED.search(plain)
-        if found is None or self._has_others:
+        empty = _FILE_IS_EMPTY.search(plain)
+        found = empty or _FILE_CHANGED.search(plain) or _FILE_WAS_CHANGED.search(plain)
+        if found is None or (self._has_others and not empty):
             return ""
         name = [*names][int(found[1])]
         records = [each for each in self._files if _is_named(each, name)]
@@ -196,6 +204,9 @@ class ProvenOutcomes:
             return ""
         if any(base in command or "*" in command for command in self._changing):
             return ""
+        if empty:
+            has_text = any(each.has_text for each in records)
+            return f"says that {base} is empty, of which text was read" if has_text else ""
         return f"says that {base} was changed, which was only read"
 
     def _judge_work(self, plain: str) -> str:

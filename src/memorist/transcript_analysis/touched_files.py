@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct, field, structs
 
 from memorist.core.apply_patch import FileEdit
@@ -52,8 +54,12 @@ class FileRecord(Struct):
     """The newest lines added in this session: replacing one of them replaces no earlier line."""
     reverted: bool = False
     """Its changes were undone, by version control or by hand."""
+    has_text: bool = False
+    """Whether a read showed any of its text."""
 
 
+_FILE_TEXT = lazy_pattern(r"^(?![^\n]*\bempty\b)[ \t]*[^\s<(][^\n]*[^\W\d_]", re.MULTILINE)
+"""A line of a file with a letter; what the tool says around it, or of an empty file, is none."""
 _NEW_LINES_LIMIT = 80
 _NEW_LINE_LENGTH = 200
 _ADDED_LIMIT = 6
@@ -92,9 +98,11 @@ class SessionFiles:
         found.order = self._order
         return found
 
-    def record_read(self, path: str) -> None:
-        """Record a read of a file."""
-        self.get_or_create_record(path).reads += 1
+    def record_read(self, path: str, shown: str = "") -> None:
+        """Record a read of a file, and what it showed."""
+        note = self.get_or_create_record(path)
+        note.reads += 1
+        note.has_text = note.has_text or _FILE_TEXT.search(shown) is not None
 
     def record_change(self, change: FileEdit, *, created: bool) -> CommentsAndIdentifiers:
         """Record a change of a file."""

@@ -294,7 +294,7 @@ class SessionActions:
         path = "" if action.what else next(iter(action.paths), "")
         if outcome.ok:
             if path:
-                self.files.record_read(path)
+                self.files.record_read(path, ends[0])
             self._record_shown_code(ends, path)
         self._record_action("search" if action.what else "read", action.what or path, outcome)
 
