@@ -136,9 +136,13 @@ class MemoryExtraction:
         self._new_messages: list[Message] = []
         self._statements: list[Statement] = []
         self._deferred_statements: list[tuple[Statement, Message]] = []
-        self._unanswered: list[Message] = []
-        """The user's newest messages of the former process that no reply follows."""
         """Statements to be applied once the folder has been scanned, and the disk takes them."""
+        self._unanswered: list[tuple[Message, str]] = []
+        """The user's newest messages that no reply follows, each with the reply before it. What
+        waits for the person's yes is looked for with the answer: no request shows it.
+        """
+        self._corrected_quotes: list[str] = []
+        """What the bare corrections of those messages rest on: it does not wait as well."""
         self._uncertain_value_corrections: set[Statement] = set()
         """Those of them that count only where a memory has the value that they correct."""
         self._is_disk_refusing = False
@@ -202,7 +206,6 @@ class MemoryExtraction:
         if replayed:
             self._note_unanswered(message)
             return
-        self._defer_unanswered()
         for typed in (message, reply):
             if typed is not None and typed.origin is Origin.USER:
                 self._collect_statements(typed)
@@ -221,14 +224,12 @@ class MemoryExtraction:
         may_correct = not self._is_text_announced
         self._is_text_announced = announces_text_in_next_message(typed.text)
         self._statements += statements
-        waiting = drop_statements_in_others_words(
-            find_unconfirmed_statements(typed, self._last_reply()), typed
-        )
         corrections = self._find_corrections(typed, statements) if may_correct else ()
         self._uncertain_value_corrections.update(corrections)
         self._deferred_statements += [
-            (statement, typed) for statement in (*statements, *corrections, *waiting)
+            (statement, typed) for statement in (*statements, *corrections)
         ]
+        self._unanswered.append((typed, self._last_reply()))
 
     def _note_unanswered(self, message: Message) -> None:
         """Keep the messages that the former process saw without their answer: it may have ended
@@ -237,15 +238,17 @@ class MemoryExtraction:
         if message.origin is Origin.MODEL:
             self._unanswered.clear()
         elif message.origin is Origin.USER:
-            self._unanswered.append(message)
+            self._unanswered.append((message, ""))
 
     def _defer_unanswered(self) -> None:
-        """Apply what waits in those messages with the next answer; the inbox holds nothing twice,
-        and nothing that the person has decided on.
+        """Find what waits in those messages; the inbox holds nothing twice, and nothing that the
+        person has decided on.
         """
         unanswered, self._unanswered = self._unanswered, []
-        for typed in unanswered:
-            waiting = drop_statements_in_others_words(find_unconfirmed_statements(typed), typed)
+        for typed, before in unanswered:
+            waiting = drop_statements_in_others_words(
+                find_unconfirmed_statements(typed, before), typed
+            )
             self._deferred_statements += [(statement, typed) for statement in waiting]
 
     def _find_corrections(
@@ -272,11 +275,12 @@ class MemoryExtraction:
     def stop(self) -> None:
         """Write nothing from here on, also not what a running extraction finds."""
         self._is_stopped = True
-        self._deferred_statements = []
+        self._deferred_statements, self._unanswered = [], []
 
     @property
     def has_deferred_statements(self) -> bool:
-        """Whether statements are waiting to be applied."""
+        """Whether statements are waiting to be applied, also such as no answer follows."""
+        self._defer_unanswered()
         return bool(self._deferred_statements)
 
     def apply_statements(self, *, at_prompt: bool = False) -> None:
@@ -285,12 +289,13 @@ class MemoryExtraction:
 
         A failing disk is reported once and stops nothing: the statements wait for the next call.
         """
+        if not at_prompt:
+            self._defer_unanswered()
         statements, self._deferred_statements = self._deferred_statements, []
         waiting: list[tuple[Statement, Message]] = []
-        corrected: list[str] = []
         for position, (found, message) in enumerate(statements):
             try:
-                statement = self._settle(found, corrected)
+                statement = self._settle(found)
                 if at_prompt and self._is_left_for_answer(found, statement):
                     waiting.append((found, message))
                     continue
@@ -312,20 +317,23 @@ class MemoryExtraction:
                     self._deferred_statements = (waiting + statements[position:])[-MAX_WAITING:]
                     return
         self._deferred_statements = waiting
+        if not at_prompt:
+            self._corrected_quotes.clear()
         self._uncertain_value_corrections.intersection_update(each for each, _ in waiting)
 
-    def _settle(self, statement: Statement, corrected: list[str]) -> Statement | None:
+    def _settle(self, statement: Statement) -> Statement | None:
         """The statement, certain where it is a bare correction of a memory; None where it is one of
-        nothing, or holds one that was among the quotes `corrected`.
+        nothing, or holds one that was corrected.
         """
         if statement in self._uncertain_value_corrections:
             with self._memory.folder.scan_once(at_prompt=True):
                 if not self._memory.find_corrected_memories(statement.text):
                     return None
-            corrected.append(statement.quote)
+            self._corrected_quotes.append(statement.quote)
             return replace(statement, certain=True)
         waits = not statement.certain
-        return None if waits and any(each in statement.quote for each in corrected) else statement
+        is_corrected = any(each in statement.quote for each in self._corrected_quotes)
+        return None if waits and is_corrected else statement
 
     def _is_left_for_answer(self, found: Statement, settled: Statement | None) -> bool:
         """Whether a statement waits for the answer: what the person is to confirm, and a correction

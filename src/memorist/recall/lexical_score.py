@@ -18,6 +18,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from heapq import nlargest
 from typing import TypeAlias
 
@@ -454,7 +455,7 @@ def score_by_words(
             sums = (
                 _lend_to_neighbours(sums, collection, weights)
                 if near is None
-                else _borrow_from_neighbours(sums, scores, collection, weights)
+                else _borrow_from_neighbours(sums, scores.keys(), collection, weights)
             )
         if near is None and collection.group_count > 1:
             _add_group_scores(packed, collection, weights, group_scores)
@@ -612,14 +613,14 @@ def _lend_to_neighbours(
 
 def _borrow_from_neighbours(
     own: Mapping[int, float],
-    numbers: Iterable[int],
+    numbers: AbstractSet[int],
     collection: EntryColumns,
     weights: RankingWeights,
 ) -> dict[int, float]:
     """Do the same as `_lend_to_neighbours`, for these entries only."""
     before, after, flags, count = collection.before, collection.after, collection.flags, own.get
     sums = {}
-    for number in numbers:
+    for number in numbers & _include_neighbours(own, collection):
         first, then = before[number], after[number]
         share = (
             weights.previous + weights.question_bonus
