@@ -548,7 +548,10 @@ def _find_leaders(
         rarity = _rarity(len(packed), collection.entry_count)
         for number, count in _count_own_words(packed, collection, weights).items():
             sums[number] = sums.get(number, 0.0) + rarity * count
-    leaders = nlargest(COMMON_LEADER_COUNT, sums, key=sums.__getitem__)
+    # Plain numbers are compared in a third of the time that keys take.
+    least = min(nlargest(COMMON_LEADER_COUNT, sums.values()), default=0.0)
+    leading = (number for number, sum_ in sums.items() if sum_ >= least)
+    leaders = nlargest(COMMON_LEADER_COUNT, leading, key=sums.__getitem__)
     numbers = _include_neighbours(leaders, collection) if collection.has_positions else leaders
     return dict.fromkeys(numbers, 0.0)
 
@@ -561,9 +564,9 @@ def _select_postings(packed: array[int], numbers: frozenset[int]) -> Sequence[in
     """Return the postings of these numbers. Looking each up is faster than scanning a long list."""
     if len(packed) < LOOKUP_COST * len(numbers):
         return [each for each in packed if each >> 8 in numbers]
-    found = []
-    for number in numbers:
-        at = bisect_left(packed, number << 8)
+    found, at = [], 0
+    for number in sorted(numbers):
+        at = bisect_left(packed, number << 8, at)
         if at < len(packed) and packed[at] >> 8 == number:
             found.append(packed[at])
     return found

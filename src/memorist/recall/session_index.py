@@ -36,7 +36,7 @@ from memorist.recall.passages import (
 )
 from memorist.recall.ranker import EMBEDDING_BATCH, EntryRank, Ranker
 from memorist.recall.search_query import parse_query
-from memorist.recall.word_chance import measure_evidence
+from memorist.recall.word_chance import QueryEvidence
 from memorist.safety.secrets import redact
 from memorist.store.database import (
     PAUSE_SECONDS,
@@ -474,10 +474,10 @@ class SessionIndex:
                 if session != excluding:
                     found.setdefault((session, int(line)), entry)
         best = sorted(found.items(), key=lambda item: -item[1].score)
-        asked = parse_query(query).words
+        evidence = QueryEvidence(parse_query(query).words)
         with self._translate_errors("read"):
             matches = (
-                self._read_match(*position, entry, asked, excluding) for position, entry in best
+                self._read_match(*position, entry, evidence, excluding) for position, entry in best
             )
             return tuple(islice(_leave_out_copies(filter(None, matches)), limit))
 
@@ -490,7 +490,7 @@ class SessionIndex:
         session: str,
         line: int,
         entry: EntryRank,
-        asked: Mapping[str, str],
+        evidence: QueryEvidence,
         excluding: str,
     ) -> PassageMatch | None:
         row = self._database.execute(
@@ -504,7 +504,6 @@ class SessionIndex:
         if row is None:
             return None  # a copy, or another process has just taken the session out
         path, title, keys, length, at, said, answered, work, reply_id, is_typed = row
-        matched = asked.keys() & set(keys.split(" "))
         return PassageMatch(
             session=session,
             path=path,
@@ -521,7 +520,7 @@ class SessionIndex:
             score=entry.score,
             lexical=entry.lexical,
             nearness=entry.nearness,
-            evidence=measure_evidence(asked.keys(), matched, length),
+            evidence=evidence.measure(frozenset(keys.split(" ")), length),
         )
 
     def read_passages_from(

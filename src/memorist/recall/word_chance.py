@@ -155,9 +155,27 @@ def measure_evidence(
 
     `query_words` and `matched` are search keys, `entry_words` the entry's length.
     """
-    chances = {word: compute_word_chance(word, entry_words) for word in query_words}
-    found = sum(-math.log(chance) for word, chance in chances.items() if word in matched)
-    return found - _sum_chance((chance, 1) for chance in chances.values()).mean
+    return QueryEvidence(query_words).measure(matched, entry_words)
+
+
+class QueryEvidence:
+    """Measures the same for many entries: what chance gives is the same for all of one length."""
+
+    def __init__(self, query_words: Collection[str]) -> None:
+        self._query_words = query_words
+        self._rates = Counter(map(_rate_of_word, query_words))
+        self._means: dict[int, float] = {}
+        """What chance gives by an entry's length."""
+
+    def measure(self, matched: Collection[str], entry_words: int) -> float:
+        """The evidence for an entry with these of the query's words, in nats."""
+        mean = self._means.get(entry_words)
+        if mean is None:
+            mean = self._means[entry_words] = _sum_chance(
+                (_chance_by_rate(rate, entry_words), count) for rate, count in self._rates.items()
+            ).mean
+        found = (word for word in self._query_words if word in matched)
+        return sum(-math.log(compute_word_chance(word, entry_words)) for word in found) - mean
 
 
 class EntryEvidenceScorer:
