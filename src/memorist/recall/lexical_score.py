@@ -437,17 +437,13 @@ def score_by_words(
     """Score every entry for which query words in it or around it speak; by number."""
     scores: dict[int, float] = {}
     group_scores: dict[int, float] = {}
-    near: frozenset[int] | None = None
+    near: _NearEntries | None = None
     spent = 0
     for _, packed in postings:
         spent += len(packed) * (NEIGHBOUR_COST if collection.has_positions else 1)
         if near is None and spent > POSTINGS_BUDGET:
             scores = _keep_leaders(scores) or _find_leaders(postings, collection, weights)
-            near = (
-                _include_neighbours(scores, collection)
-                if collection.has_positions
-                else frozenset(scores)
-            )
+            near = _list_near_entries(scores, collection, weights)
         sums = _count_own_words(
             packed if near is None else _select_postings(packed, near), collection, weights
         )
@@ -455,7 +451,7 @@ def score_by_words(
             sums = (
                 _lend_to_neighbours(sums, collection, weights)
                 if near is None
-                else _borrow_from_neighbours(sums, scores.keys(), collection, weights)
+                else _borrow_from_neighbours(sums, near, weights)
             )
         if near is None and collection.group_count > 1:
             _add_group_scores(packed, collection, weights, group_scores)
@@ -560,15 +556,52 @@ def _rarity(entries: int, count: int) -> float:
     return math.log(1 + max(0.5, count - entries + 0.5) / (entries + 0.5))
 
 
-def _select_postings(packed: array[int], numbers: frozenset[int]) -> Sequence[int]:
-    """Return the postings of these numbers. Looking each up is faster than scanning a long list."""
-    if len(packed) < LOOKUP_COST * len(numbers):
-        return [each for each in packed if each >> 8 in numbers]
-    found, at = [], 0
+class _NearEntries(Struct, frozen=True):
+    """The leading entries and those that lend to them."""
+
+    numbers: AbstractSet[int]
+    runs: Sequence[tuple[int, int]]
+    """The first posting that each run of consecutive numbers may have, and the first beyond it."""
+    lenders: Sequence[tuple[int, int, int, int, int, float]]
+    """Each leading entry with the ones before and after it, the ones beyond those, and the share
+    that the one before lends.
+    """
+
+
+def _list_near_entries(
+    leaders: Mapping[int, float], collection: EntryColumns, weights: RankingWeights
+) -> _NearEntries:
+    before, after, flags = collection.before, collection.after, collection.flags
+    lenders = []
+    if collection.has_positions:
+        for number in leaders:
+            first, then = before[number], after[number]
+            has_question = flags[first] & HAS_QUESTION
+            share = weights.previous + (weights.question_bonus if has_question else 0.0)
+            lenders.append((number, first, then, before[first], after[then], share))
+    numbers = set(leaders).union(*(each[1:5] for each in lenders))
+    runs: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        at = bisect_left(packed, number << 8, at)
-        if at < len(packed) and packed[at] >> 8 == number:
+        if runs and runs[-1][1] == number << 8:
+            runs[-1] = (runs[-1][0], number + 1 << 8)
+        else:
+            runs.append((number << 8, number + 1 << 8))
+    return _NearEntries(numbers, runs, lenders)
+
+
+def _select_postings(packed: array[int], near: _NearEntries) -> Sequence[int]:
+    """Return the postings of these numbers. Looking each run up is faster than scanning a long
+    list.
+    """
+    size = len(packed)
+    if size < LOOKUP_COST * len(near.runs):
+        return [each for each in packed if each >> 8 in near.numbers]
+    found, at = [], 0
+    for least, end in near.runs:
+        at = bisect_left(packed, least, at)
+        while at < size and packed[at] < end:
             found.append(packed[at])
+            at += 1
     return found
 
 
@@ -615,27 +648,17 @@ def _lend_to_neighbours(
 
 
 def _borrow_from_neighbours(
-    own: Mapping[int, float],
-    numbers: AbstractSet[int],
-    collection: EntryColumns,
-    weights: RankingWeights,
+    own: Mapping[int, float], near: _NearEntries, weights: RankingWeights
 ) -> dict[int, float]:
-    """Do the same as `_lend_to_neighbours`, for these entries only."""
-    before, after, flags, count = collection.before, collection.after, collection.flags, own.get
+    """Do the same as `_lend_to_neighbours`, for the leading entries only."""
+    count, following, second = own.get, weights.following, weights.second
     sums = {}
-    for number in numbers & _include_neighbours(own, collection):
-        first, then = before[number], after[number]
-        share = (
-            weights.previous + weights.question_bonus
-            if flags[first] & HAS_QUESTION
-            else weights.previous
-        )
-        distant = count(before[first], 0.0) + count(after[then], 0.0)
+    for number, first, then, previous, next_, share in near.lenders if own else ():
         sum_ = (
             count(number, 0.0)
             + share * count(first, 0.0)
-            + weights.following * count(then, 0.0)
-            + weights.second * distant
+            + following * count(then, 0.0)
+            + second * (count(previous, 0.0) + count(next_, 0.0))
         )
         if sum_:
             sums[number] = sum_
