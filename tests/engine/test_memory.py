@@ -17,9 +17,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from memorist.auto_memory import extraction
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import Trust
-from memorist.core.messages import JsonObject
+from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
+from memorist.core.messages import JsonObject, Message
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import ModelUnavailable
@@ -256,9 +259,18 @@ async def test_nothing_of_a_message_is_shown_back_after_it(tmp_path: Path, proje
 
 @pytest.mark.covers("AM-10")
 async def test_what_waits_for_a_yes_is_put_there_with_the_answer(
-    tmp_path: Path, project: Path
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No prompt waits until it is compared with all memories; a rule is kept at once."""
+    """No prompt waits until it is looked for and compared with all memories; a rule is kept at
+    once.
+    """
+    looked: list[str] = []
+
+    def find(message: Message, before: str = "") -> tuple[Statement, ...]:
+        looked.append(message.text)
+        return find_unconfirmed_statements(message, before)
+
+    monkeypatch.setattr(extraction, "find_unconfirmed_statements", find)
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         session = await engine.open("one", project=str(project))
         said = "squash merge always happens in any case.\n\nNever push to main."
@@ -266,6 +278,7 @@ async def test_what_waits_for_a_yes_is_put_there_with_the_answer(
         await session.prepare({"model": MODEL, "max_tokens": 9, "messages": messages})
         memory = engine.memory(str(project))
         rules, waiting = len(memory.headers()), len(memory.inbox.list_proposals())
+        before_answer = tuple(looked)
         await session.observe(
             {
                 "id": "m",
@@ -275,7 +288,8 @@ async def test_what_waits_for_a_yes_is_put_there_with_the_answer(
             }
         )
 
-        assert (rules, waiting) == (1, 0)
+        assert (rules, waiting, before_answer) == (1, 0, ())
+        assert looked == [said]
         assert len(memory.inbox.list_proposals()) == 1
         await session.close()
 
