@@ -226,6 +226,40 @@ def test_what_the_agent_ran_is_not_put_into_the_users_mouth(entry: str, added: i
     assert judged.added == added
 
 
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    ("entry", "added"),
+    [
+        (
+            "Copy the winter's timetable from the old site, by cloning it into a folder of its own",
+            0,
+        ),
+        ("The winter's timetable of the old site is cloned into a folder.", 1),
+        ("The old site always shows the timetable of the winter", 1),
+    ],
+    ids=["a spelling put right", "what was found", "a rule, the user's own"],
+)
+def test_a_request_copied_with_a_word_put_right_is_a_request_still(entry: str, added: int) -> None:
+    """A real model wrote the user's request down as knowledge, without their slip of the pen."""
+    thread = Rollout(id="s", path="/s", format="codex", size=1, modified_ns=1, updated=1, cwd="/x")
+    typed = (
+        "Copy the winter's timetabel from the old site, by cloning it into a folder of its own\n"
+        "The old site allways shows the timetable of the winter"
+    )
+    session = AnswerReviewBasis(
+        thread,
+        StageOneResult(RawMemory()),
+        WriteEvidence(user_messages=(("line 12", typed),), outside_texts=()),
+        f"[12] user\n {typed}\n[13] tool\n cloned",
+        load_prompt("rollouts/stage_one"),
+    )
+    raw = f"### Task 1\n\ntask: Timetable\n\nReusable knowledge:\n- [inferred] {entry}\n"
+
+    judged = merge_answer_with_proven(StageOneAnswer(raw, "# Timetable\n", None), session)
+
+    assert judged.added == added
+
+
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=80)
 
 

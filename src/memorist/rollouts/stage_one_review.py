@@ -20,6 +20,7 @@ from memorist.auto_memory.quotation_proof import (
     find_quoted_user_sentences,
     split_sentences_by_line,
 )
+from memorist.auto_memory.statements.task_requests import may_hold_lasting_statement
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
@@ -286,6 +287,8 @@ class _EntryJudge:
         self._thread = session.thread
         self._user = dict(session.evidence.user_messages)
         self._typed = tuple(map(normalize_for_comparison, session.typed))
+        messages = dict.fromkeys((*self._user.values(), *session.typed))
+        self._sentences = [each for text in messages for each in split_sentences_by_line(text)]
         self._check = LineCheck(
             session.source,
             session.prompt,
@@ -423,9 +426,18 @@ class _EntryJudge:
         piece = normalize_for_comparison(text)
         if _ASKED_ONCE.match(text) or any(piece in words for words in self._typed):
             return True
+        if not may_hold_lasting_statement(text) and self._is_near_copy(text):
+            return True
         wanted = _USER_WANTED.match(text)
         return wanted is not None and any(
             CoveringText(words).covers(text[wanted.end() :]) for words in self._user.values()
+        )
+
+    def _is_near_copy(self, text: str) -> bool:
+        """Tell whether it is a sentence of the user with hardly a word changed, put right."""
+        mine = CoveringText(text)
+        return any(
+            mine.covers(each) and CoveringText(each).covers(text) for each in self._sentences
         )
 
     def _find_user_words(self, text: str) -> tuple[str, QuotedUserSentences | None]:
