@@ -158,6 +158,22 @@ async def test_a_request_stays_a_request_and_a_report_a_report(tmp_path: Path) -
     assert f"- {entry.text}" in files(tmp_path)
 
 
+@pytest.mark.covers("RO-5")
+async def test_what_one_claim_shows_is_no_habit_of_the_user(tmp_path: Path) -> None:
+    """Of a memory with one claim a real small model made the user's profile."""
+    entry = bullet("The ledger reads `data/rates.csv` once a day.", proof="inferred")
+    rows = [kept("a", task("Read rates", knowledge=[entry]), root=TILL, ago=1)]
+    about = "The user reads `data/rates.csv` daily with a ledger."
+    name = "openai-chat:small@http://127.0.0.1:9/v1"
+    model = ScriptedModel([Say(text=form((), (), [about]))], format="openai_chat", name=name)
+
+    done = await consolidate_folder(replace(means(tmp_path), model=model), rows, Held())
+
+    assert done.way == "structural"
+    assert "rests on one claim alone" in done.why
+    assert about not in files(tmp_path)
+
+
 @pytest.mark.covers("RO-5", "SF-2")
 @pytest.mark.parametrize(
     ("answer", "fault"),

@@ -19,7 +19,7 @@ from memorist.auto_memory.statements.statement_similarity import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import to_printable_line
+from memorist.core.text_analysis import analyze_text, to_printable_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.answer_form import (
     FormTask,
@@ -69,6 +69,10 @@ FORM_SHARE = 4
 MAX_CLAIM_CHANGES = 30
 MAX_TOPIC_CHANGES = 12
 MAX_PROFILE_SENTENCES = 6
+MIN_PROFILE_CLAIMS = 2
+"""Claims that have a word of a sentence about the user: so the prompt asks for it."""
+_USER_WORDS = "user works uses prefers likes"
+"""What only says that a sentence is about the user."""
 MAX_CLAIM_WORDS = 80
 MAX_LEARNINGS_WORDS = 50
 """Bounds of an answer: they end a model in a loop. Words with some room above what the prompt asks.
@@ -215,6 +219,8 @@ class _FormReading:
             (each.entry.text for each in claims),
         )
         self._lines = [CoveringText(each.entry.text) for each in claims]
+        shown = [each.entry.text for each in claims] or [each.text for each in topics]
+        self._stems = [analyze_text(each).stems for each in shown]
         self.planted = ""
         """Why nothing of the answer may stand; empty where it may."""
 
@@ -313,13 +319,21 @@ class _FormReading:
         sentences: list[str] = []
         for sentence in map(_clean_line, list_answer_texts(given)[:MAX_PROFILE_SENTENCES]):
             fault = self._find_free_fault(sentence, MAX_PROFILE_WORDS // MAX_PROFILE_SENTENCES)
-            if not fault and any(each.covers(sentence) for each in self._lines):
-                fault = "repeats one claim"
+            if not fault and sentence not in present and self._rests_on_one_claim(sentence):
+                fault = "rests on one claim alone"
             if fault:
                 dropped.append(f"“{shorten_to_one_line(sentence, 80)}” {fault}")
             else:
                 sentences.append(sentence)
         return " ".join(dict.fromkeys(sentences)) or present
+
+    def _rests_on_one_claim(self, sentence: str) -> bool:
+        """Whether one claim says what a sentence says of the user, or no other one has a word of
+        it: what was done once is no habit.
+        """
+        stems = analyze_text(sentence).stems - analyze_text(_USER_WORDS).stems
+        count = sum(not stems.isdisjoint(each) for each in self._stems)
+        return count < MIN_PROFILE_CLAIMS or any(each.covers(sentence) for each in self._lines)
 
 
 def _one_line(text: str) -> str:
