@@ -117,8 +117,50 @@ def test_a_long_session_is_read_from_the_last_turn_but_one(
         sizes.append(len(found.message_ids))
         reader.tail.skip_turns_before_last()
 
-    assert sizes == [2, 4, 4, 4, 4]
+    # of the first reading no turns are known: the second begins near its end
+    assert sizes == [2, 2, 4, 4, 4]
     assert len(reader.known) == 10
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_session_that_is_first_met_late_is_read_in_full_once(
+    kind: type[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The events of the turn in which it is met go through its end only, not all of it again."""
+    monkeypatch.setattr(tail, "WHOLE_BYTES", 2_000)
+    file = a_session(kind(), 60)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(file.lines))
+    reader = Reader(path)
+    reader.read()
+    met = len(reader.known)
+    file.user("And now?")
+    path.write_bytes(b"".join(file.lines))
+
+    found = reader.tail.read(reader.known)
+
+    assert met > 60
+    assert not found.from_start
+    assert 1 <= len(found.message_ids) < met / 4
+    assert len([each for each in found.entries if isinstance(each, Message)]) == 1
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_large_new_entries_are_not_held(
+    kind: type[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few entries may be large; they come from the file while they are taken."""
+    monkeypatch.setattr(tail, "HELD_BYTES", 10_000)
+    file = kind()
+    for size in (10, 20_000, 20_000):
+        file.user("word " * size)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(file.lines))
+
+    found = SessionFileTail(path).read(())
+
+    assert not isinstance(found.entries, tuple)
+    assert len([each for each in found.entries if isinstance(each, Message)]) == 3
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -140,6 +140,8 @@ class Inbox:
                 self._files.create(
                     self._layout.inbox / f"{each.id}.json", msgspec.json.encode(each)
                 )
+            if sum(1 for _ in self._files.walk(self._layout.inbox)) <= MAX_PROPOSALS:
+                return
             new = {each.id for each in proposals}
             waiting = self.list_proposals()
             old = [each for each in waiting if each.id not in new]

@@ -37,8 +37,8 @@ class NewSessionEntries(Struct, frozen=True, kw_only=True):
 
     head: SessionHead | None
     entries: Iterable[TrackedEntry]
-    """New entries, to be processed in order, once. Beyond HELD_ENTRIES the file is read again for
-    them while they are taken, which raises UnreadableSession.
+    """New entries, to be processed in order, once. Beyond HELD_ENTRIES or HELD_BYTES the file is
+    read again for them while they are taken, which raises UnreadableSession.
     """
     message_ids: tuple[str, ...]
     """Ids of all messages of the conversation in this reading, old ones included."""
@@ -81,12 +81,12 @@ class _NewEntrySelector:
                 case _:
                     pass
 
-    def survey(self, entries: Iterable[object]) -> tuple[TrackedEntry, ...]:
-        """Go through all entries. Returns the new ones, at most one more than HELD_ENTRIES."""
+    def survey(self, entries: Iterable[object], most: int) -> tuple[TrackedEntry, ...]:
+        """Go through all entries. Returns the new ones, at most one more than `most`."""
         batch: list[TrackedEntry] = []
         for entry in self.select(entries):
             self.has_compaction = self.has_compaction or isinstance(entry, CompactionBoundary)
-            if len(batch) <= HELD_ENTRIES:
+            if len(batch) <= most:
                 batch.append(entry)
         return tuple(batch)
 
@@ -98,6 +98,10 @@ rewind is missed. Our choice.
 HELD_ENTRIES = 500
 """New entries that are held in memory; a file with more is read twice. Our choice: more than nearly
 every turn has.
+"""
+HELD_BYTES = 8 * 1024 * 1024
+"""Bytes of the file that new entries may come from to be held in memory: a single line may have
+tens of millions. Our choice.
 """
 HEAD_LINES = 200
 """Lines that are searched for the session's header."""
@@ -120,6 +124,8 @@ class _LinesFromOffset:
         self._end = end
         self.line_count = lines
         self.end_offset = start
+        self.near_end = (lines, start)
+        """Line and byte offset of the first line within WHOLE_BYTES of the end."""
         self.has_rollback = False
 
     def __iter__(self) -> Iterator[RawTranscriptLine]:
@@ -132,6 +138,8 @@ class _LinesFromOffset:
                 while (data := file.readline(LINE_LIMIT)).endswith(b"\n"):
                     if self.end_offset + len(data) > self._end:
                         break
+                    if self.end_offset < self._end - WHOLE_BYTES:
+                        self.near_end = (self.line_count + 1, self.end_offset + len(data))
                     self.line_count += 1
                     self.end_offset += len(data)
                     self.has_rollback = self.has_rollback or _ROLLBACK_MARK in data
@@ -189,14 +197,18 @@ class SessionFileTail:
         self._format = self._format or detect_format(stretch)
         read_session = SESSION_READERS[self._format]
         selector = _NewEntrySelector(known_ids)
-        batch = selector.survey(read_session(stretch))
+        most = HELD_ENTRIES if self.unread_bytes <= HELD_BYTES else 0
+        batch = selector.survey(read_session(stretch), most)
         if stretch.has_rollback and start != (0, 0):
             return self.read(known_ids, from_start=True)
         self._read = stretch.line_count, stretch.end_offset
+        if self._from == (0, 0):
+            # The turns of a file that is met when it is long are not known yet.
+            self._from = self._turn = stretch.near_end
         return NewSessionEntries(
             head=selector.head,
             entries=batch
-            if len(batch) <= HELD_ENTRIES
+            if len(batch) <= most
             else _NewEntrySelector(known_ids).select(read_session(stretch)),
             message_ids=tuple(selector.live_ids),
             from_start=start == (0, 0),

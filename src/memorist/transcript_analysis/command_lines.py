@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from itertools import pairwise
 
 from memorist.core.lazy import lazy_pattern
@@ -254,6 +255,12 @@ _WHOLE_TOOLS = frozenset(
 _TASK_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "make", "just", "task", "mise", "rake"})
 
 
+_CACHED_CHECKS = 1_000
+"""Commands whose parts are kept: a check that runs again is compared with each one that failed.
+Our choice.
+"""
+
+
 def is_check_covered_by(wide: str, narrow: str, line: str = "") -> bool:
     """Whether a run of the check `wide` says something about all that `narrow`, a check of the same
     kind, was about: the same tool, or a project's own command for it, limited to no less; a limit
@@ -271,6 +278,7 @@ def is_check_covered_by(wide: str, narrow: str, line: str = "") -> bool:
     )
 
 
+@lru_cache(_CACHED_CHECKS)
 def _find_tool(command: str) -> tuple[str, str]:
     """The program of a check, and the word that says which of its checks it is."""
     words = [each for each in _strip_runners(command).split() if not each.startswith("-")]
@@ -280,19 +288,20 @@ def _find_tool(command: str) -> tuple[str, str]:
     return words[0] if words else "", "" if _LIMIT.fullmatch(verb) and ":" not in verb else verb
 
 
-def _find_limits(command: str) -> list[str]:
+@lru_cache(_CACHED_CHECKS)
+def _find_limits(command: str) -> tuple[str, ...]:
     """The files, packages and names of tests to which a check is limited; none for all of them."""
     plain = _strip_runners(split_command(command)[0].split(" | ", 1)[0])
     tool, *words = [each.strip("\"'") for each in _FILTERS.sub(" ", plain).split()] or [""]
     named = [each for each in words if not each.startswith(("-", ">", "<", "2>"))]
-    return [
+    return (
         *(each.strip("\"'") for each in _FILTERS.findall(plain)),
         *(
             each
             for each in named
             if each not in _EVERYTHING and (tool in _WHOLE_TOOLS or _LIMIT.fullmatch(each))
         ),
-    ]
+    )
 
 
 def _contains(folder: str, path: str) -> bool:
