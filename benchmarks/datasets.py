@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import InputError
-from memorist.recall.lexical_score import PositionInGroup, SearchEntry
+from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
 
 _CHAIN = re.compile(
     rb'("(?:uuid|parentUuid|logicalParentUuid|leafUuid|messageId|sourceToolAssistantUUID)'
@@ -123,7 +123,7 @@ class BenchConversation(Struct, frozen=True):
                 id=turn.id,
                 body=turn.text,
                 author="" if turn.speaker in ROLES else turn.speaker,
-                position=PositionInGroup(turn.session, number, turn.date),
+                position=EntryPositionInGroup(turn.session, number, turn.date),
             )
             for number, turn in enumerate(self.turns)
         ]

@@ -60,7 +60,7 @@ async def _requests(home: Path, size: int) -> list[BenchRow]:
         opening = await _asked(session, 0)
         look = InitialScan(engine.memory("/bench").folder, engine.settings.recall)
         look.start()
-        await look.wait()
+        await look.wait_until_done()
         await session.close()
         session = await engine.open("second", project="/bench")
         messages = [await _asked(session, turn) for turn in range(ROUNDS + 1)][1:]

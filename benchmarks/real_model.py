@@ -34,7 +34,7 @@ from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkOutcome
 from memorist.formats.format_detection import read_session
 from memorist.models.local_model import find_model_file
-from memorist.recall.contentless_message import is_contentless
+from memorist.recall.contentless_message import has_no_searchable_content
 from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.transcript_reader import DecodedLineFile
 
@@ -378,7 +378,7 @@ async def _shown(
             {"role": "assistant", "content": [call]},
             {"role": "user", "content": [result]},
         ]
-        is_asked = selector == "model" and not is_contentless(question)
+        is_asked = selector == "model" and not has_no_searchable_content(question)
         while is_asked and len(line.receipts("recall")) == before:  # noqa: ASYNC110
             await asyncio.sleep(0.2)
         sent = await session.prepare({"model": HOST_MODEL, "max_tokens": 100, "messages": messages})

@@ -33,7 +33,7 @@ from memorist.core.search_words import QUERY_STOP_WORDS
 from memorist.formats.format_detection import read_session
 from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
 from memorist.ports import Embedder
-from memorist.recall.lexical_score import PositionInGroup, SearchEntry
+from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
 from memorist.recall.ranker import Ranker
 from memorist.store.transcript_reader import DecodedLineFile
 
@@ -187,7 +187,9 @@ def made_up(
                 title=" ".join(text[:6]),
                 description=" ".join(text[6:20]),
                 body=" ".join(text[20:]),
-                position=PositionInGroup(f"session-{number // GROUP}", number) if placed else None,
+                position=EntryPositionInGroup(f"session-{number // GROUP}", number)
+                if placed
+                else None,
             )
         )
     return entries

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.errors import UsageError
 from memorist.rollouts.job_worker import (
-    SharedWorkerIntervals,
+    MultiMachineWorkerIntervals,
     WorkerDependencies,
     WorkerStages,
 )
@@ -162,6 +162,10 @@ def _worker(address: str) -> None:
     )
     asyncio.run(
         run_multi_machine_worker(
-            means, address, asyncio.Event(), pace=SharedWorkerIntervals(sweep=0.5), at_once=AT_ONCE
+            means,
+            address,
+            asyncio.Event(),
+            pace=MultiMachineWorkerIntervals(sweep=0.5),
+            at_once=AT_ONCE,
         )
     )

@@ -188,7 +188,7 @@ def _fill_memory(
         search.sync_index()
     return [
         SearchEntry(id=path, title=path, fingerprint=mark)
-        for path, mark in memory.folder.file_marks().items()
+        for path, mark in memory.folder.file_change_marks().items()
     ]
 
 

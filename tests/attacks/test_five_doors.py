@@ -21,7 +21,7 @@ from magic_docs.test_session import BODY, FRAME, Host, edit
 from mcp_server.conftest import Asker, recorded
 from memorist.auto_memory.memory_file import Trust
 from memorist.mcp_server.stdio_server import McpServer
-from memorist.rollouts.stage_one import extract_session
+from memorist.rollouts.stage_one import extract_session_with_model_or_structure
 from memorist.runtime import Runtime
 from memorist.settings import TeamSettings
 from memorist.store.disk_files import DiskFiles
@@ -157,7 +157,7 @@ async def test_stage_ones_lying_model(tmp_path: Path, attack: DoorAttack) -> Non
         model=ScriptedModel([said, said]),
         record_receipt=lambda _: None,
     )
-    made = await extract_session(talk.thread(tmp_path / "s.jsonl"), runtime)
+    made = await extract_session_with_model_or_structure(talk.thread(tmp_path / "s.jsonl"), runtime)
 
     lines = f"{made.raw_memory}\n{made.rollout_summary}".splitlines()
     found = [line for line in lines if attack.payload in line]

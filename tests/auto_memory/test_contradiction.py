@@ -321,7 +321,7 @@ def test_a_search_that_follows_changes_finds_what_comparing_all_memories_finds(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(contradiction, "MAX_REMOVED_SHARE", share)
             patch.setattr(contradiction, "STEP_MEMORIES", 2)
-            search.update([heads[text] for text in sorted(state)])
+            search.set_memories([heads[text] for text in sorted(state)])
 
         assert set(search.find_related(said)) == {
             heads[text].path

@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_lint import lint_folder
-from memorist.auto_memory.project_memory import make_usage_source
+from memorist.auto_memory.project_memory import build_usage_reader
 from memorist.errors import StoreError, WriteConflict
 from memorist.recall.memory_search import FolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings
@@ -189,7 +189,7 @@ def test_a_memory_that_was_only_shown_counts_as_unused(where: MemoryLayout, tmp_
         ],
     )
 
-    assert make_usage_source(where, lambda: database)() == {"b.md": MemoryUsage(1, 8.0)}
+    assert build_usage_reader(where, lambda: database)() == {"b.md": MemoryUsage(1, 8.0)}
 
 
 @pytest.mark.covers("SF-4", "FK-4")

@@ -31,7 +31,7 @@ def test_forgotten_words_are_read_once_for_each_state_of_the_history(
         for text in ("Always round half to even.", "Never push to main."):
             memory.add(text)
         words = ForgottenUserQuotes(memory)
-        assert not words.list_words()
+        assert not words.list_quotes()
         memory.forget(["always-round-half-to-even.md"])
         for owner, name in ((FolderHistory, "iter_changes"), (DiskFiles, "scan")):
             counted = Mock(side_effect=getattr(owner, name), name=name)
@@ -39,7 +39,7 @@ def test_forgotten_words_are_read_once_for_each_state_of_the_history(
             read.append(counted)
 
         for _ in range(3):
-            assert words.list_words() == {"Always round half to even."}
+            assert words.list_quotes() == {"Always round half to even."}
         assert [each.call_count for each in read] == [1, 0]
 
         change = MemoryChange(
@@ -48,7 +48,7 @@ def test_forgotten_words_are_read_once_for_each_state_of_the_history(
             after=None,
         )
         memory.write([change], ChangeReason(actor="user", what="forget"))
-        assert words.list_words() == {"Always round half to even.", "Never push to main."}
+        assert words.list_quotes() == {"Always round half to even.", "Never push to main."}
 
 
 def test_a_change_is_read_once_for_all_sessions_of_a_process(
@@ -66,8 +66,8 @@ def test_a_change_is_read_once_for_all_sessions_of_a_process(
         monkeypatch.setattr(FolderHistory, "read_change", partialmethod(_call, counted))
 
         for _ in range(3):
-            assert ForgottenUserQuotes(memory).list_words() == {"Always round half to even."}
+            assert ForgottenUserQuotes(memory).list_quotes() == {"Always round half to even."}
         assert counted.call_count == 3
         memory.forget(["never-push-to-main.md"])
-        assert len(ForgottenUserQuotes(memory).list_words()) == 2
+        assert len(ForgottenUserQuotes(memory).list_quotes()) == 2
         assert counted.call_count == 4

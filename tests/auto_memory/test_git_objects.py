@@ -26,8 +26,8 @@ def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
     editor = TreeEditor()
     for step in steps:
         blobs = {path: None if text is None else _blob_id(text) for path, text in step.items()}
-        anew = TreeEditor().edit(store, tree, blobs)
-        tree = editor.edit(store, tree, blobs)
+        anew = TreeEditor().write_edited_tree(store, tree, blobs)
+        tree = editor.write_edited_tree(store, tree, blobs)
         assert tree == anew  # by what it wrote last, and by the store alone
         files = {path: id for path, id in {**files, **blobs}.items() if id is not None}
 
@@ -42,10 +42,12 @@ def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
 def test_a_tree_that_is_cut_is_no_beginning_of_the_next_one() -> None:
     """What is missing would else be recorded as removed."""
     store = _CutStore()
-    tree = TreeEditor().edit(store, None, {"a.md": _blob_id("x"), "b.md": _blob_id("y")})
+    tree = TreeEditor().write_edited_tree(
+        store, None, {"a.md": _blob_id("x"), "b.md": _blob_id("y")}
+    )
 
     with pytest.raises(ValueError, match="cut"):
-        TreeEditor().edit(store, tree, {"a.md": None})
+        TreeEditor().write_edited_tree(store, tree, {"a.md": None})
 
 
 class _CutStore(MemoryObjectStore):

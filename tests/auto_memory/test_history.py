@@ -289,7 +289,7 @@ def test_others_write_on_while_a_history_is_written_anew(
     put(folder, "keep.md", memory("keep"), what="first")
     put(folder, "a.md", memory("a", "the-hidden-words"))
     other = folder.clone_for_thread()
-    write, calls = HistoryRewrite.catch_up, 0
+    write, calls = HistoryRewrite.copy_new_changes, 0
 
     def interrupted(self: HistoryRewrite) -> None:
         nonlocal calls
@@ -304,7 +304,7 @@ def test_others_write_on_while_a_history_is_written_anew(
                 before=memory("a", "the-hidden-words"),
             )
 
-    monkeypatch.setattr(HistoryRewrite, "catch_up", interrupted)
+    monkeypatch.setattr(HistoryRewrite, "copy_new_changes", interrupted)
     assert folder.purge(["a.md"]) == 2
 
     assert {"first", "meanwhile"} <= {each.why.what for each in folder.history.log()}

@@ -241,7 +241,7 @@ def test_the_order_is_that_of_the_values_at_any_time(
     for known in ({}, uses):
         ranked.usage = known
         for now in (NOW + day * DAY_SECONDS for day in days):
-            order = [each.path for each in ranked.at(now)]
+            order = [each.path for each in ranked.iter_ranked_at(now)]
             alone = {each.path: value_of(each, known, now) for each in heads}
             assert order == sorted(alone, key=alone.__getitem__)
 
@@ -299,7 +299,7 @@ def test_memories_that_change_are_ranked_as_if_all_were_new(
         heads = [*kept.values()][-4:]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(memory_index, "MAX_SORTED_IN", few)
-            ranked.update(heads)
+            ranked.set_headers(heads)
 
         for now in (NOW, NOW - 20 * DAY_SECONDS):
-            assert [*ranked.at(now)] == [*RankedHeaders(heads, {}).at(now)]
+            assert [*ranked.iter_ranked_at(now)] == [*RankedHeaders(heads, {}).iter_ranked_at(now)]

@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_location import (
 )
 from memorist.auto_memory.moved_projects import (
     MovedFolders,
-    describe_elsewhere_memory,
+    describe_memory_found_elsewhere,
     find_possible_former_projects,
     load_moved_folders,
     rebind_memory,
@@ -339,7 +339,7 @@ def test_a_folder_around_or_within_that_has_a_memory_is_named(tmp_path: Path, fi
     known, asked = (upper, lower) if first == "upper" else (lower, upper)
     write_memory(layout, known, "a.md")
 
-    (said,) = describe_elsewhere_memory(files, layout, str(asked))
+    (said,) = describe_memory_found_elsewhere(files, layout, str(asked))
     assert said == (
         f"{known} has a memory of its own, which is not shown here; for one memory of both: "
         f"git init {upper}, then there: memorist memory rebind '{lower}'"
@@ -369,8 +369,8 @@ def test_neither_the_home_folder_nor_a_repository_is_a_neighbour(
         write_memory(layout, folder, "a.md")
     git("init", cwd=tmp_path / "shop" / "lib")
 
-    assert describe_elsewhere_memory(files, layout, str(tmp_path / "shop")) == ()
-    assert describe_elsewhere_memory(files, layout, str(tmp_path / "shop" / "lib")) == ()
+    assert describe_memory_found_elsewhere(files, layout, str(tmp_path / "shop")) == ()
+    assert describe_memory_found_elsewhere(files, layout, str(tmp_path / "shop" / "lib")) == ()
 
 
 @pytest.mark.covers("AM-4")
@@ -385,10 +385,10 @@ def test_a_container_is_told_how_it_shares_the_memory_of_the_host(
     where = write_memory(layout, host, "a.md")
     host.rename(tmp_path / "not in the container")
     mount.mkdir(parents=True)
-    assert describe_elsewhere_memory(files, layout, str(mount)) == ()
+    assert describe_memory_found_elsewhere(files, layout, str(mount)) == ()
     monkeypatch.setattr(moved_projects, "_MOUNTS", (str(mount.parent),))
 
-    (said,) = describe_elsewhere_memory(files, layout, str(mount))
+    (said,) = describe_memory_found_elsewhere(files, layout, str(mount))
     assert said == (
         f"the memory of {host} may be that of this container's project; host and container share "
         f"it with, in the container: MEMORIST_AUTO_MEMORY__DIRECTORY={where.folder}"
@@ -435,7 +435,7 @@ def test_a_clone_elsewhere_on_another_machine_names_what_has_its_name(
         record_project(files, before, root)
         files.write(before.folder / "a.md", memory("a"))
 
-    (said,) = describe_elsewhere_memory(files, layout, str(repository))
+    (said,) = describe_memory_found_elsewhere(files, layout, str(repository))
     assert f"the memory of {former} may belong here" in said
 
 
@@ -448,5 +448,5 @@ def test_a_repository_of_another_system_than_git_is_one_project(tmp_path: Path, 
     (shop / mark).mkdir()
 
     assert locate_project_root(below) == shop.resolve()
-    (said,) = describe_elsewhere_memory(DiskFiles(), Layout(tmp_path / "home"), str(shop))
+    (said,) = describe_memory_found_elsewhere(DiskFiles(), Layout(tmp_path / "home"), str(shop))
     assert said.endswith(f"memorist memory rebind {below}")

@@ -130,7 +130,7 @@ def test_a_folder_that_is_held_still_is_looked_at_once(folder: MemoryFolder) -> 
     with folder.scan_once():
         before = folder.headers()
         filled(folder, 4)
-        within = folder.headers(), len(folder.file_marks())
+        within = folder.headers(), len(folder.file_change_marks())
 
     assert within == (before, 2)
     assert len(folder.headers()) == 4

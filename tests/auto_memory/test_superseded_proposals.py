@@ -77,7 +77,7 @@ async def test_what_waits_names_the_users_later_word_against_it(
 
     assert [words.rstrip(".").casefold() for words in talk.superseded().values()] == [
         next(
-            topic.saying.rstrip(".").casefold()
+            topic.one_line_text.rstrip(".").casefold()
             for topic in talk.memory.read_memory_files()
             if topic.provenance.session == "s3"
         )

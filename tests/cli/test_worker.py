@@ -51,7 +51,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         scripted.broken = {"broken": ModelUnavailable("overloaded")}
         return WorkerStages(scripted.extract, scripted.consolidate)
 
-    monkeypatch.setattr(RolloutPipeline, "stages", stages)
+    monkeypatch.setattr(RolloutPipeline, "build_worker_stages", stages)
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     state = open_sqlite_state(tmp_path / "state.sqlite")

@@ -84,9 +84,9 @@ async def test_what_rules_are_compared_in_is_built_after_a_turn(
     builders = []
 
     class Search(RelatedStatementSearch):
-        def update_in_steps(self, memories: Iterable[MemoryHeader]) -> Iterator[None]:
+        def set_memories_in_steps(self, memories: Iterable[MemoryHeader]) -> Iterator[None]:
             builders.append(threading.current_thread().name)
-            return super().update_in_steps(memories)
+            return super().set_memories_in_steps(memories)
 
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         engine.memory(str(tmp_path)).add("Never push to main.")

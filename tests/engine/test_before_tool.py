@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.core.messages import ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.project_search import SearchResults
-from memorist.recall.lexical_score import EntryColumns, build_columns
+from memorist.recall.lexical_score import EntryColumns, build_entry_columns
 from memorist.recall.memory_selection import mentions_file
 from memorist.recall.session_index import SessionIndex
 from memorist.recall.word_index import StoredIndexRow
@@ -424,11 +424,11 @@ async def test_the_index_of_past_sessions_is_read_once_for_all_sessions(
     read: list[int] = []
 
     def count_entries(rows: Iterable[StoredIndexRow]) -> EntryColumns:
-        built = build_columns(rows)
+        built = build_entry_columns(rows)
         read.append(built.entry_count)
         return built
 
-    monkeypatch.setattr("memorist.recall.ranker.build_columns", count_entries)
+    monkeypatch.setattr("memorist.recall.ranker.build_entry_columns", count_entries)
     past = replace(write_session(tmp_path, "old", ROUNDING), repository=str(tmp_path / "shop"))
     shown, counts = [], []
     async with open_home(tmp_path, past, embeddings=False) as engine:

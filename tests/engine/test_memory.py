@@ -774,7 +774,7 @@ async def test_what_is_shown_is_bounded(tmp_path: Path, project: Path) -> None:
             )
         look = InitialScan(memory.folder, RecallSettings())
         look.start()
-        await look.wait()
+        await look.wait_until_done()
         session = await host.open("two")
         for number in range(12):
             await host.turn(session, f"Please oil the {parts[number % len(parts)]} once more")

@@ -57,13 +57,13 @@ async def test_a_hook_event_is_answered_through_eight_modules(
     the event and the renderer of the answer these are at most eight modules.
     """
     walks: list[list[str]] = []
-    begin_turn = MemoryRecall.begin_turn
+    begin_turn = MemoryRecall.start_search_for_message
 
     def begin_and_note(self: MemoryRecall, *arguments: Any, **options: Any) -> Any:
         walks.append(modules_on_the_stack())
         return begin_turn(self, *arguments, **options)
 
-    monkeypatch.setattr(MemoryRecall, "begin_turn", begin_and_note)
+    monkeypatch.setattr(MemoryRecall, "start_search_for_message", begin_and_note)
     event = HookEvent(
         hook_event_name="UserPromptSubmit", session_id="s1", cwd="/home/dev/shop", prompt="Test it."
     )

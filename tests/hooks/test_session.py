@@ -23,7 +23,7 @@ from memorist.hooks import session_file_tail
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, measure_output_size
 from memorist.hooks.hook_session import HookSession, HookSessionPool
-from memorist.recall.lexical_score import EntryColumns, build_columns
+from memorist.recall.lexical_score import EntryColumns, build_entry_columns
 from memorist.recall.session_recall import MemoryRecall
 from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import Settings
@@ -137,9 +137,9 @@ async def test_the_first_prompt_finds_the_index_of_memories_in_memory(
     def note_reader(rows: Iterable[StoredIndexRow]) -> EntryColumns:
         found = list(rows)
         readers.extend([threading.current_thread().name] * bool(found))
-        return build_columns(found)
+        return build_entry_columns(found)
 
-    monkeypatch.setattr("memorist.recall.ranker.build_columns", note_reader)
+    monkeypatch.setattr("memorist.recall.ranker.build_entry_columns", note_reader)
     monkeypatch.setattr("memorist.recall.memory_search.is_embedder_installed", lambda: False)
     async with Memorist(model="structural", home=tmp_path / "home") as next_process:
         second = Agent(next_process, "claude-code", ClaudeFile("s2"), tmp_path / "2.jsonl", "s2")

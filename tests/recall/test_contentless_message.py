@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.recall.contentless_message import is_contentless
+from memorist.recall.contentless_message import has_no_searchable_content
 
 CONTENTLESS = (
     "thanks", "ok", "yes, go on", "Yes, please continue with the next step.", "OK, do it.",
@@ -28,11 +28,11 @@ WITH_CONTENT = (
 @pytest.mark.parametrize("message", CONTENTLESS)
 def test_agreement_thanks_and_go_on_name_nothing(message: str) -> None:
     """In every main language, with any punctuation."""
-    assert is_contentless(message)
+    assert has_no_searchable_content(message)
 
 
 @pytest.mark.covers("RC-2")
 @pytest.mark.parametrize("message", WITH_CONTENT)
 def test_a_word_of_work_is_content(message: str) -> None:
     """However short: a memory may say how it is done here."""
-    assert not is_contentless(message)
+    assert not has_no_searchable_content(message)

@@ -18,7 +18,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
 from memorist.ports import FileInfo
 from memorist.recall import memory_search, ranker
-from memorist.recall.lexical_score import EntryColumns, build_columns
+from memorist.recall.lexical_score import EntryColumns, build_entry_columns
 from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
 from memorist.store.disk_files import DiskFiles
@@ -238,9 +238,9 @@ async def test_sessions_of_a_project_share_the_search_in_its_memories(
 
     def count(rows: Iterable[StoredIndexRow]) -> EntryColumns:
         reads.append(1)
-        return build_columns(rows)
+        return build_entry_columns(rows)
 
-    monkeypatch.setattr(ranker, "build_columns", count)
+    monkeypatch.setattr(ranker, "build_entry_columns", count)
     engine = open_engine(tmp_path)
     folder = add_memories(engine, tmp_path)
     shown, made = [], []

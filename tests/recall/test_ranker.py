@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
-from memorist.recall.lexical_score import PositionInGroup, SearchEntry, render_embedding_text
+from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry, render_embedding_text
 from memorist.recall.ranker import EntryVectors, Ranker
 from support.sweeps import examples
 
@@ -69,7 +69,10 @@ TALK = [
 def talk() -> list[SearchEntry]:
     return [
         SearchEntry(
-            id=f"t{at}", body=text, author=author, position=PositionInGroup("one", at, "8 May 2023")
+            id=f"t{at}",
+            body=text,
+            author=author,
+            position=EntryPositionInGroup("one", at, "8 May 2023"),
         )
         for at, (author, text) in enumerate(TALK)
     ]
@@ -190,7 +193,9 @@ def test_the_heading_of_a_group_is_never_an_answer(tmp_path: Path) -> None:
     two = [
         *talk(),
         *(
-            SearchEntry(id=f"u{at}", body=text, position=PositionInGroup("two", at, "9 June 2024"))
+            SearchEntry(
+                id=f"u{at}", body=text, position=EntryPositionInGroup("two", at, "9 June 2024")
+            )
             for at, (_, text) in enumerate(TALK)
         ),
     ]
@@ -238,7 +243,7 @@ ENTRIES = st.lists(
             title=" ".join(title),
             body=" ".join(body),
             author=author,
-            position=PositionInGroup(*place) if place else None,
+            position=EntryPositionInGroup(*place) if place else None,
         ),
         st.sampled_from("abcdefgh"),
         st.lists(WORDS, max_size=3),
@@ -345,7 +350,11 @@ def test_no_entry_is_an_error(rows: list[tuple[str, str, str]]) -> None:
     with TemporaryDirectory() as folder, Ranker(Path(folder) / "i") as ranker:
         entries = [
             SearchEntry(
-                id=id, title=text, body=text, author=author, position=PositionInGroup(author, 1, id)
+                id=id,
+                title=text,
+                body=text,
+                author=author,
+                position=EntryPositionInGroup(author, 1, id),
             )
             for id, text, author in rows
         ]

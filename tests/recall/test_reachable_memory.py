@@ -145,7 +145,7 @@ def test_a_change_by_mcp_goes_to_the_memory_that_was_read(blog: Path) -> None:
     assert "waits" in written
     assert [each.path for each in memory.everywhere.inbox.list_proposals()] == ["lunch.md"]
     assert "Satay is out" in memory.everywhere.folder.read_memory_file("lunch.md").body
-    assert not memory.has("lunch.md")
+    assert not memory.has_memory("lunch.md")
 
 
 async def test_a_call_that_changes_a_file_is_shown_what_names_it(blog: Path) -> None:

@@ -96,7 +96,7 @@ def test_evidence_is_what_the_words_say_one_by_one(
     words = sorted(holders)
     measure = EntryEvidenceScorer(
         words, holders=holders, entries=40, longest=max(length for length, _ in entries)
-    ).measure
+    ).measure_evidence_for_entry
     for length, chosen in entries:
         matched = {word for at, word in enumerate(words) if chosen >> at & 1 and holders[word]}
         chances = {

@@ -17,10 +17,10 @@ from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.recall import passages
 from memorist.recall.passages import (
     MAX_ANSWER_PARTS,
+    MatchedPassage,
     Passage,
-    PassageMatch,
     cut_excerpt_around_words,
-    describe_outcome,
+    describe_passage_outcome,
     render_passages,
     select_passages,
     split_answer,
@@ -32,7 +32,7 @@ from support.sweeps import examples
 from team.conftest import TOKEN
 
 
-def find(index: SessionIndex, prompt: str) -> tuple[PassageMatch, ...]:
+def find(index: SessionIndex, prompt: str) -> tuple[MatchedPassage, ...]:
     """What would be shown at a prompt."""
     return select_passages(prompt, index.search(prompt, 30, project="/p"), index.count_passages())
 
@@ -80,7 +80,7 @@ def test_a_question_in_other_words_is_answered_and_a_request_is_not(tmp_path: Pa
 def test_a_question_is_shown_the_two_best_and_no_planted_order() -> None:
     """Above the threshold by meaning and words together; by the time they were said."""
     near = [
-        PassageMatch(
+        MatchedPassage(
             session=f"s{at}",
             path="",
             title="",
@@ -134,7 +134,7 @@ def test_what_came_of_it_stands_below(answered: str, work: str, outcome: str) ->
     """
     passage = Passage(line=1, at=0.0, said=PROMPT, answered=answered, work=work)
 
-    assert describe_outcome(PROMPT, passage) == outcome
+    assert describe_passage_outcome(PROMPT, passage) == outcome
 
 
 @pytest.mark.covers("PS-1")

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memorist.rollouts.folder_baseline import FolderBaseline
+from memorist.rollouts.folder_baseline import AcceptedFolderState
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.stage_two import (
     ConsolidationResult,
-    consolidate_folder,
+    update_memory_folder_from_extracts,
 )
 from memorist.runtime import Runtime
 from memorist.settings import Settings
@@ -48,7 +48,7 @@ def consolidated(home: Path, rows: list[StoredExtract]) -> ConsolidationResult:
     means = Runtime(
         settings=Settings(home=str(home)), files=DiskFiles(durable=False), clock=FrozenClock(NOW)
     )
-    return asyncio.run(consolidate_folder(means, rows, Held()))
+    return asyncio.run(update_memory_folder_from_extracts(means, rows, Held()))
 
 
 def kill_before(step: int) -> None:
@@ -97,7 +97,7 @@ def tried(start: Path, home: Path, step: int) -> dict[str, Any]:
         "files": state(home),
         "accepted": {
             path: data.decode()
-            for path, data in FolderBaseline(home / "memories-state" / "baseline")
+            for path, data in AcceptedFolderState(home / "memories-state" / "baseline")
             .read_files()
             .items()
         },

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, WriteConflict
-from memorist.rollouts.folder_baseline import FolderBaseline
+from memorist.rollouts.folder_baseline import AcceptedFolderState
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.pending_folder_change import (
     PendingFolderChange,
@@ -46,23 +46,23 @@ def raw_bytes(folder: Path) -> bytes:
 @pytest.mark.covers("RO-5")
 def test_what_was_accepted_is_there_again(tmp_path: Path) -> None:
     """Any bytes, any depth; a new state takes the place of the old one, and none is none."""
-    baseline = FolderBaseline(tmp_path / "state" / "baseline")
+    baseline = AcceptedFolderState(tmp_path / "state" / "baseline")
 
     assert baseline.read_files() == {}
-    baseline.accept(FILES, 1.0)
-    assert FolderBaseline(baseline.path).read_files() == FILES
-    baseline.accept({}, 2.0)
-    assert FolderBaseline(baseline.path).read_files() == {}
+    baseline.save_accepted_files(FILES, 1.0)
+    assert AcceptedFolderState(baseline.path).read_files() == FILES
+    baseline.save_accepted_files({}, 2.0)
+    assert AcceptedFolderState(baseline.path).read_files() == {}
 
 
 @pytest.mark.covers("RO-5")
 def test_text_that_was_taken_out_stands_nowhere_any_more(tmp_path: Path) -> None:
     """Neither plain nor packed, in any file beside the folder."""
-    baseline = FolderBaseline(tmp_path / "state" / "baseline")
-    baseline.accept({"MEMORY.md": b"a telling word: rhubarb\n"}, 1.0)
+    baseline = AcceptedFolderState(tmp_path / "state" / "baseline")
+    baseline.save_accepted_files({"MEMORY.md": b"a telling word: rhubarb\n"}, 1.0)
     assert b"rhubarb" in raw_bytes(baseline.path)
 
-    baseline.accept({"MEMORY.md": b"another\n"}, 2.0)
+    baseline.save_accepted_files({"MEMORY.md": b"another\n"}, 2.0)
 
     assert b"rhubarb" not in raw_bytes(baseline.path)
 
@@ -74,8 +74,8 @@ def test_a_damaged_state_is_made_anew_and_said(tmp_path: Path, harm: str) -> Non
     with old text beside it.
     """
     for number in range(12):
-        baseline = FolderBaseline(tmp_path / str(number) / "baseline")
-        baseline.accept(FILES, 1.0)
+        baseline = AcceptedFolderState(tmp_path / str(number) / "baseline")
+        baseline.save_accepted_files(FILES, 1.0)
         files = sorted(path for path in baseline.path.rglob("*") if path.is_file())
         torn = files[number % len(files)]
         torn.chmod(0o600)
@@ -88,8 +88,8 @@ def test_a_damaged_state_is_made_anew_and_said(tmp_path: Path, harm: str) -> Non
 
         assert found == ({} if baseline.damaged else FILES)
         assert not (tmp_path / str(number) / "baseline.damaged").exists()
-        baseline.accept(FILES, 2.0)
-        assert FolderBaseline(baseline.path).read_files() == FILES
+        baseline.save_accepted_files(FILES, 2.0)
+        assert AcceptedFolderState(baseline.path).read_files() == FILES
 
 
 TREES = st.dictionaries(

@@ -14,7 +14,7 @@ from memorist.rollouts.citations import (
     MAX_BLOCK_CHARACTERS,
     MAX_CITED_IDS,
     Citation,
-    CitationStream,
+    CitationStrippingStream,
     split_off_citations,
 )
 
@@ -52,8 +52,8 @@ PIECES = st.lists(
 )
 
 
-def parted(text: str, cuts: list[int]) -> tuple[str, CitationStream]:
-    stream = CitationStream()
+def parted(text: str, cuts: list[int]) -> tuple[str, CitationStrippingStream]:
+    stream = CitationStrippingStream()
     edges = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
     shown = "".join(stream.feed(text[start:end]) for start, end in itertools.pairwise(edges))
     return shown + stream.finish(), stream
@@ -123,7 +123,7 @@ def test_a_block_that_is_not_closed_ends_with_the_text() -> None:
 def test_a_block_without_end_takes_no_memory() -> None:
     """A megabyte behind the opening is hidden, and only a bounded part of it is held."""
     ids = [f"id{number:06}" for number in range(MAX_BLOCK_CHARACTERS // 4)]
-    stream = CitationStream()
+    stream = CitationStrippingStream()
     stream.feed(f"{CITATION_OPENING}<rollout_ids>")
     shown = "".join(stream.feed(f"{id} ") for id in ids)
 

@@ -20,7 +20,7 @@ from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
 from memorist.rollouts.stage_two import (
     ConsolidationResult,
-    consolidate_folder,
+    update_memory_folder_from_extracts,
 )
 from memorist.runtime import Runtime
 from memorist.settings import RolloutsSettings, Settings
@@ -75,7 +75,7 @@ def means(
 
 
 async def run(at: Runtime, rows: list[StoredExtract] = ROWS, **other: Any) -> ConsolidationResult:
-    return await consolidate_folder(at, rows, Held(), **other)
+    return await update_memory_folder_from_extracts(at, rows, Held(), **other)
 
 
 def folder(home: Path) -> dict[str, bytes]:
@@ -346,12 +346,17 @@ async def test_a_slow_model_gets_the_time_that_the_setting_allows(
 async def test_who_lost_the_claim_writes_nothing(tmp_path: Path) -> None:
     """Found at the heartbeat while the fork runs, which is cancelled, or at the end."""
     done = await asyncio.wait_for(
-        consolidate_folder(means(tmp_path, [Hang()], clock=FrozenClock(NOW)), ROWS, Held(0)), 20
+        update_memory_folder_from_extracts(
+            means(tmp_path, [Hang()], clock=FrozenClock(NOW)), ROWS, Held(0)
+        ),
+        20,
     )
 
     assert done.outcome == "lost"
     assert folder(tmp_path) == {}
-    assert (await consolidate_folder(means(tmp_path), ROWS, Held(0))).outcome == "lost"
+    assert (
+        await update_memory_folder_from_extracts(means(tmp_path), ROWS, Held(0))
+    ).outcome == "lost"
     assert folder(tmp_path) == {}
 
 
@@ -369,7 +374,7 @@ async def test_a_change_by_somebody_else_while_it_runs_is_not_overwritten(tmp_pa
         book.write_text(text)
 
     with pytest.raises(WriteConflict):
-        await consolidate_folder(means(tmp_path), more, Held(then=meanwhile))
+        await update_memory_folder_from_extracts(means(tmp_path), more, Held(then=meanwhile))
     assert "- Theirs\n" in book.read_text()
     done = await run(means(tmp_path), more)
 

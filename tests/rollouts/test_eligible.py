@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.rollouts.session_eligibility import judge_rollout, judge_rollouts
+from memorist.rollouts.session_eligibility import (
+    judge_rollout_eligibility,
+    judge_rollouts_eligibility,
+)
 from memorist.settings import RolloutsSettings
 from memorist.store.rollout_rows import ExtractionProgress, Rollout
 
@@ -70,7 +73,7 @@ def test_a_session_is_eligible_or_there_is_a_reason(
     """Age at most ten days, idle for six hours, not the running one, allowed, from a person, and
     new; both ends count. What was begun is ended at any age.
     """
-    verdict = judge_rollout(found, SETTINGS, now=NOW, current="running")
+    verdict = judge_rollout_eligibility(found, SETTINGS, now=NOW, current="running")
 
     assert (verdict.reason, verdict.eligible, bool(verdict.text)) == (
         reason,
@@ -83,11 +86,11 @@ def test_a_session_is_eligible_or_there_is_a_reason(
 def test_a_session_that_is_too_young_says_when_it_will_not_be() -> None:
     """At that second it is eligible, and not one before."""
     young = standing(age=HOUR)
-    at = judge_rollout(young, SETTINGS, now=NOW).at or 0
+    at = judge_rollout_eligibility(young, SETTINGS, now=NOW).at or 0
 
     assert (
-        judge_rollout(young, SETTINGS, now=at - 1).eligible,
-        judge_rollout(young, SETTINGS, now=at).eligible,
+        judge_rollout_eligibility(young, SETTINGS, now=at - 1).eligible,
+        judge_rollout_eligibility(young, SETTINGS, now=at).eligible,
     ) == (False, True)
 
 
@@ -109,7 +112,7 @@ def test_a_clock_that_ran_ahead_keeps_no_session_out(
     """
     found = standing(updated=updated, modified_ns=modified * 10**9)
 
-    assert judge_rollout(found, SETTINGS, now=NOW).eligible is eligible
+    assert judge_rollout_eligibility(found, SETTINGS, now=NOW).eligible is eligible
 
 
 @pytest.mark.covers("RO-1")
@@ -120,7 +123,7 @@ def test_the_scan_is_bounded_and_says_what_it_left_out() -> None:
     done = [standing(f"done-{number}", age=7 * HOUR, done=NOW) for number in range(10)]
     found = [standing(f"t{number:04}", age=DAY + number) for number in range(5_002)]
 
-    verdicts = judge_rollouts([*found, *done], SETTINGS, now=NOW)
+    verdicts = judge_rollouts_eligibility([*found, *done], SETTINGS, now=NOW)
 
     assert [v.thread.id for v in verdicts if v.reason == "beyond the scan"] == ["t5000", "t5001"]
     assert sum(v.eligible for v in verdicts) == 5_000
@@ -137,7 +140,7 @@ def test_whatever_times_a_file_claims_there_is_a_verdict(
     updated: int, modified: int, now: int, source: str
 ) -> None:
     """No time that a file can hold makes the judgement fail, and what is not eligible has a reason."""
-    verdict = judge_rollout(
+    verdict = judge_rollout_eligibility(
         standing(updated=updated, modified_ns=modified, source=source), SETTINGS, now=now
     )
 

@@ -22,7 +22,7 @@ from memorist.forks.fork_spec import ForkOutcome, ForkRefusal, ForkSpec, Receipt
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.rollouts.raw_memory import parse_raw_memory
-from memorist.rollouts.stage_one import extract_session
+from memorist.rollouts.stage_one import extract_session_with_model_or_structure
 from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.testing import Fail, FrozenClock, InMemoryFiles, Say, ScriptedModel
@@ -98,7 +98,7 @@ async def test_a_model_extracts_a_session(tmp_path: Path) -> None:
     thread's facts, and a receipt is left.
     """
     given, model, kept = means([GOOD])
-    made = await extract_session(talk().thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session_with_model_or_structure(talk().thread(tmp_path / "s.jsonl"), given)
 
     assert (made.way, made.problem, made.slug, made.thread, made.updated) == (
         "model",
@@ -136,7 +136,9 @@ async def test_a_piece_of_a_pasted_plan_is_nothing_learned(tmp_path: Path, piece
     )
     given, _, kept = means([Say(text=answer)])
 
-    made = await extract_session(session.thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session_with_model_or_structure(
+        session.thread(tmp_path / "s.jsonl"), given
+    )
 
     assert made.way == "structural"
     assert "were dropped" in kept[0].said
@@ -145,7 +147,7 @@ async def test_a_piece_of_a_pasted_plan_is_nothing_learned(tmp_path: Path, piece
 @pytest.mark.covers("RO-4")
 async def test_without_a_model_structure_serves(tmp_path: Path) -> None:
     """With no model the extract is the structural one, and no problem is told."""
-    made = await extract_session(
+    made = await extract_session_with_model_or_structure(
         talk().thread(tmp_path / "s.jsonl"),
         Runtime(files=InMemoryFiles(), clock=FrozenClock()),
     )
@@ -175,7 +177,7 @@ async def test_a_model_that_fails_for_good_gives_way_to_structure(
     structure, and the reason is kept.
     """
     given, _, kept = means(steps)
-    made = await extract_session(talk().thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session_with_model_or_structure(talk().thread(tmp_path / "s.jsonl"), given)
 
     assert made.way == "structural"
     assert why in made.problem
@@ -187,7 +189,7 @@ async def test_a_model_that_fails_for_good_gives_way_to_structure(
 async def test_a_useless_answer_is_asked_for_once_more_with_its_fault(tmp_path: Path) -> None:
     """The second request names what was wrong with the first answer, and its answer counts."""
     given, model, _ = means([Say(text="Sorry."), GOOD])
-    made = await extract_session(talk().thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session_with_model_or_structure(talk().thread(tmp_path / "s.jsonl"), given)
 
     assert made.way == "model"
     assert "it holds no JSON object" in sent(model)[1]
@@ -202,8 +204,8 @@ async def test_an_absent_model_is_tried_later_and_at_last_replaced(tmp_path: Pat
     absent = Fail(error=ModelUnavailable("Nobody answers."))
 
     with pytest.raises(ModelUnavailable, match="session s1: Nobody answers"):
-        await extract_session(thread, means([absent])[0])
-    made = await extract_session(thread, means([absent])[0], final=True)
+        await extract_session_with_model_or_structure(thread, means([absent])[0])
+    made = await extract_session_with_model_or_structure(thread, means([absent])[0], final=True)
 
     assert (made.way, made.problem) == ("structural", "Nobody answers.")
 
@@ -220,12 +222,14 @@ async def test_a_model_on_this_machine_that_is_too_slow_is_replaced_at_once(
     )
     given = replace(means([])[0], model=slow)
 
-    made = await extract_session(thread, given)
+    made = await extract_session_with_model_or_structure(thread, given)
 
     assert made.way == "structural"
     assert "forks.seconds" in made.problem
     with pytest.raises(ModelUnavailable):
-        await extract_session(thread, means([Fail(error=ModelTimeout("too slow"))])[0])
+        await extract_session_with_model_or_structure(
+            thread, means([Fail(error=ModelTimeout("too slow"))])[0]
+        )
 
 
 @pytest.mark.covers("SG-1")
@@ -236,8 +240,10 @@ async def test_a_spent_budget_asks_no_model(tmp_path: Path) -> None:
     thread = talk().thread(tmp_path / "s.jsonl")
     given, model, kept = means([GOOD], governor=Miser())
     with pytest.raises(BudgetSpent, match="today's budget of requests is spent"):
-        await extract_session(thread, given)
-    made = await extract_session(thread, means([GOOD], governor=Miser())[0], final=True)
+        await extract_session_with_model_or_structure(thread, given)
+    made = await extract_session_with_model_or_structure(
+        thread, means([GOOD], governor=Miser())[0], final=True
+    )
 
     assert (made.way, made.problem) == ("structural", "today's budget of requests is spent")
     assert model.requests == []
@@ -250,8 +256,12 @@ async def test_a_session_without_a_request_costs_nothing(tmp_path: Path) -> None
     asked; and a model that sees nothing in a session takes nothing of what its structure proves.
     """
     given, model, _ = means([GOOD])
-    nothing = await extract_session(Talk().user("/exit").thread(tmp_path / "a.jsonl"), given)
-    kept_nothing = await extract_session(talk().thread(tmp_path / "b.jsonl"), means([EMPTY])[0])
+    nothing = await extract_session_with_model_or_structure(
+        Talk().user("/exit").thread(tmp_path / "a.jsonl"), given
+    )
+    kept_nothing = await extract_session_with_model_or_structure(
+        talk().thread(tmp_path / "b.jsonl"), means([EMPTY])[0]
+    )
 
     assert nothing.is_empty
     assert model.requests == []
@@ -271,7 +281,7 @@ async def test_what_is_too_long_is_sent_smaller(tmp_path: Path) -> None:
     given, model, _ = means(
         [Fail(error=ContextTooLong("prompt is too long: 250000 tokens > 150000 maximum")), GOOD]
     )
-    made = await extract_session(long.thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session_with_model_or_structure(long.thread(tmp_path / "s.jsonl"), given)
 
     first, second = sent(model)
     assert made.way == "model"
@@ -297,7 +307,7 @@ async def test_no_request_exceeds_a_small_window(tmp_path: Path) -> None:
         return Say(text=GOOD.text, usage=Usage(input=4_000, output=300))
 
     given, model, _ = means(step, window=limit)
-    made = await extract_session(long.thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session_with_model_or_structure(long.thread(tmp_path / "s.jsonl"), given)
 
     texts = sent(model)
     assert made.way == "model"
@@ -315,7 +325,7 @@ async def test_the_answer_is_asked_for_in_the_words_that_the_setting_allows(tmp_
     """
     settings = Settings(models=ModelSettings(max_output=500))
     given, model, _ = means([GOOD], settings=settings)
-    await extract_session(talk().thread(tmp_path / "s.jsonl"), given)
+    await extract_session_with_model_or_structure(talk().thread(tmp_path / "s.jsonl"), given)
 
     assert "At most 156 words in `raw_memory` and 93 in" in sent(model)[0]
 
@@ -325,7 +335,7 @@ async def test_no_secret_reaches_the_model(tmp_path: Path) -> None:
     """A key that a tool printed is not in the request."""
     key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hL2kP5"
     given, model, _ = means([GOOD])
-    await extract_session(
+    await extract_session_with_model_or_structure(
         talk().run("env", f"GITHUB_TOKEN={key}").thread(tmp_path / "s.jsonl"), given
     )
 
@@ -338,7 +348,9 @@ async def test_content_from_outside_is_told(tmp_path: Path) -> None:
     for name in ("WebFetch", "mcp__wiki__search"):
         thread = talk().call(name, {"query": "x"}, "a page").thread(tmp_path / f"{name}.jsonl")
         assert (
-            await extract_session(thread, Runtime(files=InMemoryFiles(), clock=FrozenClock()))
+            await extract_session_with_model_or_structure(
+                thread, Runtime(files=InMemoryFiles(), clock=FrozenClock())
+            )
         ).outside
 
 
@@ -349,4 +361,6 @@ async def test_a_file_that_went_is_an_error_of_its_own(tmp_path: Path) -> None:
     Path(thread.path).unlink()
 
     with pytest.raises(UnreadableSession, match="no file"):
-        await extract_session(thread, Runtime(files=InMemoryFiles(), clock=FrozenClock()))
+        await extract_session_with_model_or_structure(
+            thread, Runtime(files=InMemoryFiles(), clock=FrozenClock())
+        )

@@ -83,7 +83,7 @@ async def test_a_rule_that_was_taken_out_is_not_shown_from_past_sessions(
         assert OTHER in _shown(tmp_path, "shop")
         assert RULE in _shown(tmp_path, "till")
 
-        memory.undo(memory.folder.history.find_newest_id())
+        memory.undo(memory.folder.history.find_newest_change_id())
         assert RULE in _shown(tmp_path, "shop")
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_settings import ModelSettings
-from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
+from memorist.rollouts.stage_two import ConsolidationResult, update_memory_folder_from_extracts
 from memorist.settings import Settings
 from memorist.testing import Say, ScriptedModel
 from rollouts.sessions import TILL, bullet, kept, task
@@ -81,7 +81,7 @@ async def consolidate(home: Path, *answers: str) -> tuple[ConsolidationResult, R
     name = "openai-chat:small@http://127.0.0.1:9/v1"
     model = ScriptedModel([Say(text=each) for each in answers], format="openai_chat", name=name)
     at = replace(means(home, record_receipt=receipts.append), model=model)
-    done = await consolidate_folder(at, ROWS, Held())
+    done = await update_memory_folder_from_extracts(at, ROWS, Held())
     assert "json_schema" in json.dumps(model.requests[0].body)
     return done, receipts[0]
 
@@ -151,7 +151,9 @@ async def test_a_request_stays_a_request_and_a_report_a_report(tmp_path: Path) -
     name = "openai-chat:small@http://127.0.0.1:9/v1"
     model = ScriptedModel([Say(text=answer)], format="openai_chat", name=name)
 
-    done = await consolidate_folder(replace(means(tmp_path), model=model), rows, Held())
+    done = await update_memory_folder_from_extracts(
+        replace(means(tmp_path), model=model), rows, Held()
+    )
 
     assert done.way == "structural"
     assert "whose words" in done.why
@@ -167,7 +169,9 @@ async def test_what_one_claim_shows_is_no_habit_of_the_user(tmp_path: Path) -> N
     name = "openai-chat:small@http://127.0.0.1:9/v1"
     model = ScriptedModel([Say(text=form((), (), [about]))], format="openai_chat", name=name)
 
-    done = await consolidate_folder(replace(means(tmp_path), model=model), rows, Held())
+    done = await update_memory_folder_from_extracts(
+        replace(means(tmp_path), model=model), rows, Held()
+    )
 
     assert done.way == "structural"
     assert "rests on one claim alone" in done.why
@@ -234,7 +238,7 @@ async def test_of_an_answer_without_a_good_line_nothing_is_used(
     tmp_path: Path, answer: str
 ) -> None:
     """The files are what structure alone makes, whatever the model says twice."""
-    await consolidate_folder(means(tmp_path / "plain"), ROWS, Held())
+    await update_memory_folder_from_extracts(means(tmp_path / "plain"), ROWS, Held())
     await consolidate(tmp_path / "with", *[answer] * 4)
 
     wanted, found = folder(tmp_path / "plain"), folder(tmp_path / "with")
@@ -281,7 +285,7 @@ async def test_a_claim_that_is_too_long_to_be_changed_is_not_shown(tmp_path: Pat
     name = "openai-chat:small@http://127.0.0.1:9/v1"
     model = ScriptedModel([Say(text=form())], format="openai_chat", name=name)
 
-    await consolidate_folder(replace(means(tmp_path), model=model), rows, Held())
+    await update_memory_folder_from_extracts(replace(means(tmp_path), model=model), rows, Held())
 
     (request,) = model.requests
     assert "Use `make`." in json.dumps(request.body)
@@ -308,7 +312,7 @@ async def test_the_material_fits_a_small_window(
     )
     settings = Settings(home=str(tmp_path), models=ModelSettings(forms=forms))
     at = replace(means(tmp_path), model=model, settings=settings)
-    done = await consolidate_folder(at, rows, Held())
+    done = await update_memory_folder_from_extracts(at, rows, Held())
 
     assert done.outcome == "changed"
     assert model.requests

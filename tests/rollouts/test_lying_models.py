@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
 from memorist.rollouts.raw_memory import SECTION_TITLES, RawMemory, parse_raw_memory
-from memorist.rollouts.stage_one import extract_session
+from memorist.rollouts.stage_one import extract_session_with_model_or_structure
 from memorist.rollouts.stage_one_answer import StageOneAnswer
-from memorist.rollouts.stage_one_review import AnswerReviewBasis, merge_answer_with_proven
+from memorist.rollouts.stage_one_review import AnswerReviewBasis, merge_model_answer_with_proven
 from memorist.rollouts.structural_stage_one import StageOneResult
 from memorist.runtime import Runtime
 from memorist.store.rollout_rows import Rollout
@@ -112,7 +112,9 @@ async def extract(folder: Path, said: str) -> tuple[Any, list[Any]]:
         model=ScriptedModel([Say(text=said), Say(text=said)]) if said != "structure" else None,
         record_receipt=kept.append,
     )
-    return await extract_session(talk().thread(folder / "s.jsonl"), runtime), kept
+    return await extract_session_with_model_or_structure(
+        talk().thread(folder / "s.jsonl"), runtime
+    ), kept
 
 
 @pytest.mark.covers("RO-4", "SF-5")
@@ -190,7 +192,7 @@ def test_what_the_client_printed_is_no_task_and_an_entrys_head_is_none(
     )
     raw = f"### Task 1\n\ntask: {name}\n\nReusable knowledge:\n- {entry}\n"
 
-    judged = merge_answer_with_proven(
+    judged = merge_model_answer_with_proven(
         StageOneAnswer(raw, f"# Till\nKey steps: {entry}\n", None), session
     )
 
@@ -221,7 +223,7 @@ def test_what_the_agent_ran_is_not_put_into_the_users_mouth(entry: str, added: i
     )
     raw = f"### Task 1\n\ntask: The parser\n\nReusable knowledge:\n- [inferred] {entry}\n"
 
-    judged = merge_answer_with_proven(StageOneAnswer(raw, "# Parser\n", None), session)
+    judged = merge_model_answer_with_proven(StageOneAnswer(raw, "# Parser\n", None), session)
 
     assert judged.added == added
 
@@ -255,7 +257,7 @@ def test_a_request_copied_with_a_word_put_right_is_a_request_still(entry: str, a
     )
     raw = f"### Task 1\n\ntask: Timetable\n\nReusable knowledge:\n- [inferred] {entry}\n"
 
-    judged = merge_answer_with_proven(StageOneAnswer(raw, "# Timetable\n", None), session)
+    judged = merge_model_answer_with_proven(StageOneAnswer(raw, "# Timetable\n", None), session)
 
     assert judged.added == added
 
@@ -280,7 +282,7 @@ def test_no_answer_takes_a_proved_entry_away(lines: list[str], summary: str) -> 
     )
     said = StageOneAnswer("### Task 1\n\ntask: Mend\n\n" + "\n".join(lines), summary, None)
 
-    judged = merge_answer_with_proven(said, session)
+    judged = merge_model_answer_with_proven(said, session)
 
     assert found(proven) <= found(judged.stage.memory)
     assert not any(

@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
-from memorist.rollouts.job_worker import JobEnded, JobEvent, JobNotClaimed, SharedWorkerIntervals
+from memorist.rollouts.job_worker import (
+    FinishedJob,
+    JobEvent,
+    JobNotClaimed,
+    MultiMachineWorkerIntervals,
+)
 from memorist.rollouts.multi_machine_worker import run_multi_machine_worker
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import (
@@ -246,7 +251,7 @@ async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(addre
             means(state, scripted, told, settings),
             address,
             stop,
-            pace=SharedWorkerIntervals(stalled=5, sweep=0.2, settle=0.1),
+            pace=MultiMachineWorkerIntervals(stalled=5, sweep=0.2, settle=0.1),
             at_once=2,
         )
     )
@@ -255,7 +260,7 @@ async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(addre
     )
     await asyncio.to_thread(
         until,
-        lambda: sum(each.key == "broken" for each in told if isinstance(each, JobEnded)) == 2,
+        lambda: sum(each.key == "broken" for each in told if isinstance(each, FinishedJob)) == 2,
     )
     # A third attempt would come within the delay and a sweep.
     await asyncio.sleep(1.5)
@@ -263,13 +268,13 @@ async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(addre
     await working
 
     assert [
-        each.outcome for each in told if isinstance(each, JobEnded) and each.key == "broken"
+        each.outcome for each in told if isinstance(each, FinishedJob) and each.key == "broken"
     ] == ["failed", "failed"]
-    assert [each.outcome for each in told if isinstance(each, JobEnded) and each.key == "fine"] == [
-        "kept"
-    ]
     assert [
-        each.outcome for each in told if isinstance(each, JobEnded) and each.key == "global"
+        each.outcome for each in told if isinstance(each, FinishedJob) and each.key == "fine"
+    ] == ["kept"]
+    assert [
+        each.outcome for each in told if isinstance(each, FinishedJob) and each.key == "global"
     ] == ["consolidated"]
     assert [job.last_error for job in list_exhausted_jobs(state)] == ["overloaded"]
     state.close()
@@ -290,12 +295,14 @@ async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> Non
             means(state, scripted, told),
             address,
             asyncio.Event(),
-            pace=SharedWorkerIntervals(),
+            pace=MultiMachineWorkerIntervals(),
             at_once=2,
             once=True,
         )
 
-    assert sorted(each.outcome for told in runs for each in told if isinstance(each, JobEnded)) == [
+    assert sorted(
+        each.outcome for told in runs for each in told if isinstance(each, FinishedJob)
+    ) == [
         "consolidated",
         *["kept"] * 5,
     ]

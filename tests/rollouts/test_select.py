@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.stage_two import select_rollouts
+from memorist.rollouts.stage_two import select_extracts_to_consolidate
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 DAY = 86_400
@@ -25,7 +25,8 @@ def kept(
 
 def chosen(rows: list[StoredExtract], limit: int = 256) -> list[str]:
     return [
-        row.extracted.thread for row in select_rollouts(rows, limit=limit, unused_days=30, now=NOW)
+        row.extracted.thread
+        for row in select_extracts_to_consolidate(rows, limit=limit, unused_days=30, now=NOW)
     ]
 
 

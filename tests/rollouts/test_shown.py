@@ -15,7 +15,7 @@ from memorist.rollouts.rollout_memory_view import (
     RolloutMemoryViewOptions,
     render_rollout_memory_view,
 )
-from memorist.rollouts.session_location import SessionLocation, group_applies_at
+from memorist.rollouts.session_location import SessionLocation, group_applies_at_location
 from memorist.rollouts.summary_composition import (
     GroupSummaryEntries,
     MemorySummary,
@@ -105,7 +105,10 @@ def test_where_a_fact_holds(folder: str, here: SessionLocation, expected: object
     """In its repository with all work trees, in its folder and below; not beside it, and not in
     other repositories below a folder.
     """
-    assert group_applies_at(folder, (folder,) if folder.startswith("/") else (), here) is expected
+    assert (
+        group_applies_at_location(folder, (folder,) if folder.startswith("/") else (), here)
+        is expected
+    )
 
 
 @pytest.mark.covers("RO-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.rollouts.job_worker import JobEnded, JobNotClaimed
+from memorist.rollouts.job_worker import FinishedJob, JobNotClaimed
 from memorist.rollouts.rollout_sync_report import (
     build_structural_fallback_remarks,
     split_finished_and_deferred_jobs,
@@ -19,8 +19,8 @@ def test_what_was_given_back_waits_and_what_ended_did_not() -> None:
     """A failure of before is told as one, with the time of the next attempt and how not to wait for
     it; what is done anew is no news of it.
     """
-    kept = JobEnded(kind="extract", key="a", outcome="kept", seconds=1.0)
-    put_off = JobEnded(
+    kept = FinishedJob(kind="extract", key="a", outcome="kept", seconds=1.0)
+    put_off = FinishedJob(
         kind="extract", key="b", outcome="released", seconds=1.0, reason="the cap is reached"
     )
     failed = JobNotClaimed(

@@ -14,7 +14,7 @@ import pytest
 from memorist.errors import BudgetSpent, ModelUnavailable
 from memorist.platforms.processes import is_named_process_dead, name_current_process
 from memorist.rollouts.job_worker import (
-    JobEnded,
+    FinishedJob,
     JobEvent,
     JobNotClaimed,
     WorkerStages,
@@ -40,7 +40,7 @@ def number_of_nobody() -> int:
 def outcomes(told: list[JobEvent]) -> list[tuple[str, str]]:
     return [
         (each.key, each.outcome)
-        if isinstance(each, JobEnded)
+        if isinstance(each, FinishedJob)
         else (each.refused.key, each.refused.why)
         for each in told
     ]
@@ -217,7 +217,7 @@ async def test_what_the_budget_does_not_allow_waits_and_costs_no_attempt(tmp_pat
     waited = [
         (each.outcome, each.reason)
         for each in told
-        if isinstance(each, JobEnded) and each.key == "t"
+        if isinstance(each, FinishedJob) and each.key == "t"
     ]
     scripted.broken = {}
     await run_extraction_and_consolidation(given, "worker")

@@ -9,12 +9,12 @@ import signal
 import sys
 from pathlib import Path
 
-from memorist.rollouts.job_worker import SharedWorkerIntervals
+from memorist.rollouts.job_worker import MultiMachineWorkerIntervals
 from memorist.rollouts.multi_machine_worker import run_multi_machine_worker
 from memorist.store.postgres import PostgresState
 from rollouts.stages import SETTINGS, Scripted, means
 
-PACE = SharedWorkerIntervals(stalled=4.0, sweep=0.5, lease=8, settle=0.2)
+PACE = MultiMachineWorkerIntervals(stalled=4.0, sweep=0.5, lease=8, settle=0.2)
 """A worker that lives must give its signs in that time on a machine that is busy with other work
 too.
 """

@@ -117,7 +117,7 @@ def _write_memories(memory: AutoMemory) -> None:
     memory.add(
         f"{HOSTILE}\n", kind=MemoryKind.REFERENCE, name="hostile", description=f"About {HOSTILE}"
     )
-    memory.propose(
+    memory.add_proposals(
         [
             _topic(f"codex-{number}.md", "project", f"The service {number} listens on 80{number}")
             for number in range(3)

@@ -291,7 +291,7 @@ class MemoristMemory(BaseMemoryService):
         active = {path for path, head in reachable.headers().items() if head.status == "active"}
         entries = []
         for match in matches:
-            topic, doubts = reachable.read(match.path)
+            topic, doubts = reachable.read_with_suspicions(match.path)
             if not doubts and match.path in active:
                 content = types.Content(role="user", parts=[types.Part(text=topic.body)])
                 entries.append(

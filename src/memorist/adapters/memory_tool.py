@@ -356,7 +356,7 @@ class MemoryToolCommands:
         """Rename a file or folder. The content stays the same, so its provenance is kept."""
         moves = self._plan_moves(old, new)
         self._memory.headers()
-        case = self._memory.gate_context(
+        case = self._memory.build_gate_context(
             "agent", self._evidence_for_moves(moves), {each.path for each in moves}
         )
         verdicts = [judge_memory_change(change, case) for change in moves]
@@ -373,7 +373,7 @@ class MemoryToolCommands:
             *(("the policy is review",) if self._memory.settings.policy == "review" else ()),
         )
         if reasons:
-            return _render_outcome(self._memory.propose(moves, why, "; ".join(reasons)), "")
+            return _render_outcome(self._memory.add_proposals(moves, why, "; ".join(reasons)), "")
         self._memory.folder.apply_changes(moves, why)
         return f"{old} is now {new}"
 

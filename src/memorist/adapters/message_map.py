@@ -24,7 +24,7 @@ class MessageMap(Generic[T]):
     """The messages of one request.
 
     `add` each message with its wire items, send `items` through `prepare`, and map the result back
-    with `restore`.
+    with `build_host_messages`.
     """
 
     def __init__(self, pairs: Iterable[tuple[T, Sequence[Any]]] = ()) -> None:

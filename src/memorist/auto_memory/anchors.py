@@ -45,7 +45,7 @@ _GENERATED = lazy_pattern(
 )
 
 
-class MemoryAnchor(Struct, frozen=True):
+class AnchoredFileOrCommand(Struct, frozen=True):
     """One thing that a memory names, and what it was."""
 
     kind: str
@@ -75,7 +75,7 @@ class AnchorChanges(Struct, frozen=True, kw_only=True):
         return bool(self.changed or self.missing)
 
     @property
-    def is_void(self) -> bool:
+    def is_everything_gone(self) -> bool:
         """Whether nothing that the memory names is there any more."""
         return bool(self.missing) and not self.changed and not self.kept
 
@@ -110,7 +110,7 @@ def is_generated_file(path: str) -> bool:
     return _GENERATED.search(path) is not None
 
 
-def read_memory_anchors(topic: MemoryFile) -> tuple[MemoryAnchor, ...]:
+def read_memory_anchors(topic: MemoryFile) -> tuple[AnchoredFileOrCommand, ...]:
     """The anchors in a memory's header; none for one that was written without."""
     front = topic.document.front
     given = front.mapping_value(MEMORIST_KEY).get(ANCHORS_KEY) if front else None
@@ -119,10 +119,10 @@ def read_memory_anchors(topic: MemoryFile) -> tuple[MemoryAnchor, ...]:
         for each in (given[:MAX_ANCHORS] if isinstance(given, list) else ())
         if isinstance(each, str)
     )
-    return tuple(MemoryAnchor(each[1], each[2], each[3]) for each in matches if each)
+    return tuple(AnchoredFileOrCommand(each[1], each[2], each[3]) for each in matches if each)
 
 
-def replace_anchors(topic: MemoryFile, anchors: Sequence[MemoryAnchor]) -> MemoryFile:
+def replace_anchors(topic: MemoryFile, anchors: Sequence[AnchoredFileOrCommand]) -> MemoryFile:
     """The memory with these anchors in place of those it has."""
     front = topic.document.front
     given = dict(front.mapping_value(MEMORIST_KEY)) if front else {}

@@ -20,8 +20,8 @@ from memorist.auto_memory.contradiction import (
     RelatedStatementSearch,
     find_corrected_memories,
     find_same_memory,
-    reconcile_memory,
-    render_statement_with_refusal,
+    prefix_statement_with_its_refusal,
+    reconcile_new_memory,
 )
 from memorist.auto_memory.inbox import (
     AcceptedMemoryDigests,
@@ -60,7 +60,7 @@ from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.superseded_proposals import (
-    KnownMemory,
+    MemoryWithChangeTime,
     find_later_words_against_proposals,
 )
 from memorist.auto_memory.team_memory import (
@@ -245,7 +245,7 @@ class AutoMemory:
         *,
         is_reviewed: bool,
     ) -> WriteResult:
-        case = self.gate_context(reason.actor, evidence, {change.path for change in changes})
+        case = self.build_gate_context(reason.actor, evidence, {change.path for change in changes})
         case = msgspec.structs.replace(case, is_reviewed=is_reviewed)
         verdicts = [
             apply_review_policy(judge_memory_change(change, case), self.settings, reason.actor)
@@ -325,9 +325,9 @@ class AutoMemory:
         ):
             return False
         near = self._read_cached(
-            self.get_statement_search().find_related(render_statement_with_refusal(topic))
+            self.get_statement_search().find_related(prefix_statement_with_its_refusal(topic))
         )
-        found = reconcile_memory(change, near, format_utc_timestamp(self._clock.now()))
+        found = reconcile_new_memory(change, near, format_utc_timestamp(self._clock.now()))
         return not (found.known or found.replaced or found.contradicts)
 
     def _name_everywhere(self, accepted: AcceptedChange) -> AcceptedChange:
@@ -394,7 +394,7 @@ class AutoMemory:
         if self._sayings is None:
             self._sayings = (heads, RelatedStatementSearch(heads.values()))
         elif self._sayings[0] is not heads:
-            self._sayings[1].update(heads.values())
+            self._sayings[1].set_memories(heads.values())
             self._sayings = (heads, self._sayings[1])
         return self._sayings[1]
 
@@ -407,7 +407,7 @@ class AutoMemory:
 
     def _build_statement_search(self, heads: Mapping[str, MemoryHeader]) -> Iterator[None]:
         search = RelatedStatementSearch()
-        for _ in search.update_in_steps(heads.values()):
+        for _ in search.set_memories_in_steps(heads.values()):
             if self._sayings is not None:
                 return
             yield
@@ -422,7 +422,7 @@ class AutoMemory:
 
     def _read_cached(self, paths: Iterable[str]) -> list[MemoryFile]:
         """Read these memories, each only where its file changed since the last time."""
-        marks = self.folder.file_marks()
+        marks = self.folder.file_change_marks()
         found: list[MemoryFile] = []
         for path in paths:
             mark = marks.get(path, "")
@@ -448,7 +448,9 @@ class AutoMemory:
         own = {
             topic.path: topic for topic in self.read_memory_files() if not is_team_path(topic.path)
         }
-        found = match_client_rules({path: topic.saying for path, topic in own.items()}, rules)
+        found = match_client_rules(
+            {path: topic.one_line_text for path, topic in own.items()}, rules
+        )
         return {
             path: replace(each, is_repeated=False) if "\n" in own[path].body.strip() else each
             for path, each in found.items()
@@ -472,19 +474,19 @@ class AutoMemory:
             ):
                 result.add(change)
                 continue
-            said = render_statement_with_refusal(parse_memory_file(change.path, change.after))
+            said = prefix_statement_with_its_refusal(parse_memory_file(change.path, change.after))
             topics = [
                 topic
                 for topic in self._read_cached(self.get_statement_search().find_related(said))
                 if topic.path not in removed
             ]
-            found = reconcile_memory(change, topics, format_utc_timestamp(self._clock.now()))
+            found = reconcile_new_memory(change, topics, format_utc_timestamp(self._clock.now()))
             removed.update(found.replaced)
-            result.take(each, found)
+            result.add_reconciled(each, found)
         return result
 
     @property
-    def team_readers(self) -> str:
+    def team_readers_description(self) -> str:
         """Who reads the team's memories, in words for the user; empty for a project without a team
         of its own.
         """
@@ -496,7 +498,7 @@ class AutoMemory:
         branch = f", branch {location.branch}" if location.branch else ""
         return f"everybody who can read {redact(location.remote).text}{branch}"
 
-    def gate_context(
+    def build_gate_context(
         self,
         actor: Actor,
         evidence: WriteEvidence = NO_EVIDENCE,
@@ -512,7 +514,7 @@ class AutoMemory:
             now=format_utc_timestamp(self._clock.now()),
             reviewed_digests=self.reviewed_digests(),
             team_memories=self.folder.read_team_memories(),
-            team_readers=self.team_readers,
+            team_readers=self.team_readers_description,
             stated=self._list_stated(),
         )
         if actor not in MODEL_ACTORS:
@@ -541,7 +543,7 @@ class AutoMemory:
             if find_memory_suspicions(topic):
                 self._digests.add(compute_review_digest(topic))
 
-    def propose(
+    def add_proposals(
         self,
         changes: Sequence[MemoryChange],
         change_reason: ChangeReason,
@@ -552,7 +554,7 @@ class AutoMemory:
         """Put changes into the inbox for the user's decision, whatever the policy; a new memory
         that is known already does not wait.
         """
-        changes = [each for each in changes if not self.is_known(each)]
+        changes = [each for each in changes if not self.is_already_known(each)]
         waits = [
             NeedsReview(
                 redact_change(change),
@@ -573,18 +575,18 @@ class AutoMemory:
         elsewhere = () if self.everywhere is None else self.everywhere.find_corrected_memories(said)
         return (*find_corrected_memories(said, near), *elsewhere)
 
-    def is_known(self, change: MemoryChange) -> bool:
+    def is_already_known(self, change: MemoryChange) -> bool:
         """Whether a new memory says what one says already, here or in every project. Raises
         StoreError.
         """
         if change.before is not None or change.after is None:
             return False
         near = self.get_statement_search().find_related(
-            parse_memory_file(change.path, change.after).saying
+            parse_memory_file(change.path, change.after).one_line_text
         )
         if find_same_memory(change, self._read_cached(near)):
             return True
-        return self.everywhere is not None and self.everywhere.is_known(change)
+        return self.everywhere is not None and self.everywhere.is_already_known(change)
 
     def _add_proposals(
         self, verdicts: Sequence[NeedsReview], why: ChangeReason
@@ -621,7 +623,7 @@ class AutoMemory:
         Raises InputError, StoreError.
         """
         topic = self.folder.read_memory_file(path)
-        if self.folder.is_known_clean(topic):
+        if self.folder.was_judged_clean(topic):
             return topic, ()
         return topic, find_unreviewed_memory_suspicions(
             topic,
@@ -629,7 +631,7 @@ class AutoMemory:
             Trust.UNKNOWN if self.folder.has_untrusted_origin(path) else None,
         )
 
-    def find_path(self, name: str) -> str:
+    def find_path_by_name(self, name: str) -> str:
         """The path of the memory that a reader calls `name`: its path, with or without `.md`, or
         the name that it was given or the index shows, in any case of letters. The name itself where
         none or several fit.
@@ -645,22 +647,28 @@ class AutoMemory:
             if wanted in (head.path.removesuffix(".md").casefold(), head.name.casefold())
             or head.path == plain
         }
-        return fitting.pop() if len(fitting) == 1 else self.purge_journal.find_path(name) or name
+        return (
+            fitting.pop()
+            if len(fitting) == 1
+            else self.purge_journal.find_unfinished_path(name) or name
+        )
 
-    def locate(self, name: str) -> tuple[AutoMemory, str]:
+    def find_folder_and_path(self, name: str) -> tuple[AutoMemory, str]:
         """The memory folder that has what a reader calls `name`, this project's before the user's
         own, and its path there. `everywhere/NAME` names only the latter.
         """
         if self.everywhere is None:
-            return self, self.find_path(name)
+            return self, self.find_path_by_name(name)
         if name.startswith(EVERYWHERE_PREFIX):
-            return self.everywhere, self.everywhere.find_path(name.removeprefix(EVERYWHERE_PREFIX))
-        path, there = self.find_path(name), self.everywhere.find_path(name)
-        if not self.has(path) and self.everywhere.has(there):
+            return self.everywhere, self.everywhere.find_path_by_name(
+                name.removeprefix(EVERYWHERE_PREFIX)
+            )
+        path, there = self.find_path_by_name(name), self.everywhere.find_path_by_name(name)
+        if not self.has_memory(path) and self.everywhere.has_memory(there):
             return self.everywhere, there
         return self, path
 
-    def has(self, path: str) -> bool:
+    def has_memory(self, path: str) -> bool:
         """Whether there is a memory at this path, or one that is not wholly forgotten."""
         return any(head.path == path for head in self.headers()) or any(
             each.path == path for each in self.purge_journal.load()
@@ -820,11 +828,11 @@ class AutoMemory:
         """
         return find_later_words_against_proposals(self.list_proposals(), self.find_known_memories)
 
-    def find_known_memories(self, said: str) -> list[KnownMemory]:
+    def find_known_memories(self, said: str) -> list[MemoryWithChangeTime]:
         """The memories, here or in every project, that have to do with a statement."""
         heads = self.headers_by_path()
         near = self._read_cached(self.get_statement_search().find_related(said))
-        found = [KnownMemory(topic, heads[topic.path].modified) for topic in near]
+        found = [MemoryWithChangeTime(topic, heads[topic.path].modified) for topic in near]
         there = self.everywhere
         return found if there is None else [*found, *there.find_known_memories(said)]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from memorist.auto_memory.joined_clauses import ACTIONS
-from memorist.auto_memory.stances import Stance, list_content_stems, read_stances
+from memorist.auto_memory.stances import Stance, list_content_stems, parse_stances
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
 
@@ -36,7 +36,7 @@ def remove_clauses(known: str, removed: Sequence[Stance], said: str) -> str:
     """The known text without these of its clauses, which a new one `said` otherwise; empty where
     nothing of it can stand alone.
     """
-    staying = {(each.order, each.positive) for each in read_stances(known) if each not in removed}
+    staying = {(each.order, each.positive) for each in parse_stances(known) if each not in removed}
     kept = known
     for each in reversed(removed):
         if each.end == 0 or not _stands_apart(kept, each, said):
@@ -44,7 +44,7 @@ def remove_clauses(known: str, removed: Sequence[Stance], said: str) -> str:
         before = _LOOSE_END.sub("", kept[: each.start])
         after = _LOOSE_START.sub("", kept[each.end :])
         kept = f"{before}, {after}" if before and after else before or after
-    is_same = staying == {(each.order, each.positive) for each in read_stances(kept)}
+    is_same = staying == {(each.order, each.positive) for each in parse_stances(kept)}
     return kept.strip() if staying and is_same else ""
 
 

@@ -35,7 +35,7 @@ from memorist.auto_memory.stances import (
     GROUP_NOUNS,
     ONE_WORD_FOR,
     SWITCHES,
-    ClauseWords,
+    ClauseTokenClassifier,
     Marks,
     OppositeClausePrefilter,
     Stance,
@@ -44,7 +44,7 @@ from memorist.auto_memory.stances import (
     holds_mark_from_every_group,
     list_verb_folded_clause_keys,
     may_agree_or_oppose,
-    read_stances,
+    parse_stances,
     separate_chosen_alternative,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB
@@ -120,7 +120,7 @@ def compare_statements(new: str, known: str) -> StatementRelation:
     """How a new statement stands to the text of a known memory."""
     if is_same_rule(new, known):
         return StatementRelation.SAME
-    mine, theirs = read_stances(new), read_stances(known)
+    mine, theirs = parse_stances(new), parse_stances(known)
     if mine and {(one.order, one.positive) for one in mine} == {
         (each.order, each.positive) for each in theirs
     }:
@@ -147,7 +147,7 @@ def remove_contradicted_clauses(new: str, known: str) -> str:
     """The known text without the clauses that the new one says otherwise; empty where nothing of
     it can stand alone.
     """
-    return remove_clauses(known, _find_opposed(read_stances(new), read_stances(known)), new)
+    return remove_clauses(known, _find_opposed(parse_stances(new), parse_stances(known)), new)
 
 
 def _find_opposed(mine: Sequence[Stance], theirs: Sequence[Stance]) -> list[Stance]:
@@ -230,8 +230,8 @@ def _abandons(new: str, known: str) -> bool:
     return any(
         words <= each.words
         and (bool(_find_order_verb(each)) or _asks_for_use(known[each.start : each.end or None]))
-        for words in _list_given_up(new, read_stances(new))
-        for each in read_stances(known)
+        for words in _list_given_up(new, parse_stances(new))
+        for each in parse_stances(known)
         if each.positive
     )
 
@@ -284,7 +284,7 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
     """Changes of other memories that the user may want, each with the reason to ask."""
 
 
-def reconcile_memory(
+def reconcile_new_memory(
     change: MemoryChange, topics: Iterable[MemoryFile], now: str
 ) -> Reconciliation:
     """Reconcile a memory that is about to be made with the `topics` that are there.
@@ -294,7 +294,7 @@ def reconcile_memory(
     known, and named where it contradicts.
     """
     added = parse_memory_file(change.path, change.after or b"")
-    said = render_statement_with_refusal(added)
+    said = prefix_statement_with_its_refusal(added)
     found = [
         (agreement, topic)
         for topic in topics
@@ -344,17 +344,17 @@ _REFUSAL = lazy_pattern(
 )
 
 
-def render_statement_with_refusal(added: MemoryFile) -> str:
+def prefix_statement_with_its_refusal(added: MemoryFile) -> str:
     """What a memory says, behind the refusal that its sentence began with."""
     refusal = _REFUSAL.match(added.provenance.quote)
-    return f"{refusal[0]}{added.saying}" if refusal else added.saying
+    return f"{refusal[0]}{added.one_line_text}" if refusal else added.one_line_text
 
 
 def find_same_memory(change: MemoryChange, topics: Iterable[MemoryFile]) -> str:
     """Path of the memory that says what a change would newly say; empty where none does."""
     if change.before is not None or change.after is None:
         return ""
-    said = parse_memory_file(change.path, change.after).saying
+    said = parse_memory_file(change.path, change.after).one_line_text
     return next((topic.path for topic in topics if _compare_topic(said, topic) in _KNOWN), "")
 
 
@@ -388,7 +388,7 @@ def expand_statement_words(said: str) -> set[str]:
     """The words, one of which a text holds that says the same or the opposite: those of the
     statement, each without its ending, and the alternatives to one.
     """
-    keys = {key for stance in read_stances(said) for key in list_verb_folded_clause_keys(stance)}
+    keys = {key for stance in parse_stances(said) for key in list_verb_folded_clause_keys(stance)}
     words = {word for key in keys for word in key}
     words = words.union(*list_required_corrected_words(said))
     return words | {other for word in words for other in find_word_alternatives(word) or ()}
@@ -401,10 +401,10 @@ def find_contradicting_memory_pairs(
     differs proves nothing here: `not pushed yet` in a report says nothing against `push often`.
     """
     known: dict[_StanceKey, list[int]] = {}
-    sayings = [topic.saying for topic in topics]
+    sayings = [topic.one_line_text for topic in topics]
     found: list[tuple[MemoryFile, MemoryFile]] = []
     for at, said in enumerate(sayings):
-        keys = {key for stance in read_stances(said) for key in _list_keys(stance)}
+        keys = {key for stance in parse_stances(said) for key in _list_keys(stance)}
         near = {other for key in keys for other in known.get(key, ())}
         found += [
             (topics[at], topics[other])
@@ -466,16 +466,16 @@ class RelatedStatementSearch:
         """All these words, each in a line of its own."""
         self._related: dict[str, tuple[MemoryHeader, ...]] = {}
         """What was found for statements."""
-        self.update(memories)
+        self.set_memories(memories)
 
-    def update(self, memories: Iterable[MemoryHeader]) -> None:
+    def set_memories(self, memories: Iterable[MemoryHeader]) -> None:
         """Search in these memories from now on; those whose headers are the same are known."""
-        for _ in self.update_in_steps(memories):
+        for _ in self.set_memories_in_steps(memories):
             pass
 
-    def update_in_steps(self, memories: Iterable[MemoryHeader]) -> Iterator[None]:
-        """Do what `update` does, some memories at each step; nothing is to be looked up before the
-        last.
+    def set_memories_in_steps(self, memories: Iterable[MemoryHeader]) -> Iterator[None]:
+        """Do what `set_memories` does, some memories at each step; nothing is to be looked up
+        before the last.
         """
         given = {id(each): each for each in memories}
         for removed in self._sayings.keys() - given.keys():
@@ -667,7 +667,7 @@ class _AgreementLimits(Struct, frozen=True):
 
     opposed: Sequence[OppositeClausePrefilter]
     """What a clause is like that says the opposite of one of the statement's."""
-    words: ClauseWords
+    words: ClauseTokenClassifier
     """Content words of what agrees with a clause of the statement, or says the opposite."""
     telling: str
     """A part of every text that says the same in the same words; empty where there is none."""
@@ -680,7 +680,7 @@ class _AgreementLimits(Struct, frozen=True):
 
 
 def _measure_limits(said: str) -> _AgreementLimits:
-    stances = read_stances(said)
+    stances = parse_stances(said)
     words = {
         word
         for each in stances
@@ -696,7 +696,7 @@ def _measure_limits(said: str) -> _AgreementLimits:
     }
     return _AgreementLimits(
         [_describe_opposed(each) for each in stances],
-        ClauseWords(frozenset(words | nouns).union(*groups)),
+        ClauseTokenClassifier(frozenset(words | nouns).union(*groups)),
         extract_telling_part(said),
         2 * len(said.split()) + _SPARE_WORDS,
         [_list_marks(map(_cut_ending, each)) for each in _list_given_up(said, stances)],
@@ -748,13 +748,13 @@ def _compare_added(added: MemoryFile, said: str, topic: MemoryFile) -> Statement
     """How a new memory, `said` with the refusal before it, stands to one that is there: the same
     words said again refuse nothing that they say.
     """
-    if is_same_rule(added.saying, topic.saying):
+    if is_same_rule(added.one_line_text, topic.one_line_text):
         return StatementRelation.SAME
     return _compare_topic(said, topic)
 
 
 def _compare_topic(said: str, topic: MemoryFile) -> StatementRelation:
-    found = compare_statements(said, topic.saying)
+    found = compare_statements(said, topic.one_line_text)
     if found is StatementRelation.UNRELATED:
         former = extract_former_text_from_description(topic)
         if is_same_rule(said, topic.description):
@@ -795,10 +795,10 @@ def _find_lost_topic(added: MemoryFile, former: MemoryFile) -> str:
     return next(
         (
             text
-            for text in (former.saying, extract_former_text_from_description(former))
+            for text in (former.one_line_text, extract_former_text_from_description(former))
             if text
             and len(text) <= MAX_FORMER_CHARS
-            and not names_whole_subject(render_statement_with_refusal(added), text)
+            and not names_whole_subject(prefix_statement_with_its_refusal(added), text)
         ),
         "",
     )

@@ -369,7 +369,7 @@ class MemoryExtraction:
         )
         match decided:
             case MemoryChange() if not statement.certain:
-                return memory.propose([decided], why, UNCERTAIN, tell=self._runtime.emit)
+                return memory.add_proposals([decided], why, UNCERTAIN, tell=self._runtime.emit)
             case MemoryChange():
                 return memory.write(
                     [decided],
@@ -385,7 +385,7 @@ class MemoryExtraction:
                     tell=self._runtime.emit,
                 )
             case PlannedMemoryRemoval(changes=changes):
-                return memory.propose(
+                return memory.add_proposals(
                     changes,
                     why,
                     "the user asked to forget something that may be this",
@@ -603,7 +603,7 @@ class MemoryExtraction:
             count=count_dialogue_messages(messages),
             today=format_utc_timestamp(self._runtime.clock.now())[:10],
             read_statements=tuple(statement.quote for statement in self._statements),
-            team_readers=self._memory.team_readers,
+            team_readers=self._memory.team_readers_description,
         )
         newest = [
             (str(message.role), said)
@@ -638,7 +638,7 @@ class MemoryExtraction:
         with contextlib.suppress(StoreError):
             self._runtime.emit(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
 
-    async def drain(self) -> None:
+    async def wait_or_cancel(self) -> None:
         """Wait for a running extraction, up to the configured time; then cancel it."""
         await self._queue.drain(self._memory.settings.drain_seconds)
 

@@ -68,7 +68,7 @@ class FolderMtimeChangeDetector:
         """Whether the files were listed within the last `RELIST_SECONDS`."""
         return self._clock.monotonic() - self._listed_at < RELIST_SECONDS
 
-    def forget(self) -> None:
+    def force_relisting(self) -> None:
         """Have the files listed for the next question."""
         self._marks = None
 
@@ -84,18 +84,18 @@ class FolderMtimeChangeDetector:
         """
         if self._marks is None or self.was_listed_recently:
             return
-        self.wait()
+        self.wait_for_relisting()
         self._listed_at = self._clock.monotonic()
 
         def check() -> None:
             with contextlib.suppress(StoreError, FileNotFoundError):
                 if not differs():
                     return
-            self.forget()
+            self.force_relisting()
 
         self._thread = start_background_thread(check, name="memorist-relist")
 
-    def wait(self) -> None:
+    def wait_for_relisting(self) -> None:
         """Wait for the thread."""
         if self._thread is not None:
             self._thread.join()

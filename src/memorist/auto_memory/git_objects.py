@@ -106,7 +106,7 @@ class TreeEditor:
         self._rows: dict[ObjectID, list[bytes]] = {}
         """The entries of the folders that were written last."""
 
-    def edit(
+    def write_edited_tree(
         self, store: BaseObjectStore, tree: ObjectID | None, changes: Mapping[str, str | None]
     ) -> ObjectID:
         """Write a tree that is `tree` (None: empty) but for these files: blob id by path, None for

@@ -77,7 +77,7 @@ class HistoryRewrite:
         self._trees: dict[tuple[ObjectID, bytes], ObjectID] = {}
         self._copied_blobs: dict[bytes, bytes] = {}
 
-    def catch_up(self) -> None:
+    def copy_new_changes(self) -> None:
         """Copy what the old history has beyond the last copied change.
 
         Starts over where the old history was replaced meanwhile.

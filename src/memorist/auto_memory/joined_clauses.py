@@ -52,14 +52,14 @@ class JoinedClause(Struct, frozen=True):
     """Where each part stands in the clause, with what joins it to its neighbour."""
 
 
-def rules_out_by_joining(clause: str) -> bool:
+def is_denied_by_conjunction(clause: str) -> bool:
     """Whether what joins the parts of a clause denies them: `neither … nor`."""
     return _RULES_OUT.search(clause) is not None
 
 
-def may_be_joined(clause: str) -> bool:
+def may_be_part_of_negated_clause(clause: str) -> bool:
     """Whether a clause that was cut off may be a part of one with a negation."""
-    return rules_out_by_joining(clause) or any(
+    return is_denied_by_conjunction(clause) or any(
         joint.search(f" {clause} ") for joint in _JOINTS.values()
     )
 
@@ -69,7 +69,7 @@ _JOINT_OF_SCRIPT = lazy_pattern(
 )
 
 
-def may_be_joined_in_script(text: str) -> bool:
+def may_join_words_in_cjk(text: str) -> bool:
     """Whether words of Chinese, Japanese or Korean may be joined: they stand in one token, or what
     joins them is a part of one.
     """
@@ -91,7 +91,7 @@ def split_joined_clause(clause: str) -> JoinedClause | None:
     return None
 
 
-def share_leading_verb(
+def list_parts_with_shared_verb(
     joined: JoinedClause, orders: Sequence[tuple[str, ...]], *, negative: bool
 ) -> list[tuple[str, ...]]:
     """The content words of each part, with the verb that they share; empty where what else a part

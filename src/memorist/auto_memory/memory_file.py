@@ -151,7 +151,7 @@ class MemoryFile(Struct, frozen=True, kw_only=True):
         return self.document.body.strip("\n")
 
     @property
-    def saying(self) -> str:
+    def one_line_text(self) -> str:
         """What it says in one line: its text, or where that is longer its description."""
         body = self.body.strip()
         return self.description if "\n" in body else body

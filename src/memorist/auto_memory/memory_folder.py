@@ -163,7 +163,7 @@ class MemoryFolderReader:
         """The paths of the memories as the last scan saw them; nothing is scanned."""
         return self._list_scan()[0].keys()
 
-    def file_marks(self) -> Mapping[str, str]:
+    def file_change_marks(self) -> Mapping[str, str]:
         """Return, by path, a mark that changes when the memory's file does."""
         self.refresh()
         return self._list_scan()[1]
@@ -244,7 +244,7 @@ class MemoryFolderReader:
         """
         for path in paths:
             if path not in self._loaded_scan().files or self._differs_from_scan(path):
-                self._changes.forget()
+                self._changes.force_relisting()
                 self._scanned_once = None if self._scanned_once is None else False
                 self.refresh()
                 return True
@@ -272,7 +272,8 @@ class MemoryFolderReader:
         entries = self._changes.list_files(self.list_entries)
         found = find_files_changed_since_scan(self._loaded_scan().files, entries)
         if found:
-            self._changes.forget()  # until they are taken in, the times of folders say nothing
+            # Until they are taken in, the times of folders say nothing.
+            self._changes.force_relisting()
         return found
 
     def refresh_in_batches(self, should_stop: Callable[[], bool]) -> bool:
@@ -329,7 +330,7 @@ class MemoryFolderReader:
         untrusted = self.has_untrusted_origin(topic.path)
         return Trust.UNKNOWN if untrusted else topic.provenance.trust
 
-    def is_known_clean(self, topic: MemoryFile) -> bool:
+    def was_judged_clean(self, topic: MemoryFile) -> bool:
         """Whether the last scan found nothing wrong with these very words, so that they need not be
         judged again.
         """
@@ -413,7 +414,7 @@ class MemoryFolderReader:
         if not new_files:
             return
         present = files.keys() - new_files.keys()
-        for path in find_returned_files(self.history, new_files, present):
+        for path in find_restored_own_files(self.history, new_files, present):
             read = self._scan_path(path)
             if read is not None and read[0].recorded_blob == new_files[path]:
                 files[path] = read[0]
@@ -563,9 +564,9 @@ class MemoryFolderReader:
             self._rank_headers(prefix), text, now=self._clock.now(), settings=self._settings
         )
 
-    def list_by_value(self) -> list[str]:
+    def list_paths_most_valuable_first(self) -> list[str]:
         """Return the paths of the user's own active memories, most valuable first."""
-        return [head.path for head in self._rank_headers("").at(self._clock.now())]
+        return [head.path for head in self._rank_headers("").iter_ranked_at(self._clock.now())]
 
     def _rank_headers(self, prefix: str) -> RankedHeaders:
         """Rank the memories of an index; sorted again only where a file changed."""
@@ -576,7 +577,7 @@ class MemoryFolderReader:
                 (seen.head for seen in scan.files.values() if seen.head is not None), prefix
             )
             ranked = RankedHeaders((), {}) if known is None else known[1]
-            ranked.update(heads)
+            ranked.set_headers(heads)
             known = self._ranked[prefix] = (scan, ranked)
         usage = self.read_usage() if len(known[1]) else {}
         known[1].usage = {
@@ -614,7 +615,7 @@ class MemoryFolderReader:
 
     def close(self) -> None:
         """Close the history's files."""
-        self._changes.wait()
+        self._changes.wait_for_relisting()
         self.history.close()
 
 
@@ -622,7 +623,7 @@ _MAX_RETURN_CHANGES = 1_000
 """Changes that are looked through for a file that came back. Our choice."""
 
 
-def find_returned_files(
+def find_restored_own_files(
     history: FolderHistory, new_files: Mapping[str, str], present: Collection[str]
 ) -> frozenset[str]:
     """Return those of `new_files` (blob id by path) that are as memorist wrote them, under this
@@ -793,11 +794,11 @@ class MemoryFolder(MemoryFolderReader):
                 rewrite = HistoryRewrite(
                     self.history, paths, derived=(INDEX_NAME, TEAM_INDEX_PATH), clean=clean
                 )
-            rewrite.catch_up()
+            rewrite.copy_new_changes()
             with self._locked():
                 for path in paths:
                     remove_if_exists(self._files, self.layout.folder / path)
-                rewrite.catch_up()
+                rewrite.copy_new_changes()
                 rewrite.replace_history()
                 # A history moved aside as damaged may contain them too.
                 purged = [

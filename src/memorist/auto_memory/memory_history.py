@@ -262,7 +262,7 @@ class FolderHistory:
                 return ""
             text = render_commit_message(why, undoes, paths)
             commit = build_commit(
-                self._trees.edit(
+                self._trees.write_edited_tree(
                     repository.object_store,
                     head.tree if head else None,
                     {path: present.get(path) for path in paths},
@@ -287,7 +287,7 @@ class FolderHistory:
             yield commit
             commit = self._read_commit(commit.parents[0].decode()) if commit.parents else None
 
-    def find_newest_id(self) -> str:
+    def find_newest_change_id(self) -> str:
         """The id of the newest change; empty where there is none. Raises StoreError."""
         with self.translate_errors("read"):
             head = self._read_head()
@@ -295,7 +295,7 @@ class FolderHistory:
 
     def iter_changes(self, path: str = "") -> Iterator[RecordedChange]:
         """Yield the changes, newest first; only those of one file where a path is given."""
-        id = self.find_newest_id()
+        id = self.find_newest_change_id()
         while id:
             recorded, id = self._read_changes.get_or_create(id, partial(self._read_with_parent, id))
             if not path or path in recorded.paths:

@@ -89,9 +89,9 @@ class RankedHeaders:
         """How the memories were used, by path; to be replaced when that changes."""
         self._active: dict[str, MemoryHeader] = {}
         self._groups: dict[float, list[MemoryHeader]] = {}
-        self.update(headers)
+        self.set_headers(headers)
 
-    def update(self, headers: Iterable[MemoryHeader]) -> None:
+    def set_headers(self, headers: Iterable[MemoryHeader]) -> None:
         """Rank these from now on; where few are others than before, only those are sorted in."""
         former = self._active
         self._active = {head.path: head for head in headers if head.status == "active"}
@@ -109,7 +109,7 @@ class RankedHeaders:
     def __len__(self) -> int:
         return len(self._active)
 
-    def at(self, now: float) -> Iterator[MemoryHeader]:
+    def iter_ranked_at(self, now: float) -> Iterator[MemoryHeader]:
         """The memories in their order at a time, in seconds since the epoch."""
         usage = self.usage
 
@@ -219,8 +219,8 @@ def _drop_settled_conflicts(lines: list[str]) -> list[str]:
     settled = {
         number
         for conflict in parse_merge_conflicts(lines)
-        if not any(lines[each] for each in conflict.content)
-        for number in conflict.lines
+        if not any(lines[each] for each in conflict.version_lines)
+        for number in conflict.all_lines
     }
     return [line for number, line in enumerate(lines) if number not in settled]
 
@@ -304,7 +304,8 @@ def _choose_pointers(
     whole = (
         not cut
         and len(top) + len(ranked) <= settings.index_lines
-        and size + sum(_line_bytes(render(head)) for head in ranked.at(now)) <= settings.index_bytes
+        and size + sum(_line_bytes(render(head)) for head in ranked.iter_ranked_at(now))
+        <= settings.index_bytes
     )
     rows = settings.index_lines - len(top) - (0 if whole else 1)
     room = (
@@ -315,7 +316,7 @@ def _choose_pointers(
     chosen: dict[str, str] = {}
     missed: list[str] = []
     misses = 0
-    for head in ranked.at(now):
+    for head in ranked.iter_ranked_at(now):
         line = render(head)
         fits = _line_bytes(line) <= room
         if len(chosen) >= rows or misses >= MAX_MISSES:

@@ -195,7 +195,7 @@ def _dropped_line_problems(built: MemoryIndex, paths: Collection[str]) -> list[L
     Lines of withheld memories are reported with the memory itself.
     """
     lines = built.text.splitlines()
-    disputed = sum(len(each.lines) for each in parse_merge_conflicts(lines))
+    disputed = sum(len(each.all_lines) for each in parse_merge_conflicts(lines))
     conflicts = LintProblem(
         INDEX_NAME,
         "it holds a merge conflict of Git, whose lines are not shown",

@@ -116,7 +116,7 @@ _MAX_REFLOG_BYTES = 1_000_000
 """Bytes read of the end of a reflog: some five thousand commits."""
 
 
-class FormerRoot(Struct, frozen=True):
+class FormerProjectRoot(Struct, frozen=True):
     """A folder that a project was in, and until when (seconds since the epoch)."""
 
     root: str
@@ -133,7 +133,7 @@ class ProjectRecord(Struct, frozen=True, kw_only=True):
     """Digest of the newest line of its reflog, which no other clone has and Git keeps for 90 days;
     empty for a folder without one.
     """
-    former: tuple[FormerRoot, ...] = ()
+    former: tuple[FormerProjectRoot, ...] = ()
     """Where it was before, the oldest first."""
 
 
@@ -271,7 +271,7 @@ def record_project(files: FileSystem, memory_layout: MemoryLayout, project: str)
         )
 
 
-def build_project_record(root: Path, former: tuple[FormerRoot, ...] = ()) -> ProjectRecord:
+def build_project_record(root: Path, former: tuple[FormerProjectRoot, ...] = ()) -> ProjectRecord:
     """What is recorded of the project at `root`, which was at the `former` folders before."""
     return ProjectRecord(
         root=str(root),

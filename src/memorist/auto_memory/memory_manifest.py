@@ -88,7 +88,9 @@ def parse_memory_header(
 def build_memory_header(topic: MemoryFile, *, modified: float, size: int) -> MemoryHeader:
     """Build the header of a parsed memory."""
     provenance = topic.provenance
-    name, description, saying = map(_printable_line, (topic.name, topic.description, topic.saying))
+    name, description, saying = map(
+        _printable_line, (topic.name, topic.description, topic.one_line_text)
+    )
     return MemoryHeader(
         path=topic.path,
         name=name,

@@ -21,14 +21,14 @@ class MergeConflictLines(Struct, frozen=True):
     """Its marks, in order: the first and the last enclose all of it."""
 
     @property
-    def lines(self) -> range:
+    def all_lines(self) -> range:
         """All its lines, marks included."""
         return range(self.marks[0], self.marks[-1] + 1)
 
     @property
-    def content(self) -> tuple[int, ...]:
+    def version_lines(self) -> tuple[int, ...]:
         """The lines of both versions."""
-        return tuple(line for line in self.lines if line not in self.marks)
+        return tuple(line for line in self.all_lines if line not in self.marks)
 
 
 def parse_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflictLines, ...]:

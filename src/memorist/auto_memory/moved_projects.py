@@ -14,7 +14,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
 from memorist.auto_memory.memory_folder_merge import merge_memory_folder_into
 from memorist.auto_memory.memory_location import (
-    FormerRoot,
+    FormerProjectRoot,
     ProjectRecord,
     build_project_record,
     hash_reflog_lines,
@@ -158,7 +158,9 @@ def describe_moved_project(record: ProjectRecord, layout: Layout, project: str) 
     )
 
 
-def describe_elsewhere_memory(files: FileSystem, layout: Layout, project: str) -> tuple[str, ...]:
+def describe_memory_found_elsewhere(
+    files: FileSystem, layout: Layout, project: str
+) -> tuple[str, ...]:
     """Say of a project without memory where it may have one, and how it is reached from here."""
     moved = find_possible_former_projects(files, layout, project)
     if moved:
@@ -266,7 +268,7 @@ def _record_move(
     known = read_project_record(files, target)
     former = () if known is None else known.former
     if all(each.root != old_root for each in former) and old_root != root:
-        former = (*former, FormerRoot(old_root, now))
+        former = (*former, FormerProjectRoot(old_root, now))
     files.write(
         target.project_record, msgspec.json.encode(build_project_record(Path(root), former))
     )

@@ -21,7 +21,7 @@ from memorist.auto_memory.anchors import (
     DIGEST_LENGTH,
     MAX_ANCHORS,
     AnchorChanges,
-    MemoryAnchor,
+    AnchoredFileOrCommand,
     find_named_commands,
     find_path_candidates,
     is_generated_file,
@@ -70,22 +70,22 @@ class ProjectAnchorChecker:
         except (OSError, ValueError):
             return ""
 
-    def find_anchors(self, text: str) -> tuple[MemoryAnchor, ...]:
+    def find_anchors(self, text: str) -> tuple[AnchoredFileOrCommand, ...]:
         """The anchors of a text: files and commands that it names and that are there."""
         if self._root is None:
             return ()
-        found: dict[str, MemoryAnchor] = {}
+        found: dict[str, AnchoredFileOrCommand] = {}
         for name in find_path_candidates(text):
             path = self._resolve(name)
             digest = self._digest(path) if path and not is_generated_file(path) else ""
             if digest and digest != UNREADABLE:
-                found[path] = MemoryAnchor("file", path, digest)
+                found[path] = AnchoredFileOrCommand("file", path, digest)
         for command in find_named_commands(text):
             if digest := self._digest_command(command):
-                found[command] = MemoryAnchor("command", command, digest)
+                found[command] = AnchoredFileOrCommand("command", command, digest)
         return tuple(found.values())[:MAX_ANCHORS]
 
-    def compare(self, anchors: Sequence[MemoryAnchor]) -> AnchorChanges:
+    def compare(self, anchors: Sequence[AnchoredFileOrCommand]) -> AnchorChanges:
         """What became of anchors. Those of a project that is not here count as kept."""
         if self._root is None or not anchors:
             return AnchorChanges(kept=len(anchors))
@@ -123,7 +123,7 @@ class ProjectAnchorChecker:
         fitting = [path for path in self._read_index() if f"/{path}".endswith(f"/{name}")]
         return fitting[0] if len(fitting) == 1 else ""
 
-    def _find_moved(self, anchor: MemoryAnchor) -> str:
+    def _find_moved(self, anchor: AnchoredFileOrCommand) -> str:
         """Where a file of the same content stands now; empty where there is none, or several."""
         fitting = [
             path

@@ -36,7 +36,7 @@ def open_memory(
         files=files,
         clock=clock,
         settings=settings,
-        usage_source=make_usage_source(location, database),
+        usage_source=build_usage_reader(location, database),
         check_owner=lambda: record_project(files, location, project),
     )
     memory.project_files = ProjectAnchorChecker(project)
@@ -63,11 +63,11 @@ def open_user_memory(
         files=files,
         clock=clock,
         settings=settings,
-        usage_source=make_usage_source(memory_layout, database),
+        usage_source=build_usage_reader(memory_layout, database),
     )
 
 
-def make_usage_source(layout: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
+def build_usage_reader(layout: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
     """How often each memory of a folder was used, read from the database when it is asked. One that
     was only shown counts as unused, and is not in it: a prompt shows five, and few are ever used.
     """

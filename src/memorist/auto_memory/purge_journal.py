@@ -73,7 +73,7 @@ class PurgeJournal:
         self._files.write(self.path, msgspec.json.encode(tuple(noted.values())))
         return tuple(noted[each.path] for each in given)
 
-    def find_path(self, name: str) -> str:
+    def find_unfinished_path(self, name: str) -> str:
         """The path of the unfinished memory that is called so; empty for none."""
         wanted = name.removesuffix(".md").casefold()
         for each in self.load():

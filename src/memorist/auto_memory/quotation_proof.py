@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
 from memorist.auto_memory.stances import (
     find_word_alternatives,
-    read_stances,
+    parse_stances,
     separate_chosen_alternative,
 )
 from memorist.auto_memory.statements.memory_title import derive_name_and_description
@@ -208,7 +208,7 @@ def _read_choice(sentence: str) -> tuple[str, ...]:
     pnpm, never npm" and "pnpm instead of npm" choose the same.
     """
     text = _SPEAKER.sub("", _strip_openings(sentence))
-    stances = read_stances(text)
+    stances = parse_stances(text)
     chosen = {each.positive: separate_chosen_alternative(each) for each in stances}
     if not len(stances) == len(chosen) == 2 or _LOOSE.search(text):
         return ()

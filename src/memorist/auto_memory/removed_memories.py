@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_file import MemoryFile, make_file_name, parse_m
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_memory_file
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
-from memorist.auto_memory.stances import read_stances
+from memorist.auto_memory.stances import parse_stances
 from memorist.auto_memory.statements.statement_parser import list_certain_statements
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.store.home_layout import MemoryLayout
@@ -80,9 +80,9 @@ class ForgottenUserQuotes:
         self._head = ""
         self._words: frozenset[str] = frozenset()
 
-    def list_words(self) -> frozenset[str]:
+    def list_quotes(self) -> frozenset[str]:
         """Return them, as of the last scan of the folder. Raises StoreError."""
-        head = self._memory.folder.history.find_newest_id()
+        head = self._memory.folder.history.find_newest_change_id()
         if head != self._head:
             self._words, self._head = _list_forgotten_words(self._memory), head
         return self._words
@@ -140,7 +140,7 @@ class ForgottenStatements(Struct, frozen=True):
             for each in self.meanings
         )
 
-    def join(self, other: ForgottenStatements) -> ForgottenStatements:
+    def merge_with(self, other: ForgottenStatements) -> ForgottenStatements:
         """These and those."""
         return ForgottenStatements(self.keys | other.keys, self.meanings | other.meanings)
 
@@ -150,7 +150,7 @@ _Meaning = frozenset[tuple[frozenset[str], bool]]
 
 
 def _read_meaning(text: str) -> _Meaning:
-    return frozenset((each.words, each.positive) for each in read_stances(text))
+    return frozenset((each.words, each.positive) for each in parse_stances(text))
 
 
 def _join_clauses(meaning: _Meaning) -> _Meaning:
@@ -176,7 +176,7 @@ def read_forgotten_statements(layout: MemoryLayout) -> ForgottenStatements:
     """What the user took out of one folder, as far as its history tells. Raises StoreError."""
     history = FolderHistory(layout.history)
     try:
-        return _read_forgotten_statements(history.path, history.find_newest_id())
+        return _read_forgotten_statements(history.path, history.find_newest_change_id())
     finally:
         history.close()
 
@@ -194,7 +194,7 @@ def _read_forgotten_statements(path: Path, newest: str) -> ForgottenStatements:
             data = history.read_file(removed, parent) if parent else None
             if data is not None:
                 topic = parse_memory_file(removed, data)
-                said |= {topic.saying, topic.description}
+                said |= {topic.one_line_text, topic.description}
         return ForgottenStatements(
             frozenset(filter(None, map(compute_rule_key, said))),
             frozenset(filter(None, map(_read_meaning, said))),

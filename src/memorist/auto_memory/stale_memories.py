@@ -40,7 +40,9 @@ def find_memories_with_changed_anchors(memory: AutoMemory) -> list[MemoryWithCha
     return sorted(found, key=lambda each: each.path)
 
 
-def confirm_memories(memory: AutoMemory, paths: Sequence[str], now: float) -> WriteResult:
+def confirm_memories_still_hold(
+    memory: AutoMemory, paths: Sequence[str], now: float
+) -> WriteResult:
     """Say for the user that these memories hold as the project is now: their anchors are taken
     again. Raises InputError for a path that is no memory's, StoreError.
     """

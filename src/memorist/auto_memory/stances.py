@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from memorist.auto_memory.joined_clauses import (
     extract_action_words,
-    may_be_joined,
-    may_be_joined_in_script,
-    rules_out_by_joining,
-    share_leading_verb,
+    is_denied_by_conjunction,
+    list_parts_with_shared_verb,
+    may_be_part_of_negated_clause,
+    may_join_words_in_cjk,
     split_joined_clause,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB
@@ -221,7 +221,7 @@ class Stance(Struct, frozen=True):
 
 
 @lru_cache(maxsize=20_000)
-def read_stances(text: str) -> tuple[Stance, ...]:
+def parse_stances(text: str) -> tuple[Stance, ...]:
     """Read the clauses of a text as stances; clauses without content words are left out."""
     plain = _REASON.sub("", text[:_MAX_COMPARED_CHARS])
     rewritten = _rewrite_switches(plain)
@@ -310,7 +310,7 @@ class OppositeClausePrefilter(Struct, frozen=True):
     """
 
 
-class ClauseWords:
+class ClauseTokenClassifier:
     """Content words of what agrees with a clause or opposes it, and what each token is beside them.
     A token is read once, however many texts hold it.
     """
@@ -331,9 +331,9 @@ class ClauseWords:
             return TokenRole.BREAK
         if token in _LINKS:
             return TokenRole.LINK
-        return TokenRole.WITHIN if self.has_only(token) else TokenRole.OTHER
+        return TokenRole.WITHIN if self.has_no_other_content_words(token) else TokenRole.OTHER
 
-    def has_only(self, token: str) -> bool:
+    def has_no_other_content_words(self, token: str) -> bool:
         """Whether a token has no content words but these and numbers."""
         return all(
             word in self._words or fold_european_verb(word) in self._words or word[0].isdigit()
@@ -354,7 +354,7 @@ class TokenRole(Enum):
 
 
 def may_agree_or_oppose(
-    folded: str, opposed: Collection[OppositeClausePrefilter], words: ClauseWords
+    folded: str, opposed: Collection[OppositeClausePrefilter], words: ClauseTokenClassifier
 ) -> bool:
     """Whether a line in small letters may have no content words but `words` and numbers, or a
     clause without others that is one of those `opposed`. In doubt, yes. Only what stands beside a
@@ -378,7 +378,7 @@ def _may_switch(folded: str) -> bool:
     )
 
 
-def _may_agree(folded: str, words: ClauseWords) -> bool:
+def _may_agree(folded: str, words: ClauseTokenClassifier) -> bool:
     """Whether a text may have no content words but these. Behind `because` it may say anything, but
     only where something stands before.
     """
@@ -391,14 +391,18 @@ def _may_agree(folded: str, words: ClauseWords) -> bool:
             continue
         if role is TokenRole.OTHER or (
             role is TokenRole.BREAK
-            and not all(words.has_only(part) for part in _BREAK.split(token) if part)
+            and not all(
+                words.has_no_other_content_words(part) for part in _BREAK.split(token) if part
+            )
         ):
             return False
         has_content = True
     return True
 
 
-def _may_oppose(folded: str, opposed: OppositeClausePrefilter, words: ClauseWords) -> bool:
+def _may_oppose(
+    folded: str, opposed: OppositeClausePrefilter, words: ClauseTokenClassifier
+) -> bool:
     marks = opposed.marks or _DIGITS
     for mark in marks[0]:
         at = folded.find(mark)
@@ -412,7 +416,7 @@ def _may_oppose(folded: str, opposed: OppositeClausePrefilter, words: ClauseWord
                 and not (
                     opposed.denies
                     and _NEGATION.search(clause) is None
-                    and not may_be_joined(clause)
+                    and not may_be_part_of_negated_clause(clause)
                 )
             ):
                 return True
@@ -424,19 +428,19 @@ _NEAR_CHARS = 12
 """Characters beside a token of Chinese, Japanese or Korean in which another may be joined to it."""
 
 
-def _join_clause(before: str, token: str, after: str, words: ClauseWords) -> str:
+def _join_clause(before: str, token: str, after: str, words: ClauseTokenClassifier) -> str:
     """The clause of a token between two texts, or more than it; empty where it has other content
     words.
     """
     near = f"{before[-_NEAR_CHARS:]}{token}{after[:_NEAR_CHARS]}"
-    if not near.isascii() and may_be_joined_in_script(near):
+    if not near.isascii() and may_join_words_in_cjk(near):
         return f"{before}{token}{after}"
     role = words.get_role(token)
     if role is TokenRole.OTHER:
         return ""
     if role is TokenRole.BREAK:
         parts = _BREAK.split(token)
-        if not any(part and words.has_only(part) for part in parts):
+        if not any(part and words.has_no_other_content_words(part) for part in parts):
             return ""
         if any(parts[1:]):  # a clause ends within the token
             return f"{before}{token}{after}"
@@ -446,7 +450,7 @@ def _join_clause(before: str, token: str, after: str, words: ClauseWords) -> str
     return "" if left is None or right is None else " ".join((*reversed(left), token, *right))
 
 
-def _take_clause(tokens: Iterable[str], words: ClauseWords) -> Sequence[str] | None:
+def _take_clause(tokens: Iterable[str], words: ClauseTokenClassifier) -> Sequence[str] | None:
     """The tokens up to the end of the clause; None where one before has other content words."""
     clause: list[str] = []
     may_end = False
@@ -493,7 +497,7 @@ def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[Stance]:
     """The stances of a clause; one that `goes_on` rules out what it names, as the one before."""
     negative = (
         goes_on
-        or rules_out_by_joining(clause)
+        or is_denied_by_conjunction(clause)
         or len(_NEGATION.findall(_NO_NEGATION.sub(" ", clause))) % 2 == 1
     )
     order = list_content_stems(clause)
@@ -527,7 +531,7 @@ def _read_joined_clause(clause: str, start: int, *, negative: bool) -> list[Stan
     joined = split_joined_clause(plain)
     if joined is None:
         return []
-    orders = share_leading_verb(
+    orders = list_parts_with_shared_verb(
         joined, [list_content_stems(part) for part in joined.parts], negative=negative
     )
     if not orders:

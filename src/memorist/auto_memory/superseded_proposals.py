@@ -11,7 +11,7 @@ from memorist.auto_memory.contradiction import (
     OPPOSED,
     RelatedStatementSearch,
     compare_statements,
-    render_statement_with_refusal,
+    prefix_statement_with_its_refusal,
 )
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
@@ -22,7 +22,7 @@ from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_timestamp
 
 
-class KnownMemory(Struct, frozen=True):
+class MemoryWithChangeTime(Struct, frozen=True):
     """A memory, and when its file changed last."""
 
     topic: MemoryFile
@@ -31,7 +31,7 @@ class KnownMemory(Struct, frozen=True):
 
 
 def find_later_words_against_proposals(
-    waiting: Sequence[Proposal], find_memories: Callable[[str], Iterable[KnownMemory]]
+    waiting: Sequence[Proposal], find_memories: Callable[[str], Iterable[MemoryWithChangeTime]]
 ) -> dict[str, str]:
     """The user's later words that speak against a new memory that waits, by the proposal's id.
     `find_memories` gives the memories that have to do with a statement.
@@ -50,14 +50,18 @@ def find_later_words_against_proposals(
     )
     found: dict[str, str] = {}
     for id, topic in topics.items():
-        said = render_statement_with_refusal(topic)
+        said = prefix_statement_with_its_refusal(topic)
         later = [
             *(
-                topics[other].saying
+                topics[other].one_line_text
                 for other in search.find_related(said)
                 if _is_later_word(proposed[other], proposed[id])
             ),
-            *(each.topic.saying for each in find_memories(said) if _is_later(each, proposed[id])),
+            *(
+                each.topic.one_line_text
+                for each in find_memories(said)
+                if _is_later(each, proposed[id])
+            ),
         ]
         against = [words for words in later if compare_statements(words, said) in OPPOSED]
         if against:
@@ -70,7 +74,7 @@ def _is_later_word(other: Proposal, given: Proposal) -> bool:
     return other.why.actor == "said" and other.at > given.at
 
 
-def _is_later(memory: KnownMemory, given: Proposal) -> bool:
+def _is_later(memory: MemoryWithChangeTime, given: Proposal) -> bool:
     """Whether a memory in the user's words was said, or said again, after a proposal was made."""
     provenance, at = memory.topic.provenance, format_utc_timestamp(given.at)
     said = provenance.verified or provenance.created

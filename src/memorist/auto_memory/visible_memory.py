@@ -140,7 +140,7 @@ def find_memory_suspicions(topic: MemoryFile, trust: Trust | None = None) -> tup
     )
 
 
-def is_order_when_joined(first: str, second: str) -> bool:
+def form_order_together(first: str, second: str) -> bool:
     """Whether two harmless texts form an order where they meet, in either order."""
     seams = (
         f"{first[-SEAM_CHARS:]}\n{second[:SEAM_CHARS]}",
@@ -169,7 +169,7 @@ def keep_visible_index_lines(
     conflicts.
     """
     lines = index.text.splitlines()
-    disputed = {number for each in parse_merge_conflicts(lines) for number in each.lines}
+    disputed = {number for each in parse_merge_conflicts(lines) for number in each.all_lines}
     return tuple(
         line
         for number, line in enumerate(lines)

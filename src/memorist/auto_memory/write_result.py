@@ -50,7 +50,7 @@ class ReconciledChanges:
         """Add a change that needs no comparison."""
         self._changes[change.path] = change
 
-    def take(self, accepted: AcceptedChange, found: Reconciliation) -> None:
+    def add_reconciled(self, accepted: AcceptedChange, found: Reconciliation) -> None:
         """Add what becomes of one new memory."""
         if found.contradicts:
             reason = f"it says otherwise than {found.contradicts}"

@@ -11,7 +11,7 @@ import click
 from memorist.cli import output
 from memorist.cli.project_overview import print_project_facts
 from memorist.cli.rollouts.rollouts_sync_command import (
-    format_capped_list,
+    format_list_with_omitted_count,
     print_sync_report,
     run_with_rollout_pipeline,
     sync_with_progress,
@@ -98,7 +98,7 @@ def import_sessions_command(
                 for each in plan.found.skipped
                 if chosen or not each.modified_ns
             ]
-            for line in format_capped_list("left out", left_out):
+            for line in format_list_with_omitted_count("left out", left_out):
                 click.echo(line)
             return None
         if plan.eligible and not yes:

@@ -105,7 +105,7 @@ def memorist_group(debug: bool) -> None:
     context = click.get_current_context()
     context.obj = debug
     if context.invoked_subcommand is None:
-        import_module("memorist.cli.project_overview").print_overview()
+        import_module("memorist.cli.project_overview").print_project_overview()
 
 
 @click.command("completion")

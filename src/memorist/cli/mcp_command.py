@@ -13,8 +13,8 @@ import click
 from memorist.cli.command_environment import read_environment
 from memorist.cli.server_options import (
     PORT_TYPE,
-    describe_missing_extra,
-    load_extra_module,
+    describe_how_to_install_extra,
+    import_module_of_extra,
 )
 from memorist.errors import UsageError
 from memorist.platforms.processes import end_this_process_with_starter
@@ -72,11 +72,11 @@ def mcp_command(
             click.echo(WAITING_HINT, err=True)
         _serve_stdio(project, working)
         return
-    server = load_extra_module("memorist.mcp_server.http_server", "mcp")
+    server = import_module_of_extra("memorist.mcp_server.http_server", "mcp")
     let_in = server.build_access_policy(
         host, allow_host, read_environment().get(server.AUTH_VARIABLE, "")
     )
-    bounds = load_extra_module("memorist.uvicorn_server", "mcp")
+    bounds = import_module_of_extra("memorist.uvicorn_server", "mcp")
     listening = open_listening_socket(host, port, bounds.MAX_CONNECTIONS)
     address = format_server_address(listening)
     click.echo(f"memorist mcp at {address}{server.MCP_PATH}", err=True)
@@ -86,7 +86,7 @@ def mcp_command(
 def _serve_stdio(project: Path | None, working: Path) -> None:
     """Serve one client; the SDK is loaded when the client asks for what needs it."""
     if importlib.util.find_spec("mcp") is None:
-        raise UsageError(describe_missing_extra("mcp"))
+        raise UsageError(describe_how_to_install_extra("mcp"))
     # The reader waits where no KeyboardInterrupt reaches; being killed loses nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     end_this_process_with_starter()  # a killed client's pipe may be held open by another process
@@ -94,6 +94,6 @@ def _serve_stdio(project: Path | None, working: Path) -> None:
     backlog = handshake.answer_first_requests()
     if backlog is not None:
         with handshake.replay_handshake(backlog):
-            load_extra_module("memorist.mcp_server.stdio_server", "mcp").serve_stdio(
+            import_module_of_extra("memorist.mcp_server.stdio_server", "mcp").serve_stdio(
                 project, working
             )

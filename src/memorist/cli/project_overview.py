@@ -13,7 +13,7 @@ import click
 
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
-from memorist.auto_memory.moved_projects import describe_elsewhere_memory
+from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.cli import output
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.project_memory_access import (
@@ -174,7 +174,7 @@ def print_project_facts(*, is_kept: bool) -> None:
         click.echo(f"  • {fact.text}" + (f"  ({fact.proof})" if fact.proof else ""))
 
 
-def print_overview() -> None:
+def print_project_overview() -> None:
     """Say where things stand: agents, memories, sessions, and what to do next."""
     root = find_repository_root_or_folder(str(Path.cwd()))
     joined = find_connected_agents(build_settings_scope(user=True))
@@ -182,7 +182,7 @@ def print_overview() -> None:
     with open_project_memory() as (home, memory):
         heads: list[MemoryHeader] = sort_newest_first(memory.headers())
         waiting = len(memory.list_proposals())
-        moved = () if heads else describe_elsewhere_memory(DiskFiles(), home.layout, root)
+        moved = () if heads else describe_memory_found_elsewhere(DiskFiles(), home.layout, root)
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
     newest = f", the last on {format_utc_day(sessions[0].updated)}" if sessions else ""

@@ -12,7 +12,7 @@ import click
 from msgspec.structs import replace
 
 from memorist.cli.command_environment import load_user_settings, read_environment
-from memorist.cli.server_options import PORT_TYPE, load_extra_module
+from memorist.cli.server_options import PORT_TYPE, import_module_of_extra
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
@@ -72,7 +72,7 @@ def proxy_command(
 
     Example: memorist proxy --port 8787
     """
-    server = load_extra_module("memorist.proxy.proxy_server", "proxy")
+    server = import_module_of_extra("memorist.proxy.proxy_server", "proxy")
     settings = load_user_settings()
     chosen = settings.proxy
     chosen = replace(

@@ -13,7 +13,7 @@ from memorist.cli.memory.project_memory_access import (
     open_project_memory,
 )
 from memorist.engine.past_session_passages import find_past_session_passages
-from memorist.recall.passages import describe_outcome, quote_user_words
+from memorist.recall.passages import describe_passage_outcome, render_user_quote
 from memorist.recall.recall_explanation import RecallExplanation, explain_recall
 
 MAX_NEAREST = 2
@@ -79,7 +79,7 @@ def recall_command(
                 "line": each.passage.line,
                 "at": each.passage.at,
                 "said": each.passage.said,
-                "outcome": describe_outcome(query, each.passage),
+                "outcome": describe_passage_outcome(query, each.passage),
             }
             for each in past
         ]
@@ -93,8 +93,8 @@ def recall_command(
         if why:
             click.echo(f"        {row['why']}")
     for each in past:
-        click.echo(f"  said  {quote_user_words(query, each)}")
-        if outcome := describe_outcome(query, each.passage):
+        click.echo(f"  said  {render_user_quote(query, each)}")
+        if outcome := describe_passage_outcome(query, each.passage):
             click.echo(f"        {outcome}")
     if why:
         for path, reason in found.left_out:

@@ -20,7 +20,7 @@ from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
 from memorist.models.embedder import find_embedder
 from memorist.recall.memory_search import open_memory_search
-from memorist.recall.passages import PassageMatch, cut_excerpt_around_words, format_day
+from memorist.recall.passages import MatchedPassage, cut_excerpt_around_words, format_day
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root_or_folder
@@ -129,7 +129,7 @@ def _print_excerpt(who: str, text: str, words: Collection[str]) -> None:
         click.echo(f"            {who:<6}{output.replace_invalid_utf8(part)}")
 
 
-def _print_turn(index: SessionIndex, passages: Sequence[PassageMatch], number: int) -> None:
+def _print_turn(index: SessionIndex, passages: Sequence[MatchedPassage], number: int) -> None:
     """Print one found turn and the one after it, whole. Raises InputError."""
     if number > len(passages):
         raise InputError(f"the search found {len(passages)} turns of past sessions")
@@ -169,7 +169,7 @@ def _render_json(found: SearchResults) -> dict[str, object]:
     }
 
 
-def _passage_row(each: PassageMatch) -> dict[str, object]:
+def _passage_row(each: MatchedPassage) -> dict[str, object]:
     turn = each.passage
     return {
         "kind": "session",

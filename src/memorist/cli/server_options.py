@@ -12,7 +12,7 @@ from memorist.errors import UsageError
 PORT_TYPE = click.IntRange(0, 65_535)
 
 
-def load_extra_module(name: str, extra: str) -> ModuleType:
+def import_module_of_extra(name: str, extra: str) -> ModuleType:
     """Import a module of memorist that needs an extra. Raises UsageError where that is not
     installed.
     """
@@ -21,9 +21,9 @@ def load_extra_module(name: str, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("memorist"):
             raise
-        raise UsageError(describe_missing_extra(extra)) from error
+        raise UsageError(describe_how_to_install_extra(extra)) from error
 
 
-def describe_missing_extra(extra: str) -> str:
+def describe_how_to_install_extra(extra: str) -> str:
     """What to install for a command that needs an extra."""
     return f"this command needs the extra `{extra}`: pip install 'memorist[{extra}]'"

@@ -66,7 +66,7 @@ AFTER_SETUP = (
 )
 
 
-class AgentPlan(Struct, frozen=True):
+class AgentJoinPlan(Struct, frozen=True):
     """What joining one agent changes; `trouble` is why it cannot be joined, else empty.
 
     `has_plugin`: it runs memorist as a plugin of its own already, and nothing is written.
@@ -129,7 +129,7 @@ def setup_command(
         sys.exit(1)
 
 
-def _plan_agents(home: Path, named: Sequence[AgentName]) -> list[AgentPlan]:
+def _plan_agents(home: Path, named: Sequence[AgentName]) -> list[AgentJoinPlan]:
     found = [AGENTS[name] for name in dict.fromkeys(named)] or find_agents_on_machine(
         build_settings_scope(user=True), shutil.which
     )
@@ -138,12 +138,12 @@ def _plan_agents(home: Path, named: Sequence[AgentName]) -> list[AgentPlan]:
     return [_plan_agent(agent, home) for agent in found]
 
 
-def _plan_agent(agent: AgentProgram, home: Path) -> AgentPlan:
+def _plan_agent(agent: AgentProgram, home: Path) -> AgentJoinPlan:
     if has_memorist_plugin(agent, build_settings_scope(user=True)):
-        return AgentPlan(agent, has_plugin=True)
+        return AgentJoinPlan(agent, has_plugin=True)
     mcp = find_spec("mcp") is not None
     if agent.client is None and not mcp:
-        return AgentPlan(agent, trouble=EXTRA_HINT)
+        return AgentJoinPlan(agent, trouble=EXTRA_HINT)
     try:
         changes = plan_agent_join(
             HookInstaller(home, DiskFiles()), agent.name, AgentInstallRequest(home, mcp)
@@ -151,11 +151,11 @@ def _plan_agent(agent: AgentProgram, home: Path) -> AgentPlan:
     except SettingsError:
         raise
     except MemoristError as error:
-        return AgentPlan(agent, trouble=str(error))
-    return AgentPlan(agent, tuple(changes))
+        return AgentJoinPlan(agent, trouble=str(error))
+    return AgentJoinPlan(agent, tuple(changes))
 
 
-def _ask_which(plans: list[AgentPlan]) -> list[AgentPlan]:
+def _ask_which(plans: list[AgentJoinPlan]) -> list[AgentJoinPlan]:
     """Show a tick list and let the user leave some out."""
     if not plans:
         return []
@@ -171,7 +171,7 @@ def _ask_which(plans: list[AgentPlan]) -> list[AgentPlan]:
     return [plan for number, plan in enumerate(plans, 1) if number not in left_out]
 
 
-def _describe_plan(plan: AgentPlan) -> str:
+def _describe_plan(plan: AgentJoinPlan) -> str:
     if plan.trouble:
         state = f"cannot be joined: {plan.trouble}"
     elif plan.is_joined:
@@ -181,7 +181,7 @@ def _describe_plan(plan: AgentPlan) -> str:
     return f"{plan.agent.title}: {state}"
 
 
-def _show_plan(plans: Sequence[AgentPlan], *, past: bool) -> None:
+def _show_plan(plans: Sequence[AgentJoinPlan], *, past: bool) -> None:
     for plan in plans:
         click.echo(_describe_plan(plan))
         for _, change in plan.changes:
@@ -191,7 +191,7 @@ def _show_plan(plans: Sequence[AgentPlan], *, past: bool) -> None:
     click.echo("Nothing was written.")
 
 
-def _join(plan: AgentPlan, home: Path) -> bool:
+def _join(plan: AgentJoinPlan, home: Path) -> bool:
     """Write the settings, prove them, and say which of it holds."""
     title = plan.agent.title
     if plan.trouble:

@@ -12,7 +12,7 @@ from memorist.cli import output
 from memorist.cli.memory.project_memory_access import (
     open_project_memory,
 )
-from memorist.cli.server_options import PORT_TYPE, load_extra_module
+from memorist.cli.server_options import PORT_TYPE, import_module_of_extra
 from memorist.errors import InputError, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
 from memorist.system import format_server_address
@@ -76,7 +76,7 @@ def team_serve_command(
 
     Example: memorist team serve --port 8642
     """
-    server = load_extra_module("memorist.team.team_server", "team")
+    server = import_module_of_extra("memorist.team.team_server", "team")
     with _open_store(store, most) as kept:
         limits = server.TeamServerLimits(
             hosts=LOOPBACK_NAMES | {each.lower() for each in allow_host}

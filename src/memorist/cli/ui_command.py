@@ -6,7 +6,7 @@ import webbrowser
 
 import click
 
-from memorist.cli.server_options import PORT_TYPE, load_extra_module
+from memorist.cli.server_options import PORT_TYPE, import_module_of_extra
 from memorist.system import open_listening_socket
 from memorist.views.page_texts import LANGUAGES
 
@@ -30,8 +30,8 @@ def ui_command(port: int, language: str | None, no_browser: bool) -> None:
 
     Example: memorist ui --no-browser
     """
-    server = load_extra_module("memorist.page.web_server", "ui")
-    access_module = load_extra_module("memorist.page.page_access", "ui")
+    server = import_module_of_extra("memorist.page.web_server", "ui")
+    access_module = import_module_of_extra("memorist.page.page_access", "ui")
     listening = open_listening_socket("127.0.0.1", port, BACKLOG)
     access = access_module.PageAccess(listening.getsockname()[1])
     click.echo(f"memorist ui at {access.start_address}")

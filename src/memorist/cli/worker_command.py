@@ -15,9 +15,9 @@ from memorist.core.utc_time import format_utc_minute
 from memorist.engine.rollout_pipeline import RolloutPipeline, open_rollout_pipeline
 from memorist.platforms import processes
 from memorist.rollouts.job_worker import (
-    JobEnded,
+    FinishedJob,
     JobEvent,
-    SharedWorkerIntervals,
+    MultiMachineWorkerIntervals,
     run_worker,
 )
 from memorist.settings import Settings
@@ -65,10 +65,10 @@ def worker_command(once: bool, at_once: int | None, as_json: bool, piped: bool) 
         if piped
         else load_user_settings()
     )
-    failed: list[JobEnded] = []
+    failed: list[FinishedJob] = []
 
     def on_event(what: JobEvent) -> None:
-        if isinstance(what, JobEnded) and what.outcome == "failed":
+        if isinstance(what, FinishedJob) and what.outcome == "failed":
             failed.append(what)
         click.echo(msgspec.json.encode(what).decode() if as_json else _format_event(what))
 
@@ -98,7 +98,7 @@ async def _run_worker(
 async def _work_until_stopped(
     past: RolloutPipeline, on_event: Callable[[JobEvent], None], *, once: bool, at_once: int | None
 ) -> None:
-    stop, pace = asyncio.Event(), SharedWorkerIntervals()
+    stop, pace = asyncio.Event(), MultiMachineWorkerIntervals()
     processes.call_on_end_signals(asyncio.get_running_loop(), stop.set)
     rollouts, many = past.settings.rollouts, is_shared_state(past.settings.state)
     dependencies = past.build_worker_dependencies(
@@ -116,7 +116,7 @@ async def _work_until_stopped(
 
 
 def _format_event(what: JobEvent) -> str:
-    if isinstance(what, JobEnded):
+    if isinstance(what, FinishedJob):
         return f"{what.outcome:<12} {what.kind:<11} {what.key}  {what.seconds:.1f} s" + (
             f"  ({what.reason})" if what.reason else ""
         )

@@ -281,14 +281,16 @@ class _DreamWriter:
         asked: list[Proposal] = []
         wanted = [(each.path, each.why) for each in rules.questions]
         wanted += [(change.path, why) for change, why in self._model.questions]
-        wanted += [(each.path, _tell_stale(each)) for each in stale if each.changes.is_void]
+        wanted += [
+            (each.path, _tell_stale(each)) for each in stale if each.changes.is_everything_gone
+        ]
         for path, why in wanted:
             data = read_if_exists(self._workspace.files, self._workspace.layout.folder / path)
             if data is not None:
                 reason = ChangeReason(
                     actor="dream", what=render_change_headline("dream asks", f"forget {path}?")
                 )
-                asked += self._memory.propose(
+                asked += self._memory.add_proposals(
                     [MemoryChange(path=path, before=data, after=None)],
                     reason,
                     why,
@@ -307,7 +309,7 @@ class _DreamWriter:
         rules: DreamPlan,
     ) -> DreamReport:
         """Return what would be written, and what would wait."""
-        case = self._memory.gate_context("dream", said, {change.path for change in changes})
+        case = self._memory.build_gate_context("dream", said, {change.path for change in changes})
         verdicts = [judge_memory_change(change, case) for change in changes]
         review = self._workspace.memory.policy == "review"
         accepted = [

@@ -34,7 +34,7 @@ from memorist.dream.dream_gates import (
 from memorist.dream.dream_lock import DreamLock
 from memorist.dream.past_evidence import PastSessionLocation, list_session_modification_times
 from memorist.errors import StoreError
-from memorist.rollouts.session_eligibility import judge_rollouts
+from memorist.rollouts.session_eligibility import judge_rollouts_eligibility
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
@@ -93,7 +93,7 @@ def _due_rollouts(context: DueWorkSources, state: StateDatabase) -> Iterator[Due
         if settings.uses_rollouts
         else "; `memorist rollouts sync` does it, as long_term does not"
     )
-    verdicts = judge_rollouts(
+    verdicts = judge_rollouts_eligibility(
         list_extraction_progress(state, only_behind=True, limit=settings.rollouts.scan),
         settings.rollouts,
         now=now,

@@ -110,7 +110,7 @@ class MemoryExtension(SessionExtension):
         A request that comes before its end shows nothing of the folder; a later one does.
         """
         if self._initial_scan is not None and not self._initial_scan.is_done:
-            await self._initial_scan.wait(SCAN_WAIT_SECONDS)
+            await self._initial_scan.wait_until_done(SCAN_WAIT_SECONDS)
 
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """Follow one message. `replayed` marks a message that a former process had seen already."""
@@ -143,7 +143,7 @@ class MemoryExtension(SessionExtension):
     def on_resume(self, view: SessionView) -> None:
         """Restore what a former process had shown, from the messages that are still in the view."""
         if self.recall is not None and (shown := view.injected_texts(RECALL_ID_PREFIX)):
-            self.recall.restore(shown)
+            self.recall.restore_shown_from_texts(shown)
 
     async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
         """Show the index, and start recall for the user's newest message.
@@ -207,7 +207,9 @@ class MemoryExtension(SessionExtension):
         asked, self._pending_query = self._pending_query, None
         if asked is not None:
             with contextlib.suppress(StoreError):
-                recall.begin_turn(extract_redacted_user_text(asked), asked.id, self._recent_tools)
+                recall.start_search_for_message(
+                    extract_redacted_user_text(asked), asked.id, self._recent_tools
+                )
 
     def recall_for_replay(self, message: Message) -> list[RecalledText]:
         """Return what a live session would have been shown before this message is answered.
@@ -241,7 +243,7 @@ class MemoryExtension(SessionExtension):
         if self.recall is None or not self._is_scanned:
             return []
         with self.recall.scan_once(at_prompt=True), contextlib.suppress(StoreError):
-            self.recall.begin_turn(
+            self.recall.start_search_for_message(
                 query, message_id, list_successful_tools(self._turn_messages) or self._recent_tools
             )
         await self.recall.wait_for_selection()
@@ -253,7 +255,7 @@ class MemoryExtension(SessionExtension):
         if self.recall is None or not self._is_scanned:
             return
         with self.recall.scan_once(at_prompt=True), contextlib.suppress(StoreError):
-            self.recall.begin_loading()
+            self.recall.preload_in_background()
 
     def _begin_statement_search(self) -> None:
         """Build in a thread, once, what the first rule that is stated is compared in."""
@@ -290,7 +292,7 @@ class MemoryExtension(SessionExtension):
     async def wait_for_background(self) -> None:
         """Wait for a running extraction, within its bound."""
         if self.extraction is not None:
-            await self.extraction.drain()
+            await self.extraction.wait_or_cancel()
 
     async def aclose(self) -> None:
         """Write what the user asked for and wait for a running extraction, within its bound; cancel
@@ -298,9 +300,9 @@ class MemoryExtension(SessionExtension):
         """
         if self.extraction is not None:
             if self._initial_scan is not None and self.extraction.has_deferred_statements:
-                await self._initial_scan.wait(MAX_SCAN_WAIT_SECONDS)
+                await self._initial_scan.wait_until_done(MAX_SCAN_WAIT_SECONDS)
             self.extraction.apply_statements()
-            await self.extraction.drain()
+            await self.extraction.wait_or_cancel()
         if self._team_watcher is not None:
             await self._team_watcher.close()
         if self._initial_scan is not None:
@@ -353,6 +355,9 @@ def open_memory_extension(
         else None
     )
     extraction = MemoryExtraction(
-        memory, context, scan.wait, recall.mark_memories_in_context if recall is not None else None
+        memory,
+        context,
+        scan.wait_until_done,
+        recall.mark_memories_in_context if recall is not None else None,
     )
     return MemoryExtension(extraction, recall, scan, team_watcher)

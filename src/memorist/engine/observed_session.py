@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.moved_projects import describe_elsewhere_memory
+from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.auto_memory.statements.session_requests import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
 from memorist.context.turn_rollback import starts_turn
@@ -76,7 +76,7 @@ class ObservedSession:
         """Ids of the messages that were recorded."""
         self._shown = self._saved_shown = self._load_shown()
         if self._shown.texts and memory.recall is not None:
-            memory.recall.restore(self._shown.texts)
+            memory.recall.restore_shown_from_texts(self._shown.texts)
         if self._shown.past and rollout_memory is not None:
             rollout_memory.mark_shown()
 
@@ -230,7 +230,7 @@ class ObservedSession:
         if extraction is None or extraction.memory.folder.exists or not context.project:
             return ""
         runtime = self._log.runtime
-        found = describe_elsewhere_memory(runtime.files, runtime.layout, context.project)
+        found = describe_memory_found_elsewhere(runtime.files, runtime.layout, context.project)
         return found[0] if found else ""
 
     def on_history_replaced(self) -> None:

@@ -8,7 +8,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.removed_memories import ForgottenUserQuotes
 from memorist.models.embedder import find_embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
-from memorist.recall.passages import PassageMatch, select_passages
+from memorist.recall.passages import MatchedPassage, select_passages
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root_or_folder
@@ -25,7 +25,7 @@ def find_passages_for_prompt(
     project: str,
     forgotten: ForgottenUserQuotes | None,
     excluding: str = "",
-) -> tuple[PassageMatch, ...]:
+) -> tuple[MatchedPassage, ...]:
     """The turns of past sessions of a project that a session is shown at a prompt; none of the
     session `excluding`, and none with words that the user had taken out of memory. Raises
     StoreError.
@@ -39,13 +39,13 @@ def find_passages_for_prompt(
         by_meaning=is_question_without_request(query),
     )
     shown = select_passages(query, found, index.count_passages(project))
-    words = forgotten.list_words() if shown and forgotten is not None else ()
+    words = forgotten.list_quotes() if shown and forgotten is not None else ()
     return tuple(each for each in shown if not any(word in each.passage.said for word in words))
 
 
 def find_past_session_passages(
     layout: Layout, project: str, query: str, *, memory: AutoMemory, embeddings: bool
-) -> tuple[PassageMatch, ...]:
+) -> tuple[MatchedPassage, ...]:
     """What was said in past sessions of a project that a message like this brings back, as far as
     they are indexed; `embeddings` is the setting `recall.embeddings`. Raises StoreError.
     """

@@ -28,7 +28,7 @@ from memorist.platforms.background_thread import start_background_thread
 from memorist.ports import Embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.passages import (
-    PassageMatch,
+    MatchedPassage,
     render_fixed_calls,
     render_passages,
 )
@@ -105,7 +105,7 @@ class PastSessionRecall(SessionExtension):
         """Read into memory, in the thread, what the next prompt would wait for."""
         index = self._find_index()
         if index is not None and not self._stopping.is_set():
-            index.load(self._project)
+            index.preload_project(self._project)
 
     def preload_in_background(self) -> None:
         """Read in a thread, once in a process, what the first question by meaning would wait for.
@@ -131,7 +131,7 @@ class PastSessionRecall(SessionExtension):
             index.enable_embeddings(embedder)
         return index
 
-    def search(self, query: str, limit: int) -> Sequence[PassageMatch]:
+    def search(self, query: str, limit: int) -> Sequence[MatchedPassage]:
         """Search the past sessions of this project by words and meaning. Raises StoreError,
         ModelError.
         """

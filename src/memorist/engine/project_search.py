@@ -17,7 +17,7 @@ from memorist.auto_memory.team_memory import is_team_path
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_selection import MemoryMatch
-from memorist.recall.passages import PassageMatch, list_search_keys, measure_text_evidence
+from memorist.recall.passages import MatchedPassage, list_search_keys, measure_text_evidence
 from memorist.recall.search_query import parse_query
 from memorist.rollouts.forgotten_claims import ForgottenClaims, blank_forgotten_claims
 from memorist.rollouts.session_sources import find_repository_root_or_folder
@@ -33,7 +33,7 @@ ROLLOUT_FILES = ("MEMORY.md", "memory_summary.md")
 """Files of the memory of past sessions that are searched."""
 
 MemorySearch = Callable[[str, int], Sequence[MemoryMatch]]
-SessionSearch = Callable[[str, int], Sequence[PassageMatch]]
+SessionSearch = Callable[[str, int], Sequence[MatchedPassage]]
 
 
 MIN_SECTION_EVIDENCE = 3.0
@@ -101,7 +101,7 @@ class SearchResults(Struct, frozen=True, kw_only=True):
 
     memories: tuple[MemoryMatch, ...] = ()
     """Of the project and, with paths below `team/`, of its team."""
-    passages: tuple[PassageMatch, ...] = ()
+    passages: tuple[MatchedPassage, ...] = ()
     """Turns of past sessions."""
     sections: tuple[SectionMatch, ...] = ()
     """Sections of notes and of the memory of past sessions."""

@@ -37,7 +37,7 @@ from memorist.rollouts.job_worker import (
     JobEvent,
     WorkerDependencies,
     WorkerStages,
-    judge_changed_rollouts,
+    judge_eligibility_of_changed_rollouts,
     run_extraction_and_consolidation,
 )
 from memorist.rollouts.rollout_folder import read_memory_folder
@@ -48,7 +48,10 @@ from memorist.rollouts.rollout_sync_report import (
     build_structural_fallback_remarks,
     split_finished_and_deferred_jobs,
 )
-from memorist.rollouts.session_eligibility import is_excluded_by_outside_content, judge_rollout
+from memorist.rollouts.session_eligibility import (
+    is_excluded_by_outside_content,
+    judge_rollout_eligibility,
+)
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
@@ -60,8 +63,8 @@ from memorist.rollouts.session_sources import (
     scan_for_changed_rollouts,
 )
 from memorist.rollouts.stage_models import StageModelOpener
-from memorist.rollouts.stage_one import extract_session
-from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
+from memorist.rollouts.stage_one import extract_session_with_model_or_structure
+from memorist.rollouts.stage_two import ConsolidationResult, update_memory_folder_from_extracts
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings
@@ -259,7 +262,7 @@ class RolloutPipeline(RolloutStore):
         """Whether a session counts by itself, be it not one of those that are extracted now."""
         now = only_threads is None or session.rollout.id in only_threads
         chosen = rollouts if now else self.settings.rollouts
-        verdict = judge_rollout(session, chosen, now=self.state.now())
+        verdict = judge_rollout_eligibility(session, chosen, now=self.state.now())
         return (
             verdict.can_ever_be_extracted
             or find_extract(self.state, session.rollout.id) is not None
@@ -271,7 +274,9 @@ class RolloutPipeline(RolloutStore):
         model = self._models.open_extraction(rollouts)
         with self._open_runtime(rollouts, model) as runtime:
             parent = await asyncio.to_thread(find_parent_session, self.state, thread, counts)
-            outcome = await extract_session(thread, runtime, final=final, parent=parent)
+            outcome = await extract_session_with_model_or_structure(
+                thread, runtime, final=final, parent=parent
+            )
         if is_excluded_by_outside_content(rollouts, outside=outcome.outside):
             set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
         return outcome
@@ -283,7 +288,7 @@ class RolloutPipeline(RolloutStore):
         emptied = not rows and self._are_all_excluded()
         model = self._models.open_consolidation(rollouts)
         with self._open_runtime(rollouts, model) as runtime:
-            consolidation = self._last_consolidation = await consolidate_folder(
+            consolidation = self._last_consolidation = await update_memory_folder_from_extracts(
                 runtime, rows, renew, emptied=emptied
             )
         return consolidation.selected
@@ -344,7 +349,7 @@ class RolloutPipeline(RolloutStore):
             find_sessions=lambda: None,
             only_threads=only,
         )
-        verdicts = judge_changed_rollouts(dependencies)
+        verdicts = judge_eligibility_of_changed_rollouts(dependencies)
         return RolloutSyncPlan(
             found=found,
             sessions=len(mine),

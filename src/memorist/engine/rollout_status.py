@@ -13,7 +13,10 @@ from msgspec import Struct
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo
-from memorist.rollouts.session_eligibility import judge_rollout, judge_rollouts
+from memorist.rollouts.session_eligibility import (
+    judge_rollout_eligibility,
+    judge_rollouts_eligibility,
+)
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.extract_rows import StoredExtract, find_extract, list_enabled_extracts
@@ -76,7 +79,7 @@ class RolloutStatus(Struct, frozen=True, kw_only=True):
 def read_rollout_status(store: RolloutStore) -> RolloutStatus:
     """Read what is known of past sessions. Raises StoreError."""
     state = store.state
-    verdicts = judge_rollouts(
+    verdicts = judge_rollouts_eligibility(
         list_extraction_progress(state), store.settings.rollouts, now=state.now()
     )
     reasons = Counter(verdict.reason for verdict in verdicts if verdict.reason is not None)
@@ -177,7 +180,9 @@ def describe_past_session(store: RolloutStore, id_prefix: str) -> PastSessionRep
     why_not = (
         ""
         if standing is None
-        else judge_rollout(standing, store.settings.rollouts, now=store.state.now()).text
+        else judge_rollout_eligibility(
+            standing, store.settings.rollouts, now=store.state.now()
+        ).text
     )
     text = (
         ""

@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.statement_changes import build_removal_prefilter, plan_memory_removal
 from memorist.auto_memory.statements.statement_parser import Statement
-from memorist.auto_memory.visible_memory import is_order_when_joined
+from memorist.auto_memory.visible_memory import form_order_together
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
 from memorist.core.prompt_templates import load_prompt, render_template
@@ -180,8 +180,8 @@ class MemoryTools:
             if len(shown) == limit:
                 break
             with contextlib.suppress(InputError):  # gone or too large meanwhile
-                topic, doubts = self._reachable.read(match.path)
-                if not doubts and any(is_order_when_joined(body, topic.body) for body in bodies):
+                topic, doubts = self._reachable.read_with_suspicions(match.path)
+                if not doubts and any(form_order_together(body, topic.body) for body in bodies):
                     doubts = (JOINT_ORDER_REASON,)
                 rendered = render_memory(
                     topic,
@@ -233,7 +233,7 @@ class MemoryTools:
 
     def read_memory_file(self, path: str) -> MemoryFile:
         """Return a memory that may be shown, and record the use. Raises InputError."""
-        memory, path = self._memory.locate(path.removeprefix(f"{MEMORY_URI}/"))
+        memory, path = self._memory.find_folder_and_path(path.removeprefix(f"{MEMORY_URI}/"))
         topic, doubts = memory.read_with_suspicions(path)
         prefix = "" if memory is self._memory else EVERYWHERE_PREFIX
         what: MemoryUseKind = "withheld" if doubts else "read"
@@ -306,7 +306,7 @@ class MemoryTools:
         self, arguments: MemoryWriteArguments, source: FoundUserQuote | None
     ) -> WriteResult:
         before = self.read_memory_file(arguments.path)
-        memory, _ = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
+        memory, _ = self._memory.find_folder_and_path(arguments.path.removeprefix(f"{MEMORY_URI}/"))
         if arguments.version != compute_memory_version(before):
             given = (
                 f"{arguments.version!r} is not its version"
@@ -373,7 +373,9 @@ class MemoryTools:
 
         Raises InputError, WriteConflict, StoreError.
         """
-        memory, path = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
+        memory, path = self._memory.find_folder_and_path(
+            arguments.path.removeprefix(f"{MEMORY_URI}/")
+        )
         topic = memory.folder.read_memory_file(path)
         evidence = (
             self._dependencies.find_quote(arguments.quote, arguments.session)

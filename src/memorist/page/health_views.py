@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memorist.cli.command_environment import load_home_layout
 from memorist.cli.doctor.check_result import CheckResult
-from memorist.cli.doctor.doctor_command import CHECKS, STATE_MARKS, run_checks
+from memorist.cli.doctor.doctor_command import CHECKS, STATE_MARKS, run_doctor_checks
 from memorist.cli.machines_command import open_memories_of_all_projects
 from memorist.cli.team_command import load_team_status
 from memorist.errors import MemoristError
@@ -33,7 +33,7 @@ _STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "go
 def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView:
     """What the doctor finds, the worst first, with a button that fixes."""
     found = sorted(
-        run_checks(CHECKS) if findings is None else findings,
+        run_doctor_checks(CHECKS) if findings is None else findings,
         key=lambda each: list(STATE_MARKS).index(each.state),
     )
     wrong = sum(each.state == "wrong" for each in found)
@@ -73,7 +73,7 @@ def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView
 
 def fix_health_problems() -> str:
     """Fix what the doctor can fix, and say how much."""
-    mended = sum(each.state == "mended" for each in run_checks(CHECKS, fix=True))
+    mended = sum(each.state == "mended" for each in run_doctor_checks(CHECKS, fix=True))
     return translate("Mended: {count:,}", count=mended)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
 from memorist.auto_memory.memory_purge import purge_memories
-from memorist.auto_memory.stale_memories import confirm_memories
+from memorist.auto_memory.stale_memories import confirm_memories_still_hold
 from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import InputError
 from memorist.page.inbox_views import describe_proposal_origin
@@ -38,7 +38,7 @@ def perform_memory_action(context: PageContext, action: str, fields: dict[str, s
 
 
 def _confirm(context: PageContext, path: str) -> str:
-    confirm_memories(context.memory, [path], context.now)
+    confirm_memories_still_hold(context.memory, [path], context.now)
     return translate("It holds as the project is now: {path}", path=path)
 
 

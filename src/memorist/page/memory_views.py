@@ -24,7 +24,7 @@ from memorist.page.page_context import (
     build_view_address,
 )
 from memorist.recall.memory_search import FolderSearch
-from memorist.recall.passages import describe_outcome, quote_user_words
+from memorist.recall.passages import describe_passage_outcome, render_user_quote
 from memorist.recall.recall_explanation import explain_recall
 from memorist.store.memory_uses import MemoryUseTotal, list_uses_of_memory
 from memorist.views.page_texts import translate, translate_each
@@ -433,10 +433,10 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
         rows=[
             build_table_row(
                 PageCell(
-                    quote_user_words(message, each),
+                    render_user_quote(message, each),
                     build_view_address("message", id=each.session, line=each.passage.line),
                 ),
-                describe_outcome(message, each.passage),
+                describe_passage_outcome(message, each.passage),
                 PageCell(each.title, build_view_address("session", id=each.session)),
             )
             for each in found

@@ -57,7 +57,7 @@ class PageContext:
 
     def locate(self, name: str) -> tuple[PageContext, str]:
         """The folder that has what the page calls `name`, and its path there."""
-        memory, path = self.memory.locate(name)
+        memory, path = self.memory.find_folder_and_path(name)
         return (self if memory is self.memory else self._at(memory)), path
 
     def _at(self, memory: AutoMemory) -> PageContext:

@@ -34,7 +34,7 @@ from memorist.page.session_timeline import (
     render_structural_notes_at,
 )
 from memorist.page.spend_view import build_receipt_table, format_spend_total, sum_receipt_costs
-from memorist.recall.passages import PassageMatch
+from memorist.recall.passages import MatchedPassage
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
 from memorist.store.receipt_rows import list_session_receipts
 from memorist.views.page_texts import translate, translate_each
@@ -150,7 +150,7 @@ def _fits(each: KnownSession, query: str) -> bool:
     return all(word in text for word in words)
 
 
-def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
+def _build_passages(found: Sequence[MatchedPassage]) -> TableBlock:
     rows = [
         build_table_row(
             format_utc_time(each.passage.at or None).removesuffix(" UTC"),

@@ -115,7 +115,7 @@ def _list_fillers(language: str) -> frozenset[str]:
     return frozenset({*_FILLERS[language], *_ANY_LANGUAGE, *stop_words, *common})
 
 
-def is_contentless(message: str) -> bool:
+def has_no_searchable_content(message: str) -> bool:
     """Whether a message holds nothing but words that agree, thank, greet or point, in one language;
     a number of one or two digits chooses among what was offered. In doubt, no.
     """

@@ -81,7 +81,7 @@ class InitialScan:
         time.sleep(0)
         return self._stopping.is_set()
 
-    async def wait(self, seconds: float | None = None) -> bool:
+    async def wait_until_done(self, seconds: float | None = None) -> bool:
         """Wait without blocking the event loop, at most `seconds`; returns whether the scan is
         done.
         """
@@ -95,7 +95,7 @@ class InitialScan:
         May be called twice.
         """
         self._stopping.set()
-        await self.wait()
+        await self.wait_until_done()
 
 
 def _is_large(folder: MemoryFolder) -> bool:

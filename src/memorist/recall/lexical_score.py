@@ -31,7 +31,7 @@ from memorist.recall.word_index import IndexRow, StoredIndexRow
 # The ranker's input and output types. Pure.
 
 
-class PositionInGroup(Struct, frozen=True):
+class EntryPositionInGroup(Struct, frozen=True):
     """An entry's position among others: turns of a conversation, parts of a page."""
 
     group: str
@@ -58,7 +58,7 @@ class SearchEntry(Struct, frozen=True, kw_only=True):
     """Who said it, by the name a query would use (not a role such as `user`, which queries use for
     other things).
     """
-    position: PositionInGroup | None = None
+    position: EntryPositionInGroup | None = None
     """None for entries without an order, such as memory files."""
     fingerprint: str = ""
     """Changes when the entry does (a hash, or time and size of a file). Empty: computed from the
@@ -222,7 +222,7 @@ def _clean_entry(entry: SearchEntry) -> SearchEntry:
         and not (entry.title or entry.description or entry.body or entry.author)
     ):
         return entry  # one that the index has already, by its fingerprint
-    position = entry.position and PositionInGroup(
+    position = entry.position and EntryPositionInGroup(
         _storable_text(entry.position.group),
         entry.position.number,
         _storable_text(entry.position.heading),
@@ -281,7 +281,7 @@ class EntryColumns(Struct, frozen=True):
         return len(self.group_lengths) - 1
 
 
-def build_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
+def build_entry_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
     """Build the columns of these rows, which are sorted by group and position."""
     found = list(rows)
     size = max((row.number for row in found), default=0) + 1
@@ -326,7 +326,7 @@ def build_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
     )
 
 
-def update_columns(
+def update_entry_columns(
     columns: EntryColumns, removed: Collection[str], rows: Sequence[StoredIndexRow]
 ) -> EntryColumns | None:
     """The columns without the entries `removed`, by id, and with these rows, which may replace
@@ -497,7 +497,7 @@ def apply_score_bonuses_and_penalties(
     return adjusted
 
 
-class QueryCoverage:
+class QueryWordCoverage:
     """Which of a query's words (`words`) an entry has, and their share weighted by rarity."""
 
     def __init__(
@@ -508,7 +508,7 @@ class QueryCoverage:
         self._rarities = {word: _rarity(len(known.get(word, ())), count) for word in words}
         self._whole = sum(self._rarities.values())
 
-    def measure(self, number: int) -> tuple[float, tuple[str, ...]]:
+    def measure_entry(self, number: int) -> tuple[float, tuple[str, ...]]:
         """Return the share of the words that the entry itself has, and these, rarest first."""
         least = number << 8
         found = tuple(

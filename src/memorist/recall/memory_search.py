@@ -88,7 +88,7 @@ class FolderSearch:
             self.close()  # the file was removed, as by `memory forget --hard`
         ranker = self._ranker = self._ranker or Ranker(path)
         self._opened_file = self._opened_file or get_device_and_inode(path)
-        marks = self._folder.file_marks()
+        marks = self._folder.file_change_marks()
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
         if not self._update_index(ranker, marks):
@@ -113,7 +113,7 @@ class FolderSearch:
             self._thread.join(EMBEDDING_WAIT_SECONDS)
         return ranker
 
-    def begin_loading(self) -> None:
+    def preload_in_background(self) -> None:
         """Sync the index, and read in a thread what the next search would wait for. Raises
         StoreError.
         """
@@ -222,10 +222,10 @@ class MemorySearch:
         ]
         return tuple(_merge_matches(found))[:limit]
 
-    def begin_loading(self) -> None:
+    def preload_in_background(self) -> None:
         """Read in threads what the next search would wait for. Raises StoreError."""
         for _, each in self._searches:
-            each.begin_loading()
+            each.preload_in_background()
 
     def close(self) -> None:
         """Close the indexes. May be called twice."""
@@ -247,7 +247,7 @@ def open_memory_search(
 
 def _load_ranker(ranker: Ranker) -> None:
     with contextlib.suppress(MemoristError):  # the next search meets it again
-        ranker.load()
+        ranker.preload_index()
 
 
 def _merge_matches(rankings: Iterable[Sequence[MemoryMatch]]) -> Iterator[MemoryMatch]:

@@ -126,7 +126,7 @@ def list_relevant_paths(
     """Find the paths of the query's matches among `compared` memories that are more than chance
     and not far behind the best.
     """
-    common_nearness = measure_common_nearness(matches)
+    common_nearness = measure_nearness_to_all_memories(matches)
     best = _find_nearest(matches)
     above = {match.path: _measure_above(match, common_nearness) for match in matches}
     floor = MIN_SHARE_OF_BEST * max(above.values(), default=0.0)
@@ -142,7 +142,7 @@ def _find_nearest(matches: Sequence[MemoryMatch]) -> MemoryMatch | None:
     return max(matches, key=measure_relevance, default=None)
 
 
-def measure_common_nearness(matches: Sequence[MemoryMatch]) -> float:
+def measure_nearness_to_all_memories(matches: Sequence[MemoryMatch]) -> float:
     """How near a message is to the memories of a project whatever they say, by those that it found,
     in standard deviations; 0 for a project of a few.
     """
@@ -219,7 +219,7 @@ def explain_omission(
     """Explain why one of the matches among `compared` memories, all active, is not shown for the
     query.
     """
-    common_nearness = measure_common_nearness(matches)
+    common_nearness = measure_nearness_to_all_memories(matches)
     is_nearest = match is _find_nearest(matches)
     common = ", ".join(match.words) or "no word"
     if is_relevant_match(match, compared, query, common_nearness, is_nearest=is_nearest):

@@ -16,7 +16,7 @@ from memorist.forks.fork_spec import (
     NoTools,
 )
 from memorist.ports import Model
-from memorist.recall.contentless_message import is_contentless
+from memorist.recall.contentless_message import has_no_searchable_content
 from memorist.recall.memory_rendering import RecallPrompts
 from memorist.runtime import Runtime
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -44,15 +44,17 @@ class ModelSelector:
         self._prompts = prompts
         self._memory_settings = memory_settings
 
-    def is_wanted(self, query: str, ranked: int, settings: RecallSettings) -> bool:
+    def should_model_select(self, query: str, ranked: int, settings: RecallSettings) -> bool:
         """Whether a model is to choose beside the `ranked` memories that the ranker chose: not for
         a message that names nothing ("yes, go on").
         """
         return (
-            settings.selector == "model" and ranked < settings.limit and not is_contentless(query)
+            settings.selector == "model"
+            and ranked < settings.limit
+            and not has_no_searchable_content(query)
         )
 
-    async def select(
+    async def select_with_model(
         self,
         model: Model,
         headers: Mapping[str, MemoryHeader],

@@ -172,7 +172,7 @@ def list_search_keys(text: str) -> list[str]:
     return [key for key, _ in extract_words_with_keys(text)]
 
 
-class PassageMatch(Struct, frozen=True, kw_only=True):
+class MatchedPassage(Struct, frozen=True, kw_only=True):
     """A passage that a query found, with the session it is in."""
 
     session: str
@@ -234,8 +234,8 @@ def measure_text_evidence(query_words: Collection[str], keys: Sequence[str]) -> 
 
 
 def select_passages(
-    query: str, matches: Sequence[PassageMatch], compared: int
-) -> tuple[PassageMatch, ...]:
+    query: str, matches: Sequence[MatchedPassage], compared: int
+) -> tuple[MatchedPassage, ...]:
     """Select the passages that bear on a prompt, oldest session first, and in a session by line.
 
     Empty for most prompts: the best passage has to be beyond what chance gives for a message of
@@ -260,7 +260,7 @@ def select_passages(
     )
 
 
-def _select_answers(matches: Sequence[PassageMatch], needed: float) -> list[PassageMatch]:
+def _select_answers(matches: Sequence[MatchedPassage], needed: float) -> list[MatchedPassage]:
     """The best passages by words and meaning that are as relevant as `needed`."""
     fit = [
         each
@@ -271,16 +271,16 @@ def _select_answers(matches: Sequence[PassageMatch], needed: float) -> list[Pass
     return sorted(best, key=lambda each: (each.passage.at, each.passage.line))
 
 
-def _measure_answer(match: PassageMatch) -> float:
+def _measure_answer(match: MatchedPassage) -> float:
     return (match.nearness or 0.0) + ANSWER_LEXICAL_SHARE * match.lexical
 
 
-def _select_by_evidence(matches: Sequence[PassageMatch], needed: float) -> list[PassageMatch]:
+def _select_by_evidence(matches: Sequence[MatchedPassage], needed: float) -> list[MatchedPassage]:
     """The passages of the best sessions whose words say as much as `needed`."""
     fit = sorted(matches, key=lambda each: -each.evidence)
     if not fit or fit[0].evidence < needed:
         return []
-    by_session: dict[str, list[PassageMatch]] = {}
+    by_session: dict[str, list[MatchedPassage]] = {}
     for each in fit:
         by_session.setdefault(each.session, []).append(each)
     best = [
@@ -322,18 +322,18 @@ def cut_excerpt_around_words(text: str, words: Collection[str], limit: int) -> s
     return max(parts, key=lambda part: sum(key in words for key in set(list_search_keys(part))))
 
 
-def render_passages(query: str, shown: Sequence[PassageMatch], prompt: str) -> str:
+def render_passages(query: str, shown: Sequence[MatchedPassage], prompt: str) -> str:
     """Render selected passages for a model: what the user said, quoted, with date and session, and
     below it what came of it.
     """
     lines = []
     for each in shown:
-        outcome = describe_outcome(query, each.passage)
-        lines += [f"- {quote_user_words(query, each)}", *([f"  {outcome}"] if outcome else [])]
+        outcome = describe_passage_outcome(query, each.passage)
+        lines += [f"- {render_user_quote(query, each)}", *([f"  {outcome}"] if outcome else [])]
     return render_template(prompt, {"passages": "\n".join(lines)}, strict=True).strip()
 
 
-def quote_user_words(query: str, found: PassageMatch) -> str:
+def render_user_quote(query: str, found: MatchedPassage) -> str:
     """What the user said, or a program passed on, around the words of the query, with date and
     session, in one line.
     """
@@ -345,7 +345,7 @@ def quote_user_words(query: str, found: PassageMatch) -> str:
     )
 
 
-def describe_outcome(query: str, passage: Passage) -> str:
+def describe_passage_outcome(query: str, passage: Passage) -> str:
     """What came of a passage, in one line: the files that were changed, whether it was committed,
     and what the agent said of the query's words; empty where none of these is known.
     """

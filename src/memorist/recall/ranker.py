@@ -28,17 +28,17 @@ from memorist.recall.lexical_score import (
     DEFAULT_WEIGHTS,
     EntryColumns,
     IndexSyncCounts,
-    QueryCoverage,
+    QueryWordCoverage,
     RankedEntry,
     RankingWeights,
     SearchEntry,
     apply_score_bonuses_and_penalties,
-    build_columns,
+    build_entry_columns,
     build_index_row,
     is_heading_id,
     render_embedding_text,
     score_by_words,
-    update_columns,
+    update_entry_columns,
     yield_entries_and_headings,
 )
 from memorist.recall.memory_selection import explain_match
@@ -287,7 +287,7 @@ class EntryVectors:
         )
 
 
-def fuse_scores(
+def combine_word_and_vector_scores(
     word_scores: Mapping[int, float],
     similarity: EntrySimilarities,
     query_words: int,
@@ -422,7 +422,7 @@ class Ranker:
         self._embedder = embedder
         self._weights = weights
         self._version: tuple[int, int] | None = None
-        self._columns: EntryColumns = build_columns(())
+        self._columns: EntryColumns = build_entry_columns(())
         self._vectors: EntryVectors | None = None
         self._preloading = threading.Lock()
         self._preloaded: tuple[tuple[int, int] | None, EntryVectors] | None = None
@@ -466,7 +466,7 @@ class Ranker:
     def replace_damaged_index(self) -> None:
         """Move a damaged file aside and create an empty one, to be filled by `sync`."""
         with self._lock:
-            self._index.reset()
+            self._index.replace_by_empty_index()
             self._version = None
 
     def read_fingerprints(self) -> dict[str, str]:
@@ -477,7 +477,7 @@ class Ranker:
             try:
                 return {
                     id: mark
-                    for id, mark in self._index.fingerprints().items()
+                    for id, mark in self._index.read_fingerprints_by_id().items()
                     if not is_heading_id(id)
                 }
             except DamagedIndex:
@@ -488,7 +488,7 @@ class Ranker:
             id: (fingerprint, entry)
             for id, fingerprint, entry in yield_entries_and_headings(entries)
         }
-        old = self._index.fingerprints()
+        old = self._index.read_fingerprints_by_id()
         changed = [id for id, (fingerprint, _) in wanted.items() if old.get(id) != fingerprint]
         removed = [id for id in old if id not in wanted]
         self._index.remove(removed)
@@ -515,18 +515,20 @@ class Ranker:
         """
         wanted = {id: (mark, entry) for id, mark, entry in yield_entries_and_headings(entries)}
         with self._lock:
-            is_current = self._version == self._index.version()
-            former = self._index.rows_of([*wanted, *removed])
+            is_current = self._version == self._index.read_change_marker()
+            former = self._index.read_rows_by_ids([*wanted, *removed])
             self._index.remove(list(removed))
             self._index.write([build_index_row(id, *each) for id, each in wanted.items()])
             self._index.drop_orphaned_vectors([row.fingerprint for row in former])
             columns = (
-                update_columns(self._columns, removed, self._index.rows_of(wanted.keys()))
+                update_entry_columns(
+                    self._columns, removed, self._index.read_rows_by_ids(wanted.keys())
+                )
                 if is_current
                 else None
             )
             if columns is not None:
-                self._columns, self._version = columns, self._index.version()
+                self._columns, self._version = columns, self._index.read_change_marker()
                 self._postings.clear()
                 self._cached_count = 0
                 if self._vectors is not None:
@@ -570,11 +572,11 @@ class Ranker:
             vectors = embedder.embed(texts)
         kept = dict(zip(fingerprints, map(quantize_vector, vectors), strict=True))
         with self._lock:
-            is_current = self._version == self._index.version()
+            is_current = self._version == self._index.read_change_marker()
             self._index.save_vectors(_words_name(embedder), words)
             self._index.save_vectors(embedder.name, kept)
             if is_current and embedder is self._embedder:
-                self._version = self._index.version()
+                self._version = self._index.read_change_marker()
                 if self._vectors is not None and len(self._vectors):
                     self._vectors.add(self._columns, kept)
                 else:
@@ -677,10 +679,10 @@ class Ranker:
         asked = [word for word, _ in postings] + [
             word for word in question.words if word not in counts
         ]
-        coverage = QueryCoverage(asked[:MAX_QUERY_WORDS], postings, collection)
+        coverage = QueryWordCoverage(asked[:MAX_QUERY_WORDS], postings, collection)
         near = self._measure_similarity(query, lexical) if by_meaning else EntrySimilarities({}, {})
         scores = (
-            fuse_scores(
+            combine_word_and_vector_scores(
                 lexical,
                 near,
                 len(question.words),
@@ -717,7 +719,7 @@ class Ranker:
         """Number of entries that contain each of these words; absent words are left out."""
         known = {word: len(self._postings[word]) for word in words if word in self._postings}
         rest = [word for word in words if word not in known]
-        return known | self._index.entry_counts(rest) if rest else known
+        return known | self._index.count_entries_by_word(rest) if rest else known
 
     def _mend_typing(
         self, question: SearchQuery, counts: dict[str, int]
@@ -745,7 +747,7 @@ class Ranker:
         self, number: int, found: _QueryState, evidence: EntryEvidenceScorer
     ) -> RankedEntry:
         collection = self._columns
-        coverage, matched = found.coverage.measure(number)
+        coverage, matched = found.coverage.measure_entry(number)
         shown = tuple(found.query.words[word] for word in matched)
         cosine = found.similarity.cosines.get(number)
         return RankedEntry(
@@ -754,7 +756,7 @@ class Ranker:
             lexical=found.lexical.get(number, 0.0),
             dense=cosine,
             coverage=coverage,
-            evidence=evidence.measure(matched, collection.lengths[number]),
+            evidence=evidence.measure_evidence_for_entry(matched, collection.lengths[number]),
             nearness=found.similarity.above_chance.get(number),
             matched=shown,
             why=explain_match(
@@ -765,7 +767,7 @@ class Ranker:
             ),
         )
 
-    def load(self) -> None:
+    def preload_index(self) -> None:
         """Read now what the next query by words would wait for, where the index changed. Raises
         StoreError.
         """
@@ -779,9 +781,9 @@ class Ranker:
     def _refresh(self) -> None:
         """Reload the columns when this or another process has written."""
         self._reopen_if_replaced()
-        version = self._index.version()
+        version = self._index.read_change_marker()
         if version != self._version:
-            self._columns = build_columns(self._index.rows())
+            self._columns = build_entry_columns(self._index.iter_all_rows())
             self._vectors = None
             self._postings.clear()
             self._cached_count = 0
@@ -791,7 +793,7 @@ class Ranker:
         if (known := self._postings.get(word)) is not None:
             self._postings.move_to_end(word)
             return known
-        found = self._postings[word] = self._index.postings(word)
+        found = self._postings[word] = self._index.read_postings(word)
         self._cached_count += len(found)
         while self._cached_count > MAX_CACHED_POSTINGS and len(self._postings) > 1:
             self._cached_count -= len(self._postings.popitem(last=False)[1])
@@ -823,7 +825,9 @@ class Ranker:
         (question,) = embedder.embed_texts_and_words([query])
         if not words or not question.words:
             return found
-        joined = WordNearnessScorer(embed_calibration_texts(embedder).memory_words).combine(
+        joined = WordNearnessScorer(
+            embed_calibration_texts(embedder).memory_words
+        ).combine_word_and_whole_nearness(
             question, [above[number] for number in words], list(words.values())
         )
         near = dict(zip(words, map(float, joined), strict=True))
@@ -836,7 +840,9 @@ class Ranker:
         marks = {number: self._columns.fingerprints[number] for number in numbers}
         missing = {mark for mark in marks.values() if mark not in self._word_vectors}
         if missing:
-            self._word_vectors.update(self._index.vectors_of(_words_name(embedder), missing))
+            self._word_vectors.update(
+                self._index.read_vectors_by_fingerprint(_words_name(embedder), missing)
+            )
         found = {
             number: self._word_vectors[mark]
             for number, mark in marks.items()
@@ -854,7 +860,9 @@ class Ranker:
                 self._preloaded = None
         if self._vectors is None:
             self._vectors = EntryVectors(
-                self._columns, self._index.vectors(embedder.name), embed_calibration_texts(embedder)
+                self._columns,
+                self._index.iter_all_vectors(embedder.name),
+                embed_calibration_texts(embedder),
             )
         return self._vectors
 
@@ -870,7 +878,7 @@ class Ranker:
         # Never within the lock: a search by meaning holds it while it waits.
         with self._preloading, closing(WordIndex(self._path)) as index:
             if self._preloaded is None or self._preloaded[0] != version:
-                vectors = index.vectors(embedder.name)
+                vectors = index.iter_all_vectors(embedder.name)
                 self._preloaded = (
                     version,
                     EntryVectors(columns, vectors, embed_calibration_texts(embedder)),
@@ -893,7 +901,7 @@ class _QueryState(Struct, frozen=True):
     query: SearchQuery
     counts: Mapping[str, int]
     """Entries that hold each word of the query."""
-    coverage: QueryCoverage
+    coverage: QueryWordCoverage
     authors: frozenset[int]
     lexical: Mapping[int, float]
     similarity: EntrySimilarities

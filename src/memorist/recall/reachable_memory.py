@@ -36,17 +36,17 @@ class ReachableMemory:
         if self.own.everywhere is not None and self.own.everywhere.folder.exists:
             yield EVERYWHERE_PREFIX, self.own.everywhere
 
-    def locate(self, path: str) -> tuple[AutoMemory, str]:
+    def find_memory_and_path(self, path: str) -> tuple[AutoMemory, str]:
         """The memory that a path is of, and the path there."""
         if self.own.everywhere is not None and path.startswith(EVERYWHERE_PREFIX):
             return self.own.everywhere, path.removeprefix(EVERYWHERE_PREFIX)
         return self.own, path
 
-    def read(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
+    def read_with_suspicions(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
         """A memory, whose path is the one it has in its own folder, and why a model may not see it
         (empty where it may). Raises InputError.
         """
-        memory, path = self.locate(path)
+        memory, path = self.find_memory_and_path(path)
         return memory.read_with_suspicions(path)
 
     def headers(self) -> Mapping[str, MemoryHeader]:
@@ -87,7 +87,7 @@ class ReachableMemory:
         that was so.
         """
         found: dict[AutoMemory, list[str]] = {}
-        for memory, path in map(self.locate, paths):
+        for memory, path in map(self.find_memory_and_path, paths):
             found.setdefault(memory, []).append(path)
         changed = [memory.folder.rescan_if_changed(each) for memory, each in found.items()]
         return any(changed)
@@ -96,7 +96,7 @@ class ReachableMemory:
         """Record uses in the ledger, each with the folder of its memory."""
         found: dict[AutoMemory, list[MemoryUse]] = {}
         for use in uses:
-            memory, path = self.locate(use.path)
+            memory, path = self.find_memory_and_path(use.path)
             found.setdefault(memory, []).append(replace(use, path=path))
         for memory, each in found.items():
             record_memory_uses(database, str(memory.layout.folder), each)

@@ -39,7 +39,7 @@ def explain_recall(
     matches = search.search(query, 4 * max(limit, settings.limit))
     search.close()
     picks = select_relevant_memories(query, matches, heads, type(settings)(limit=limit))
-    doubts = {pick.path: reachable.read(pick.path)[1] for pick in picks}
+    doubts = {pick.path: reachable.read_with_suspicions(pick.path)[1] for pick in picks}
     return RecallExplanation(
         heads=heads,
         shown=tuple(pick for pick in picks if not doubts[pick.path]),

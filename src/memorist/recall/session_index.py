@@ -24,12 +24,12 @@ from memorist.core.messages import Message
 from memorist.errors import StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
-from memorist.recall.lexical_score import PositionInGroup, SearchEntry
+from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
 from memorist.recall.passages import (
     ANSWER_PART_CHARS,
     MAX_ANSWER_PARTS,
+    MatchedPassage,
     Passage,
-    PassageMatch,
     list_search_keys,
     split_answer,
     split_session_passages,
@@ -181,11 +181,11 @@ class SessionIndex:
             return time.monotonic() >= self._copy_until
         return get_device_and_inode(self._path) != self._opened_file
 
-    def load(self, project: str) -> None:
+    def preload_project(self, project: str) -> None:
         """Read now what the next question about a project would wait for: a third of a second for
         a thousand sessions. Raises StoreError.
         """
-        self._open_ranker(project).load()
+        self._open_ranker(project).preload_index()
 
     def enable_embeddings(self, embedder: Embedder) -> None:
         """Search by words and meaning from now on. Raises ModelError."""
@@ -295,7 +295,7 @@ class SessionIndex:
             SearchEntry(
                 id=f"{session}#{line}#{part}",
                 body=text,
-                position=PositionInGroup(session, LINE_POSITIONS * line + at),
+                position=EntryPositionInGroup(session, LINE_POSITIONS * line + at),
                 fingerprint=f"{session}#{line}#{mark}#{part}",
             )
             for at, (part, text) in enumerate(
@@ -458,7 +458,7 @@ class SessionIndex:
         project: str = "",
         excluding: str = "",
         by_meaning: bool = True,
-    ) -> tuple[PassageMatch, ...]:
+    ) -> tuple[MatchedPassage, ...]:
         """Return the best passages, best first; of one project, or of all with an empty name.
 
         `excluding` is the id of a session that is left out, with what it took over from others as
@@ -492,7 +492,7 @@ class SessionIndex:
         entry: EntryRank,
         evidence: QueryEvidence,
         excluding: str,
-    ) -> PassageMatch | None:
+    ) -> MatchedPassage | None:
         row = self._database.execute(
             "select path, title, keys, length, at, said, answered, work, reply_id, is_typed "
             "from passages join sessions on sessions.number = session where sessions.id = ?1 "
@@ -504,7 +504,7 @@ class SessionIndex:
         if row is None:
             return None  # a copy, or another process has just taken the session out
         path, title, keys, length, at, said, answered, work, reply_id, is_typed = row
-        return PassageMatch(
+        return MatchedPassage(
             session=session,
             path=path,
             title=title,
@@ -563,7 +563,7 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def _leave_out_copies(matches: Iterable[PassageMatch]) -> Iterator[PassageMatch]:
+def _leave_out_copies(matches: Iterable[MatchedPassage]) -> Iterator[MatchedPassage]:
     """The matches, of those that a session in another project took over the first."""
     seen: set[tuple[str, ...]] = set()
     for match in matches:

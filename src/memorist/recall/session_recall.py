@@ -17,7 +17,7 @@ from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_an
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.auto_memory.visible_memory import USER_TRUST, is_order_when_joined
+from memorist.auto_memory.visible_memory import USER_TRUST, form_order_together
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
@@ -65,7 +65,7 @@ class RecallSearcher(Protocol):
         """Return the best matches, best first. Raises StoreError."""
         ...
 
-    def begin_loading(self) -> None:
+    def preload_in_background(self) -> None:
         """Read in the background what the next search would wait for. Raises StoreError."""
         ...
 
@@ -195,7 +195,7 @@ class MemoryRecall:
         """
         self._known_paths.update(paths)
 
-    def restore(self, shown_texts: Sequence[str]) -> None:
+    def restore_shown_from_texts(self, shown_texts: Sequence[str]) -> None:
         """Restore the state after a restart from the recall messages still in the context."""
         self._index_due = False
         with contextlib.suppress(StoreError):  # at worst the agent is shown what it has
@@ -208,7 +208,9 @@ class MemoryRecall:
                 if line.startswith("--- ") and " (" in line:
                     self._shown_sizes[line[4:].split(" (")[0]] = 0
 
-    def begin_turn(self, query: str, message_id: str, tools: Sequence[str] = ()) -> None:
+    def start_search_for_message(
+        self, query: str, message_id: str, tools: Sequence[str] = ()
+    ) -> None:
         """Look for memories that bear on a user message.
 
         The ranker selects at once; a model adds to that in the background (RC-2). What a model
@@ -231,7 +233,7 @@ class MemoryRecall:
             heads = self._reachable.headers()
             picks = self.select_memories(query, heads)
         self._show_memories(picks, message_id, heads)
-        if self._selector.is_wanted(query, len(picks), settings):
+        if self._selector.should_model_select(query, len(picks), settings):
             self._begin_selection(query, message_id, tools, known)
 
     def _begin_selection(
@@ -268,9 +270,9 @@ class MemoryRecall:
         """Search the memories that hold here, whether shown or not. Raises StoreError."""
         return self._searcher.search(query, limit)
 
-    def begin_loading(self) -> None:
+    def preload_in_background(self) -> None:
         """Read in the background what the next search would wait for. Raises StoreError."""
-        self._searcher.begin_loading()
+        self._searcher.preload_in_background()
 
     def recall_for_files(self, paths: Sequence[str], message_id: str) -> str:
         """Return the memories that name one of these files, which is about to be changed; empty
@@ -297,7 +299,7 @@ class MemoryRecall:
 
     def _names_file(self, memory: str, path: str) -> bool:
         with contextlib.suppress(InputError, FileNotFoundError):
-            owner, name = self._reachable.locate(memory)
+            owner, name = self._reachable.find_memory_and_path(memory)
             topic = owner.folder.read_memory_file(name)
             if mentions_file(f"{topic.name}\n{topic.description}\n{topic.body}", path):
                 return True
@@ -316,12 +318,12 @@ class MemoryRecall:
         room = min(settings.turn_bytes, settings.session_bytes - sum(chosen_sizes.values()))
         for pick in [pick for pick in picks if pick.path not in chosen_sizes]:
             with contextlib.suppress(InputError):
-                topic, doubts = self._reachable.read(pick.path)
+                topic, doubts = self._reachable.read_with_suspicions(pick.path)
                 changes = self._memory.project_files.compare(read_memory_anchors(topic))
                 rendered = render_memory(
                     topic,
                     heads[pick.path],
-                    folder=str(self._reachable.locate(pick.path)[0].layout.folder),
+                    folder=str(self._reachable.find_memory_and_path(pick.path)[0].layout.folder),
                     now=now,
                     prompts=self._prompts,
                     settings=settings,
@@ -329,7 +331,7 @@ class MemoryRecall:
                 rendered = add_anchor_change_remark(
                     rendered, describe_anchor_changes(changes, topic.verified_day), self._prompts
                 )
-                if changes.is_void and heads[pick.path].trust not in USER_TRUST:
+                if changes.is_everything_gone and heads[pick.path].trust not in USER_TRUST:
                     doubts = ("nothing that it names is there any more", *doubts)
                 if pick.path in self._listed_paths and is_body_equal_to_description(
                     topic, heads[pick.path]
@@ -338,7 +340,7 @@ class MemoryRecall:
                 # Two texts of the user form no order that somebody planted.
                 is_users = heads[pick.path].trust in USER_TRUST
                 if not doubts and any(
-                    is_order_when_joined(body, topic.body)
+                    form_order_together(body, topic.body)
                     for body, by_user in bodies
                     if not (by_user and is_users)
                 ):
@@ -414,7 +416,9 @@ class MemoryRecall:
         if not left:
             return
         with contextlib.suppress(MemoristError):
-            names = await self._selector.select(model, left, query, tools, self._settings)
+            names = await self._selector.select_with_model(
+                model, left, query, tools, self._settings
+            )
             picks = [SelectedMemory(name, 1.0, "chosen by the model") for name in names]
             self._show_memories(picks, message, left)
 

@@ -210,7 +210,7 @@ class EntryEvidenceScorer:
         self._sums: dict[int, _ChanceSurprise] = {}
         """What chance gives by the length of an entry that has none of the words."""
 
-    def measure(self, matched: Collection[str], entry_words: int) -> float:
+    def measure_evidence_for_entry(self, matched: Collection[str], entry_words: int) -> float:
         """The evidence for an entry with these of the query's words, in nats."""
         unmatched = self._sums.get(entry_words)
         if unmatched is None:

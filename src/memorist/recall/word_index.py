@@ -115,7 +115,7 @@ class WordIndex:
             self._open()
         return is_due
 
-    def reset(self) -> None:
+    def replace_by_empty_index(self) -> None:
         """Rename the file and start with an empty one."""
         self._database.close()
         with contextlib.suppress(FileNotFoundError):
@@ -127,13 +127,13 @@ class WordIndex:
         """Close the file. May be called twice."""
         self._database.close()
 
-    def version(self) -> tuple[int, int]:
+    def read_change_marker(self) -> tuple[int, int]:
         """A value that changes whenever the index does, by this connection or another."""
         with _translate_index_errors("read"):
             (outside,) = self._database.execute("pragma data_version").fetchone()
             return int(outside), self._database.total_changes
 
-    def fingerprints(self) -> dict[str, str]:
+    def read_fingerprints_by_id(self) -> dict[str, str]:
         """The fingerprint of every entry, by its id."""
         with _translate_index_errors("read"):
             return {
@@ -141,7 +141,7 @@ class WordIndex:
                 for row in self._database.execute("select id, fingerprint from entries")
             }
 
-    def rows(self) -> Iterator[StoredIndexRow]:
+    def iter_all_rows(self) -> Iterator[StoredIndexRow]:
         """Every entry, by group and position."""
         with _translate_index_errors("read"):
             found = self._database.execute(
@@ -150,7 +150,7 @@ class WordIndex:
             )
             yield from itertools.starmap(StoredIndexRow, found)
 
-    def rows_of(self, ids: Collection[str]) -> list[StoredIndexRow]:
+    def read_rows_by_ids(self, ids: Collection[str]) -> list[StoredIndexRow]:
         """The entries with these ids."""
         with _translate_index_errors("read"):
             found = self._database.execute(
@@ -160,7 +160,7 @@ class WordIndex:
             )
             return list(itertools.starmap(StoredIndexRow, found))
 
-    def entry_counts(self, words: Iterable[str]) -> dict[str, int]:
+    def count_entries_by_word(self, words: Iterable[str]) -> dict[str, int]:
         """Number of entries that contain each of these words; absent words are left out."""
         with _translate_index_errors("read"):
             found = self._database.execute(
@@ -183,7 +183,7 @@ class WordIndex:
             )
             return [near for (near,) in found]
 
-    def postings(self, word: str) -> array[int]:
+    def read_postings(self, word: str) -> array[int]:
         """The packed entries of a word, sorted."""
         packed = array("I")
         with _translate_index_errors("read"):
@@ -209,7 +209,7 @@ class WordIndex:
             with _translate_index_errors("written"), transaction(self._database):
                 self._delete_entries(ids[start : start + BATCH_ENTRIES])
 
-    def vectors(self, embedder: str) -> Iterator[tuple[str, bytes]]:
+    def iter_all_vectors(self, embedder: str) -> Iterator[tuple[str, bytes]]:
         """Fingerprint and vector of everything embedded by this embedder."""
         with _translate_index_errors("read"):
             found = self._database.execute(
@@ -225,7 +225,9 @@ class WordIndex:
             )
             return frozenset(row["fingerprint"] for row in found)
 
-    def vectors_of(self, embedder: str, fingerprints: Collection[str]) -> dict[str, bytes]:
+    def read_vectors_by_fingerprint(
+        self, embedder: str, fingerprints: Collection[str]
+    ) -> dict[str, bytes]:
         """Vector by fingerprint, of those that this embedder has embedded."""
         with _translate_index_errors("read"):
             found = self._database.execute(

@@ -65,16 +65,18 @@ class WordNearnessScorer:
         self._np: Any = import_module("numpy")
         self._cohort = cohort
 
-    def combine(
+    def combine_word_and_whole_nearness(
         self, question: TextAndWordVectors, wholes: Sequence[float], texts: Sequence[bytes]
     ) -> Rows:
         """The nearness of each text by its words and, as `wholes` say, as a whole, in standard
         deviations.
         """
         share = SHARE * min(1.0, len(question.words) / FULL_QUESTION_WORDS)
-        return (1 - share) * self._np.array(wholes) + share * self.measure(question, texts)
+        return (1 - share) * self._np.array(wholes) + share * self.measure_word_nearness(
+            question, texts
+        )
 
-    def measure(self, question: TextAndWordVectors, texts: Sequence[bytes]) -> Rows:
+    def measure_word_nearness(self, question: TextAndWordVectors, texts: Sequence[bytes]) -> Rows:
         """How far each text lies above unrelated ones by its words, in standard deviations."""
         asked = _read_rows(question)[:MAX_QUESTION_WORDS]
         unrelated = self._cover(asked, self._cohort)

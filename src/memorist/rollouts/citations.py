@@ -54,7 +54,7 @@ class CitationBlock(Struct, frozen=True):
         return tuple(dict.fromkeys((*named, *found)))
 
 
-class CitationStream:
+class CitationStrippingStream:
     """Hides the citation block in streamed text.
 
     The result does not depend on how the text is chunked.
@@ -120,7 +120,7 @@ def _suffix_overlap(text: str, tag: str) -> int:
 
 def split_off_citations(text: str) -> tuple[str, CitationBlock]:
     """Return a whole text without its block, and the block's content."""
-    stream = CitationStream()
+    stream = CitationStrippingStream()
     shown = stream.feed(text) + stream.finish()
     return shown, stream.citations
 

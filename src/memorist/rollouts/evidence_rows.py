@@ -136,7 +136,7 @@ class EvidenceRowBuilder:
         yield _build_row(
             message,
             SpeakerTier.TOOL,
-            f"{describe_action(action)[:_MAX_CALL_CHARACTERS]}{failed}\n{text}".strip(),
+            f"{describe_agent_action(action)[:_MAX_CALL_CHARACTERS]}{failed}\n{text}".strip(),
         )
 
     def _on_other_message(self, message: Message) -> Iterator[EvidenceRow]:
@@ -200,7 +200,7 @@ def _attachment_marks(holder: Message | ToolResult) -> str:
     )
 
 
-def describe_action(action: ToolAction | None) -> str:
+def describe_agent_action(action: ToolAction | None) -> str:
     """Describe a call in a few words."""
     match action:
         case CommandAction(short=short):

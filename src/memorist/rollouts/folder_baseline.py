@@ -20,7 +20,7 @@ from memorist.store.disk_files import (
 )
 
 
-class FolderBaseline:
+class AcceptedFolderState:
     """The state kept at one path.
 
     Callers hold the lock of the folder. Every method raises StoreError if the disk refuses.
@@ -55,7 +55,7 @@ class FolderBaseline:
 
     def _report_damage(self, history: FolderHistory, why: str) -> dict[str, bytes]:
         history.close()
-        self.clear()
+        self.remove()
         damage = why.partition(";")[0]
         self.damaged = (
             f"the last accepted state was damaged and is rebuilt ({damage}); changes by "
@@ -63,13 +63,13 @@ class FolderBaseline:
         )
         return {}
 
-    def accept(self, files: Mapping[str, bytes], at: float) -> None:
+    def save_accepted_files(self, files: Mapping[str, bytes], at: float) -> None:
         """Make this the accepted state; `at` in seconds since the epoch.
 
         Atomic: a kill leaves the old state or the new one.
         """
         if not files:
-            self.clear()
+            self.remove()
             return
         finish_or_undo_folder_replacement(self.path)
         make_folders(self.path.parent)
@@ -80,7 +80,7 @@ class FolderBaseline:
             fresh.close()
         swap_in_staged_folder(self.path)
 
-    def clear(self) -> None:
+    def remove(self) -> None:
         """Remove the state."""
         finish_or_undo_folder_replacement(self.path)
         try:

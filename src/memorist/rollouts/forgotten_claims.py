@@ -38,7 +38,7 @@ class ForgottenClaims:
         folders = parse_absolute_folders(title) or ((self._project,) if self._project else ())
         found = self._find_in_folder("")
         for folder in folders:
-            found = found.join(self._find_in_folder(folder))
+            found = found.merge_with(self._find_in_folder(folder))
         return found
 
     def _find_in_folder(self, folder: str) -> ForgottenStatements:

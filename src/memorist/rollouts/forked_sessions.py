@@ -15,7 +15,7 @@ from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead
-from memorist.rollouts.session_metadata import take_head_lines
+from memorist.rollouts.session_metadata import read_head_lines
 from memorist.store.extract_rows import find_extract
 from memorist.store.rollout_rows import (
     ExtractionProgress,
@@ -96,5 +96,5 @@ def _read_head(session: Rollout) -> SessionHead:
 
 def _read_first_message_id(session: Rollout) -> str:
     """The id of a session's first message; empty where its beginning holds none."""
-    entries = read_session(take_head_lines(DecodedLineFile(Path(session.path))))
+    entries = read_session(read_head_lines(DecodedLineFile(Path(session.path))))
     return next((entry.id for entry in entries if isinstance(entry, Message)), "")

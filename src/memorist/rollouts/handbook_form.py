@@ -44,7 +44,7 @@ from memorist.rollouts.handbook_line_check import (
     PLANTED,
     REQUEST_REPEATED,
     HandbookLineCheck,
-    RequestWords,
+    RequestLineMatcher,
     find_lost_content,
     is_order_to_agent,
 )
@@ -214,7 +214,7 @@ class _FormReading:
     ) -> None:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check
-        self._requests = RequestWords(
+        self._requests = RequestLineMatcher(
             (each.text.partition("\n")[0] for each in topics),
             (each.entry.text for each in claims),
         )
@@ -266,7 +266,7 @@ class _FormReading:
         if any(claim.entry.proof == "said" for claim in given) and text not in texts:
             return "words anew what the user said"
         return (
-            self._check.find_fault(text, MAX_CLAIM_WORDS)
+            self._check.find_line_fault(text, MAX_CLAIM_WORDS)
             or next(filter(None, (find_lost_content(each, text) for each in texts)), "")
             or ("joins claims that do not say the same" if not _is_alike(texts) else "")
         )
@@ -281,7 +281,7 @@ class _FormReading:
         self._note_planted(line)
         if _is_cut_off(line):
             return "is cut off"
-        if self._requests.cover(line):
+        if self._requests.only_repeats_request(line):
             return REQUEST_REPEATED
         return self._check.find_free_wording_fault(line, most_words)
 

@@ -87,14 +87,14 @@ def find_lost_content(claim: str, text: str) -> str:
     return "" if keeps_denials_and_order(text, claim) else "denies what a claim says, or turns it"
 
 
-class RequestWords:
+class RequestLineMatcher:
     """What sessions were asked for: by the titles of tasks, and by claims that are requests."""
 
     def __init__(self, titles: Iterable[str], claims: Iterable[str]) -> None:
         requests = (each for each in claims if each.startswith((ASKED_PREFIX, PASSED_ON_PREFIX)))
         self._texts = [CoveringText(f"{ASKED_PREFIX}{each}") for each in (*titles, *requests)]
 
-    def cover(self, line: str) -> bool:
+    def only_repeats_request(self, line: str) -> bool:
         """Whether a line only says one of them again. Without the word that it is one it would be
         a standing order.
         """
@@ -113,7 +113,7 @@ class HandbookLineCheck:
             _JOINTS.sub(" ", source)
         )
 
-    def find_fault(self, line: str, most_words: int) -> str:
+    def find_line_fault(self, line: str, most_words: int) -> str:
         """Why a line may not stand, whatever it is about; empty where it may."""
         if not line:
             return "is empty"
@@ -132,7 +132,7 @@ class HandbookLineCheck:
         """The same of a sentence that the model words by itself: it must say what is shown, and no
         leave that is not.
         """
-        fault = self.find_fault(line, most_words)
+        fault = self.find_line_fault(line, most_words)
         if fault:
             return fault
         stems = extract_content_stems(line) - _SPEAKING_STEMS
@@ -167,7 +167,7 @@ class ModelWrittenLineReview:
             for group in draft.handbook.groups
             for entry in group.all_entries
         ]
-        self._requests = RequestWords(
+        self._requests = RequestLineMatcher(
             (work.title for group in draft.handbook.groups for work in group.works),
             (text for text, _ in self._claims),
         )
@@ -176,14 +176,14 @@ class ModelWrittenLineReview:
         self.planted = ""
         """The first line that orders agents about; empty for none."""
 
-    def accept_line(self, line: str, what: str, known: str = "") -> bool:
+    def is_line_acceptable(self, line: str, what: str, known: str = "") -> bool:
         """Whether a line may stand; `known` is the claim that it words anew. What may not is told
         as `what`.
         """
         if is_order_to_agent(line) and not is_order_to_agent(known):
             self.planted = self.planted or f"{what} {PLANTED}: “{shorten_to_one_line(line, 80)}”"
             return False
-        find = self._check.find_fault if known else self._check.find_free_wording_fault
+        find = self._check.find_line_fault if known else self._check.find_free_wording_fault
         fault = find(line, MAX_LINE_WORDS)
         fault = "" if known and fault == PLANTED else fault
         if not fault and self._turns_round(line, known):
@@ -193,16 +193,16 @@ class ModelWrittenLineReview:
             return False
         return True
 
-    def accept_statement(self, line: str, what: str, known: str = "") -> bool:
+    def is_statement_acceptable(self, line: str, what: str, known: str = "") -> bool:
         """The same for a line that says what holds: it may not be a request without the word that
         it is one.
         """
-        if not known and self._requests.cover(line):
+        if not known and self._requests.only_repeats_request(line):
             self.dropped.append(f"{what} {REQUEST_REPEATED}: “{shorten_to_one_line(line, 80)}”")
             return False
-        return self.accept_line(line, what, known)
+        return self.is_line_acceptable(line, what, known)
 
-    def choose_wording(self, line: str, claim: HandbookEntry) -> str:
+    def choose_model_or_claim_wording(self, line: str, claim: HandbookEntry) -> str:
         """Return the model's wording of a claim where it says the same, else the claim's own. What
         the user said has no other.
         """
@@ -243,7 +243,7 @@ class ModelWrittenLineReview:
             good = [
                 each
                 for each in sentences
-                if each.strip() in present or self.accept_statement(each.strip(), what)
+                if each.strip() in present or self.is_statement_acceptable(each.strip(), what)
             ]
             kept += [line] if len(good) == len(sentences) else [" ".join(good)] if good else []
         return "\n".join(kept)

@@ -222,7 +222,11 @@ def _is_good_topic(
     ]
     is_good = True
     for each in fresh:
-        accept = lines.accept_line if each.startswith(_DESCRIPTION) else lines.accept_statement
+        accept = (
+            lines.is_line_acceptable
+            if each.startswith(_DESCRIPTION)
+            else lines.is_statement_acceptable
+        )
         is_good &= accept(each, "a topic in the summary")
     return is_good
 
@@ -307,7 +311,9 @@ class _HandbookReview:
         )
         kept = {name: _renumber_tasks(entries, joined) for name, entries in kept.items()}
         scope = draft.scope
-        if reworded.scope not in ("", scope) and self._lines.accept_line(reworded.scope, "a scope"):
+        if reworded.scope not in ("", scope) and self._lines.is_line_acceptable(
+            reworded.scope, "a scope"
+        ):
             scope = reworded.scope
         return replace(
             draft,
@@ -321,7 +327,7 @@ class _HandbookReview:
         """Return a task in the model's words, with its true sessions and outcome."""
         if reworded is None or not reworded.title.strip() or len(reworded.title) > 300:
             return draft
-        if reworded.title != draft.title and not self._lines.accept_line(
+        if reworded.title != draft.title and not self._lines.is_line_acceptable(
             reworded.title, "the name of a task"
         ):
             return draft
@@ -329,7 +335,7 @@ class _HandbookReview:
             word
             for word in reworded.keywords
             if word in draft.keywords
-            or (len(word) <= 80 and self._lines.accept_line(word, "a keyword"))
+            or (len(word) <= 80 and self._lines.is_line_acceptable(word, "a keyword"))
         )
         return replace(draft, title=reworded.title, keywords=words[:40] or draft.keywords)
 
@@ -370,7 +376,9 @@ class _HandbookReview:
             known = near[alike.index]
             if known.by != "sessions":
                 return known
-        if not self._lines.accept_statement(entry.text, "a claim", known.text if known else ""):
+        if not self._lines.is_statement_acceptable(
+            entry.text, "a claim", known.text if known else ""
+        ):
             return known
         if known is None:
             return HandbookEntry(
@@ -378,7 +386,7 @@ class _HandbookReview:
             )
         return replace(
             known,
-            text=self._lines.choose_wording(entry.text, known),
+            text=self._lines.choose_model_or_claim_wording(entry.text, known),
             support=tuple(sorted({*known.support, *support})),
             works=tuple(sorted({*known.works, *entry.works})) if known.works else (),
         )

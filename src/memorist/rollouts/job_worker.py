@@ -13,7 +13,7 @@ from msgspec import Struct
 from memorist.errors import BudgetSpent, MemoristError
 from memorist.platforms.processes import name_current_process
 from memorist.ports import Clock
-from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_rollouts
+from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_rollouts_eligibility
 from memorist.settings import RolloutsSettings
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import RolloutExtract, prune_unused_unconsolidated_extracts
@@ -48,7 +48,7 @@ worker's, and renews the lease.
 JobOutcome = FinishOutcome | Literal["consolidated", "failed", "released"]
 
 
-class JobEnded(Struct, frozen=True, kw_only=True, tag="done"):
+class FinishedJob(Struct, frozen=True, kw_only=True, tag="done"):
     """A job that ended in any way."""
 
     kind: JobKind
@@ -66,7 +66,7 @@ class JobNotClaimed(Struct, frozen=True, kw_only=True, tag="waits"):
     refused: JobClaimRefused
 
 
-JobEvent = JobEnded | JobNotClaimed
+JobEvent = FinishedJob | JobNotClaimed
 
 
 class WorkerStages(Struct, frozen=True):
@@ -78,7 +78,7 @@ class WorkerStages(Struct, frozen=True):
     """Stage one for the last attempt, so that the session is not lost; None uses `extract`."""
 
 
-class SharedWorkerIntervals(Struct, frozen=True, kw_only=True):
+class MultiMachineWorkerIntervals(Struct, frozen=True, kw_only=True):
     """Intervals of workers that share jobs over several machines, in seconds.
 
     Our choice: a dead worker's job continues within `stalled` + `sweep`.
@@ -135,7 +135,9 @@ class WorkerDependencies(Struct, frozen=True, kw_only=True):
     """Ids of the sessions that may be extracted; None means all."""
 
 
-def judge_changed_rollouts(dependencies: WorkerDependencies) -> list[EligibilityVerdict]:
+def judge_eligibility_of_changed_rollouts(
+    dependencies: WorkerDependencies,
+) -> list[EligibilityVerdict]:
     """Judge each session that is not extracted as it is now, newest first. Raises StoreError."""
     found = list_extraction_progress(
         dependencies.state, only_behind=True, limit=dependencies.settings.scan
@@ -143,7 +145,7 @@ def judge_changed_rollouts(dependencies: WorkerDependencies) -> list[Eligibility
     only = dependencies.only_threads
     return [
         verdict
-        for verdict in judge_rollouts(
+        for verdict in judge_rollouts_eligibility(
             found,
             dependencies.settings,
             now=dependencies.state.now(),
@@ -155,7 +157,9 @@ def judge_changed_rollouts(dependencies: WorkerDependencies) -> list[Eligibility
 
 def find_eligible_rollouts(dependencies: WorkerDependencies) -> list[Rollout]:
     """Return the sessions that may be extracted now, newest first. Raises StoreError."""
-    return [each.thread for each in judge_changed_rollouts(dependencies) if each.eligible]
+    return [
+        each.thread for each in judge_eligibility_of_changed_rollouts(dependencies) if each.eligible
+    ]
 
 
 async def run_worker(
@@ -221,7 +225,7 @@ async def run_extraction_and_consolidation(
 
 async def run_extraction_job(
     dependencies: WorkerDependencies, thread: Rollout, *, worker: str
-) -> JobEnded | JobClaimRefused:
+) -> FinishedJob | JobClaimRefused:
     """Run stage one of a session if it can be claimed.
 
     A failure is recorded and reported, not raised. Raises StoreError.
@@ -252,7 +256,7 @@ async def run_extraction_job(
 
 async def run_consolidation_job(
     dependencies: WorkerDependencies, *, worker: str
-) -> JobEnded | JobClaimRefused:
+) -> FinishedJob | JobClaimRefused:
     """Run stage two if it can be claimed.
 
     A failure is recorded and reported, not raised. Raises StoreError.
@@ -284,13 +288,13 @@ async def _run_job(
     job: Callable[[], Awaitable[JobOutcome]],
     *,
     put_off: bool = True,
-) -> JobEnded:
+) -> FinishedJob:
     """Run a claimed job. With `put_off`, a spent budget does not count as an attempt."""
     start = dependencies.clock.monotonic()
 
-    def report(outcome: JobOutcome, reason: str = "") -> JobEnded:
+    def report(outcome: JobOutcome, reason: str = "") -> FinishedJob:
         seconds = dependencies.clock.monotonic() - start
-        done = JobEnded(
+        done = FinishedJob(
             kind=claim.kind, key=claim.key, outcome=outcome, seconds=seconds, reason=reason
         )
         dependencies.on_event(done)

@@ -23,7 +23,7 @@ _EVERYWHERE = lazy_pattern(
 )
 
 
-def applies_everywhere(words: str) -> bool:
+def is_about_user_or_all_projects(words: str) -> bool:
     """Tell whether the user's words are about the user, or about all projects."""
     return choose_memory_kind(words) == "user" or _EVERYWHERE.search(words) is not None
 

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from memorist.platforms.processes import name_current_process
 from memorist.rollouts.job_worker import (
-    JobEnded,
+    FinishedJob,
     JobEvent,
     JobNotClaimed,
-    SharedWorkerIntervals,
+    MultiMachineWorkerIntervals,
     WorkerDependencies,
     cancel_task_and_wait,
     find_eligible_rollouts,
@@ -35,7 +35,7 @@ async def run_multi_machine_worker(
     address: str,
     stop: asyncio.Event,
     *,
-    pace: SharedWorkerIntervals,
+    pace: MultiMachineWorkerIntervals,
     at_once: int,
     once: bool = False,
 ) -> None:
@@ -105,7 +105,7 @@ async def scan_prune_and_enqueue_jobs(dependencies: WorkerDependencies, queue: J
 
 
 async def _enqueue_periodically(
-    dependencies: WorkerDependencies, queue: JobQueue, pace: SharedWorkerIntervals
+    dependencies: WorkerDependencies, queue: JobQueue, pace: MultiMachineWorkerIntervals
 ) -> None:
     while True:
         await dependencies.clock.sleep(pace.sweep)
@@ -113,7 +113,7 @@ async def _enqueue_periodically(
 
 
 def build_job_performer(
-    dependencies: WorkerDependencies, pace: SharedWorkerIntervals, worker: str
+    dependencies: WorkerDependencies, pace: MultiMachineWorkerIntervals, worker: str
 ) -> PerformJob:
     """Build the callback with which the queue performs each of its jobs, for the worker of this
     name: the same task in another process takes over what it claimed.
@@ -146,7 +146,9 @@ def build_job_performer(
     return perform
 
 
-def _is_extraction_running(dependencies: WorkerDependencies, pace: SharedWorkerIntervals) -> bool:
+def _is_extraction_running(
+    dependencies: WorkerDependencies, pace: MultiMachineWorkerIntervals
+) -> bool:
     """Tell whether an extraction is running, or was until recently: a dead worker's is restarted
     within two sweeps.
     """
@@ -158,13 +160,13 @@ def _is_extraction_running(dependencies: WorkerDependencies, pace: SharedWorkerI
 
 
 def _retry_delay(
-    dependencies: WorkerDependencies, outcome: JobEnded | JobClaimRefused
+    dependencies: WorkerDependencies, outcome: FinishedJob | JobClaimRefused
 ) -> float | None:
     """Return seconds until the job is retried: after a timed wait or a failure.
 
     Exhausted jobs wait for new messages or the user.
     """
-    if isinstance(outcome, JobEnded):
+    if isinstance(outcome, FinishedJob):
         return (
             float(dependencies.terms.retry_seconds)
             if outcome.outcome in {"failed", "released"}

@@ -69,7 +69,7 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
     return render_rollout_memory_view(
         blank_forgotten_claims(
             files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"),
-            lambda title: claims.find_by_title(title).join(here),
+            lambda title: claims.find_by_title(title).merge_with(here),
         ),
         [note for note in parse_user_notes(files) if not here.is_stated_in(note.text)],
         view,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.interop.codex_memory import SUMMARY_VERSION, parse_absolute_folders
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.session_location import SessionLocation, group_applies_at
+from memorist.rollouts.session_location import SessionLocation, group_applies_at_location
 from memorist.rollouts.summary_composition import (
     GroupSummaryEntries,
     MemorySummary,
@@ -117,7 +117,7 @@ def _applicable_entries(summary: MemorySummary, here: SessionLocation) -> Memory
     """
 
     def holding(folder: str) -> bool:
-        return group_applies_at(folder, parse_absolute_folders(folder), here)
+        return group_applies_at_location(folder, parse_absolute_folders(folder), here)
 
     return replace(
         summary,
@@ -137,7 +137,7 @@ def _with_notes(
         for note in notes
         if not note.merged
         and not note.orders
-        and group_applies_at(note.group, parse_absolute_folders(note.group), here)
+        and group_applies_at_location(note.group, parse_absolute_folders(note.group), here)
     ]
     parts = [
         GroupSummaryEntries(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from memorist.core.utc_time import format_utc_minute
-from memorist.rollouts.job_worker import JobEnded, JobEvent
+from memorist.rollouts.job_worker import FinishedJob, JobEvent
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.job_claim_rules import JobClaimRefused
@@ -48,17 +48,17 @@ class RolloutSyncReport(Struct, frozen=True, kw_only=True):
 
 def split_finished_and_deferred_jobs(
     events: Sequence[JobEvent],
-) -> tuple[list[JobEnded], tuple[UnextractedSession, ...]]:
+) -> tuple[list[FinishedJob], tuple[UnextractedSession, ...]]:
     """Split events into finished jobs, and deferred ones with the reason: not claimable, or
     released.
     """
-    done = [each for each in events if isinstance(each, JobEnded) and each.outcome != "released"]
+    done = [each for each in events if isinstance(each, FinishedJob) and each.outcome != "released"]
     waits = [
         UnextractedSession(each.key, each.reason)
-        if isinstance(each, JobEnded)
+        if isinstance(each, FinishedJob)
         else UnextractedSession(each.refused.key, _deferral_reason(each.refused))
         for each in events
-        if not isinstance(each, JobEnded) or each.outcome == "released"
+        if not isinstance(each, FinishedJob) or each.outcome == "released"
     ]
     return done, tuple(waits)
 

@@ -47,7 +47,7 @@ class EligibilityVerdict(Struct, frozen=True, kw_only=True):
         return self.reason not in _NEVER_EXTRACTED
 
 
-def judge_rollout(
+def judge_rollout_eligibility(
     standing: ExtractionProgress, settings: RolloutsSettings, *, now: int, current: str = ""
 ) -> EligibilityVerdict:
     """Judge whether one session may be extracted at `now`; `current` is the id of the running
@@ -101,7 +101,7 @@ def _judge_age(thread: Rollout, settings: RolloutsSettings, now: int) -> Eligibi
     return EligibilityVerdict(thread=thread)
 
 
-def judge_rollouts(
+def judge_rollouts_eligibility(
     standings: Sequence[ExtractionProgress],
     settings: RolloutsSettings,
     *,
@@ -126,7 +126,7 @@ def judge_rollouts(
                 EligibilityVerdict(thread=standing.rollout, reason="beyond the scan", text=text)
             )
         else:
-            verdicts.append(judge_rollout(standing, settings, now=now, current=current))
+            verdicts.append(judge_rollout_eligibility(standing, settings, now=now, current=current))
     return verdicts
 
 

@@ -67,7 +67,9 @@ def parse_group_title_folders(title: str) -> tuple[str, ...]:
     return (title,) if _is_absolute(title) else ()
 
 
-def group_applies_at(title: str, folders: Sequence[str], location: SessionLocation) -> bool:
+def group_applies_at_location(
+    title: str, folders: Sequence[str], location: SessionLocation
+) -> bool:
     """Tell whether a group, or a heading, applies to a session at the location.
 
     What names no place applies nowhere.

@@ -35,7 +35,7 @@ WORK_OF_SUBAGENT = "it is the work of a sub-agent, which its parent's session te
 _SUBAGENT_SOURCES = ("subagent", "sub_agent", "internal", "memory_consolidation")
 
 
-def take_head_lines(
+def read_head_lines(
     lines: Iterable[RawTranscriptLine], limit: int = MAX_HEAD_LINES
 ) -> list[RawTranscriptLine]:
     """Return the first lines, up to `limit` and to `MAX_HEAD_BYTES`."""
@@ -93,9 +93,9 @@ _decode_meta = msgspec.json.Decoder(_SessionMeta).decode
 
 def read_session_metadata(lines: Iterable[RawTranscriptLine]) -> SessionMetadata:
     """Read a session's metadata from its beginning. Raises UnreadableSession for any other file."""
-    first = take_head_lines(lines)
+    first = read_head_lines(lines)
     if detect_format(first) in ("gemini_cli", "opencode"):  # may be one document of many lines
-        first = take_head_lines(lines, MAX_HEAD_BYTES)
+        first = read_head_lines(lines, MAX_HEAD_BYTES)
     head: SessionHead | None = None
     words = ""
     for entry in read_session(first):

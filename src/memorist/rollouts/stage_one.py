@@ -38,12 +38,12 @@ from memorist.rollouts.stage_one_answer import (
     MAX_TRIES,
     StageOneAnswer,
     UnusableAnswerReason,
-    parse_answer,
+    parse_stage_one_answer,
 )
 from memorist.rollouts.stage_one_review import (
     AnswerReviewBasis,
     MergedStageOneResult,
-    merge_answer_with_proven,
+    merge_model_answer_with_proven,
 )
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
@@ -76,7 +76,7 @@ OUTPUT_SHARE = 4
 EXTRACTION_REASON = "a finished session is to become memory"
 
 
-async def extract_session(
+async def extract_session_with_model_or_structure(
     thread: Rollout, runtime: Runtime, *, final: bool = False, parent: Rollout | None = None
 ) -> RolloutExtract:
     """Extract a session; the result's `problem` says why a configured model did not produce it.
@@ -102,7 +102,7 @@ async def extract_session(
         )
         if isinstance(found, MergedStageOneResult):
             stage, added = found.stage, found.added
-            problem = "" if added else f"the model had nothing to add: {found.verdict}"
+            problem = "" if added else f"the model had nothing to add: {found.receipt_line}"
         elif found.is_retryable and not final:
             raise (BudgetSpent if found.is_over_budget else ModelUnavailable)(
                 f"Stage one of session {thread.id}: {found.why}"
@@ -119,7 +119,7 @@ async def extract_session(
     )
 
 
-class StageOneFailure(Struct, frozen=True):
+class ExtractionModelFailure(Struct, frozen=True):
     """The model produced nothing usable, and why.
 
     `is_retryable`: it may at another time; `is_over_budget`: it was not asked.
@@ -172,7 +172,7 @@ class _ModelExtraction:
 
     async def run(
         self, lines: DecodedLineFile, scanned: TaskLogAndTurnSizes, before: DecodedLineFile | None
-    ) -> MergedStageOneResult | StageOneFailure:
+    ) -> MergedStageOneResult | ExtractionModelFailure:
         """Return the acceptable part of what the model makes of the session."""
         size = convert_tokens_to_bytes(self._room, self._factor)
         parts = await asyncio.to_thread(
@@ -180,19 +180,19 @@ class _ModelExtraction:
         )
         stage = MergedStageOneResult(stage=StageOneResult(RawMemory()))
         for number, rows in enumerate(parts, 1):
-            part = StageOnePart(
+            part = ExtractionRequestPart(
                 evidence="", number=number, count=len(parts), before=stage.stage.raw_memory
             )
             found = await self._extract_part(part, rows)
-            if isinstance(found, StageOneFailure):
+            if isinstance(found, ExtractionModelFailure):
                 return found
             if found.added or number == 1:
                 stage = found  # a part without anything new takes nothing back
         return stage
 
     async def _extract_part(
-        self, part: StageOnePart, rows: EvidenceRowBuffer
-    ) -> MergedStageOneResult | StageOneFailure:
+        self, part: ExtractionRequestPart, rows: EvidenceRowBuffer
+    ) -> MergedStageOneResult | ExtractionModelFailure:
         """Extract one part: shrunk while it is too long, retried once if the answer is unusable."""
         tries = shrinks = 0
         room = self._room
@@ -203,14 +203,14 @@ class _ModelExtraction:
             left = room - estimate_text_tokens(before, self._factor)
             chosen = rows.select(left, self._factor)
             if not chosen.shown_rows:
-                return StageOneFailure("the model's window holds none of the session")
+                return ExtractionModelFailure("the model's window holds none of the session")
             asked = replace(part, evidence=chosen.text, before=before)
             receipt = await self._ask_model(asked)
-            answer = parse_answer(receipt.said)
+            answer = parse_stage_one_answer(receipt.said)
             with self._runtime.review_receipt(receipt):
                 judged = (
                     await asyncio.to_thread(
-                        merge_answer_with_proven, answer, self._judged_session(asked, chosen)
+                        merge_model_answer_with_proven, answer, self._judged_session(asked, chosen)
                     )
                     if _is_answered(receipt) and isinstance(answer, StageOneAnswer)
                     else None
@@ -221,15 +221,15 @@ class _ModelExtraction:
                 sent = estimate_text_tokens(chosen.text + before, self._factor)
                 room = shrink_evidence_budget(room, sent, self._model.error)
                 if shrinks > MAX_SHRINKS or room < MIN_EVIDENCE_TOKENS:
-                    return StageOneFailure(
+                    return ExtractionModelFailure(
                         f"the session does not fit the model's window, however little of it is "
                         f"sent: {receipt.said}"
                     )
                 continue
             if receipt.outcome is ForkOutcome.BLOCKED:
-                return StageOneFailure(receipt.said, is_retryable=True, is_over_budget=True)
+                return ExtractionModelFailure(receipt.said, is_retryable=True, is_over_budget=True)
             if not _is_answered(receipt):
-                return StageOneFailure(
+                return ExtractionModelFailure(
                     receipt.said or "the model gave no answer",
                     is_retryable=not self._fails_again(receipt),
                 )
@@ -240,7 +240,9 @@ class _ModelExtraction:
             why = answer.why if isinstance(answer, UnusableAnswerReason) else ""
             part = replace(part, why=why)
             if tries >= MAX_TRIES:
-                return StageOneFailure(f"the model's answer was of no use {tries} times: {why}")
+                return ExtractionModelFailure(
+                    f"the model's answer was of no use {tries} times: {why}"
+                )
 
     def _fails_again(self, receipt: Receipt) -> bool:
         """Whether another attempt would end the same way: a refusal, or a near model that is too
@@ -251,7 +253,9 @@ class _ModelExtraction:
         )
         return too_slow or isinstance(self._model.error, ModelRefused)
 
-    def _judged_session(self, asked: StageOnePart, chosen: SelectedEvidence) -> AnswerReviewBasis:
+    def _judged_session(
+        self, asked: ExtractionRequestPart, chosen: SelectedEvidence
+    ) -> AnswerReviewBasis:
         return AnswerReviewBasis(
             self._thread,
             self._proven,
@@ -273,17 +277,17 @@ class _ModelExtraction:
             return
         if judged is not None:
             outcome = ForkOutcome.CHANGED if judged.added else ForkOutcome.UNCHANGED
-            receipt = replace(receipt, outcome=outcome, said=judged.verdict)
+            receipt = replace(receipt, outcome=outcome, said=judged.receipt_line)
         elif _is_answered(receipt) and isinstance(answer, UnusableAnswerReason):
             receipt = replace(receipt, said=f"The answer is of no use: {answer.why}")
         self._runtime.record_receipt(receipt)
 
-    def _instruct(self, asked: StageOnePart) -> str:
+    def _instruct(self, asked: ExtractionRequestPart) -> str:
         return build_stage_one_instruction(
             self._texts, asked, self._thread, output_tokens=self._output
         )
 
-    def _calibrate(self, asked: StageOnePart) -> None:
+    def _calibrate(self, asked: ExtractionRequestPart) -> None:
         """For later parts, trust the provider's token count over an estimate."""
         sent = self._instruct(asked) + render_stage_one_material(asked)
         factor = calibrate_token_estimate_factor(
@@ -293,7 +297,7 @@ class _ModelExtraction:
         )
         self._factor = max(self._factor, factor)
 
-    async def _ask_model(self, asked: StageOnePart) -> Receipt:
+    async def _ask_model(self, asked: ExtractionRequestPart) -> Receipt:
         self._model.error = None
         spec = ForkSpec(
             label=EXTRACTION_LABEL,
@@ -320,7 +324,7 @@ class StageOnePrompts(Struct, frozen=True):
     again: str
 
 
-class StageOnePart(Struct, frozen=True, kw_only=True):
+class ExtractionRequestPart(Struct, frozen=True, kw_only=True):
     """One request: a part of a session, and what the parts before it gave."""
 
     evidence: str
@@ -331,7 +335,7 @@ class StageOnePart(Struct, frozen=True, kw_only=True):
     """Why the last answer was unusable; empty for the first."""
 
 
-def render_stage_one_material(part: StageOnePart) -> str:
+def render_stage_one_material(part: ExtractionRequestPart) -> str:
     """Render the session and what its earlier parts gave, without secrets, in tags that nothing
     inside can close.
     """
@@ -353,7 +357,7 @@ TOKENS_PER_WORD = 2
 
 
 def build_stage_one_instruction(
-    prompts: StageOnePrompts, part: StageOnePart, thread: Rollout, *, output_tokens: int
+    prompts: StageOnePrompts, part: ExtractionRequestPart, thread: Rollout, *, output_tokens: int
 ) -> str:
     """Render the instruction for an answer of at most so many tokens. What differs from session to
     session stands at its end, so that a server's cache serves the rest.

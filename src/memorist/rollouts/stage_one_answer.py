@@ -52,7 +52,7 @@ class UnusableAnswerReason(Struct, frozen=True):
     why: str
 
 
-def parse_answer(text: str) -> StageOneAnswer | UnusableAnswerReason:
+def parse_stage_one_answer(text: str) -> StageOneAnswer | UnusableAnswerReason:
     """Parse the model's answer: one object of the three texts, possibly in a fence or surrounded by
     words. A slug may be missing, and a text may hold line ends and quotation marks unescaped. Of an
     answer that was cut off, the complete lines count: each is judged by itself in any case.

@@ -31,7 +31,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
-from memorist.rollouts.lesson_scope import applies_everywhere, get_rollout_default_scope
+from memorist.rollouts.lesson_scope import get_rollout_default_scope, is_about_user_or_all_projects
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     SAID_PREFIX,
@@ -145,7 +145,7 @@ class MergedStageOneResult(Struct, frozen=True, kw_only=True):
     """The first dropped entry that repeats the prompt or invents a name, with the reason."""
 
     @property
-    def verdict(self) -> str:
+    def receipt_line(self) -> str:
         """What was kept and dropped, in one line for the receipt."""
         parts = (
             f"{self.added} of the model's entries were added to what structure proves",
@@ -171,7 +171,7 @@ class AnswerReviewBasis(Struct, frozen=True):
     typed: tuple[str, ...] = ()
 
 
-def merge_answer_with_proven(
+def merge_model_answer_with_proven(
     answer: StageOneAnswer, session: AnswerReviewBasis
 ) -> MergedStageOneResult:
     """Return what structure proves, with what may stand of a model's answer."""
@@ -390,7 +390,7 @@ class _EntryJudge:
                 text=bullet.text if whole else f"{lead}“{said}”",
                 proof="said",
                 evidence=quoted.messages[0] or _parse_pointer(bullet.evidence),
-                scope="global" if is_preference and applies_everywhere(said) else None,
+                scope="global" if is_preference and is_about_user_or_all_projects(said) else None,
             )
         ]
         rest = _USER_SAID.sub("", bullet.text.replace(quote, "")).strip(" \t-–—>→:;,.\"'“”„‘’«»")

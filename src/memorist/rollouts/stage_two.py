@@ -30,7 +30,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
-from memorist.rollouts.folder_baseline import FolderBaseline
+from memorist.rollouts.folder_baseline import AcceptedFolderState
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.forgotten_claims import ForgottenClaims
 from memorist.rollouts.hand_edits import HandbookAndSummary
@@ -108,7 +108,7 @@ class ConsolidationResult(Struct, frozen=True, kw_only=True):
     receipt: Receipt | None = None
 
 
-async def consolidate_folder(
+async def update_memory_folder_from_extracts(
     runtime: Runtime,
     rows: Sequence[StoredExtract],
     renew_lease: Callable[[], bool],
@@ -150,7 +150,7 @@ class _ConsolidationRun:
         self._folder = (
             runtime.files.resolve(runtime.layout.rollouts.parent) / runtime.layout.rollouts.name
         )
-        self._baseline = FolderBaseline(self._state / "baseline")
+        self._baseline = AcceptedFolderState(self._state / "baseline")
         self._journal = self._state / "swap.json"
         self._dropped = self._state / "dropped.json"
         self._remarks: list[str] = []
@@ -167,7 +167,7 @@ class _ConsolidationRun:
             for row in rows
             if not is_excluded_by_outside_content(settings, outside=row.extracted.outside)
         ]
-        chosen = select_rollouts(
+        chosen = select_extracts_to_consolidate(
             clean, limit=settings.consolidated, unused_days=settings.unused_days, now=clock.now()
         )
         if (
@@ -276,7 +276,7 @@ class _ConsolidationRun:
         accepted = apply_recorded_folder_change(self._files, self._folder, self._journal)
         if accepted is None:
             return False
-        self._baseline.accept(accepted, self._runtime.clock.now())
+        self._baseline.save_accepted_files(accepted, self._runtime.clock.now())
         remove_folder_change_record(self._files, self._journal)
         return True
 
@@ -472,7 +472,7 @@ class _ConsolidationRun:
 _SECONDS_PER_DAY = 86_400
 
 
-def select_rollouts(
+def select_extracts_to_consolidate(
     rows: Iterable[StoredExtract], *, limit: int, unused_days: int, now: float
 ) -> tuple[StoredExtract, ...]:
     """Return the selection in ascending order of session ids, so that a change of rank alone

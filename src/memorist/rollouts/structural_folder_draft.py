@@ -44,7 +44,7 @@ from memorist.rollouts.structural_handbook import (
     ConsolidatedHandbook,
     ConsolidationCounts,
     ConsolidationInput,
-    NoteEntry,
+    UserNoteEntry,
     consolidate_handbook,
 )
 from memorist.rollouts.summary_composition import (
@@ -163,7 +163,7 @@ def build_folder_draft(draft_input: DraftInput) -> FolderDraft:
     present = edits.files if edits else _parse_handbook_files(draft_input.present_files)
     dropped = draft_input.dropped | (edits.dropped if edits else frozenset())
     notes = parse_user_notes(draft_input.present_files)
-    fit = tuple(NoteEntry(note.group, note.as_entry) for note in notes if not note.orders)
+    fit = tuple(UserNoteEntry(note.group, note.as_entry) for note in notes if not note.orders)
     start = add_user_entries_from_summary(
         present.summary, Handbook() if draft_input.lean else present.handbook, dropped
     )

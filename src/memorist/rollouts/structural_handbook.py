@@ -36,7 +36,7 @@ from memorist.rollouts.session_claims import (
     rank_handbook_entries,
 )
 from memorist.rollouts.session_location import parse_group_title_folders
-from memorist.rollouts.superseded_claims import build_claim_comparison_key, drop_superseded
+from memorist.rollouts.superseded_claims import build_claim_comparison_key, drop_superseded_claims
 
 
 class ConsolidationCounts(Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class ConsolidationCounts(Struct, frozen=True, kw_only=True):
         )
 
 
-class NoteEntry(Struct, frozen=True):
+class UserNoteEntry(Struct, frozen=True):
     """A note of the user as an entry of a place."""
 
     group: str
@@ -79,7 +79,7 @@ class ConsolidationInput(Struct, frozen=True, kw_only=True):
     """The input of a consolidation."""
 
     session_claims: tuple[SessionClaims, ...]
-    notes: tuple[NoteEntry, ...] = ()
+    notes: tuple[UserNoteEntry, ...] = ()
     """All notes that exist; entries of other notes are removed."""
     dropped: Collection[str] = ()
     """Fingerprints of what the user removed (`merging.claim_digest`,
@@ -282,7 +282,7 @@ class _GroupUpdate:
         numbers = {build_claim_comparison_key(work.title): work.number for work in works}
         for name in ENTRY_LISTS:
             entries = self._build_entries(name, numbers, loose=loose)
-            holding = drop_superseded(entries)
+            holding = drop_superseded_claims(entries)
             self._count("superseded", len(entries) - len(holding))
             lists[name] = limit_session_derived_entries(
                 rank_handbook_entries(holding, uses), self._given.list_limit

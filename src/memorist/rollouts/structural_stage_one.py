@@ -69,7 +69,7 @@ def _asked_prefix(asked: TaskUserMessage) -> str:
     return ASKED_PREFIX if _is_within(asked.text, asked.own) else PASSED_ON_PREFIX
 
 
-def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
+def describe_task_steps(note: TaskRecord, cwd: str) -> list[str]:
     """Describe what was done, in a few lines."""
     steps = [
         f"{_asked_prefix(each)}“{shorten_to_one_line(each.text, 300)}”{_line_mark(each.line)}"
@@ -195,7 +195,9 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
         return StageOneResult(RawMemory())
     chosen = {
         id(each)
-        for each in sorted(notes, key=lambda each: (-each.weight, -each.number))[:MAX_MEMORY_TASKS]
+        for each in sorted(notes, key=lambda each: (-each.information_weight, -each.number))[
+            :MAX_MEMORY_TASKS
+        ]
     }
     kept = [each for each in notes if id(each) in chosen]
     # What the user said for later is never lost with the task in which it was said.
@@ -228,7 +230,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
     )
     if memory.is_empty:
         return StageOneResult(RawMemory())
-    steps = [describe_steps(each, thread.cwd) for each in kept]
+    steps = [describe_task_steps(each, thread.cwd) for each in kept]
     return StageOneResult(
         memory,
         render_session_summary(memory, thread, steps),

@@ -25,7 +25,7 @@ from memorist.formats.host_markup import is_interruption_notice
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.accepted_proposals import find_agreed_proposal
 from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
-from memorist.rollouts.lesson_scope import applies_everywhere
+from memorist.rollouts.lesson_scope import is_about_user_or_all_projects
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
 from memorist.rollouts.session_evidence import render_line_pointer
 from memorist.rollouts.task_feedback import (
@@ -33,7 +33,7 @@ from memorist.rollouts.task_feedback import (
     MessageTaskEffect,
     classify_effect_on_task,
     find_habit_and_decision_sentences,
-    may_hold_later,
+    may_hold_in_later_sessions,
 )
 from memorist.transcript_analysis.background_work import BackgroundCalls
 from memorist.transcript_analysis.call_outcome import (
@@ -87,7 +87,7 @@ class CommandRuns(Struct):
     last: CallOutcome | None = None
 
 
-class ShippedWork(Struct, frozen=True):
+class CommitPushOrMerge(Struct, frozen=True):
     """A commit, push or merge that succeeded: its kind, the telling line of its output, and the
     line of the session's file.
     """
@@ -115,7 +115,7 @@ class TaskRecord(Struct):
     requests: list[TaskUserMessage] = field(default_factory=list)
     edited: dict[str, int] = field(default_factory=dict)
     runs: dict[str, CommandRuns] = field(default_factory=dict)
-    shipped: list[ShippedWork] = field(default_factory=list)
+    shipped: list[CommitPushOrMerge] = field(default_factory=list)
     checks: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
     """The last outcome of each kind of check and of shipping: success, order, and command."""
     edit_order: int = -1
@@ -135,7 +135,7 @@ class TaskRecord(Struct):
     date: str = ""
 
     @property
-    def weight(self) -> int:
+    def information_weight(self) -> int:
         """How informative it is."""
         talk = len(self.preferences) + len(self.corrected) + len(self.decided)
         return (
@@ -277,9 +277,9 @@ class TaskLogBuilder:
         newest = self.tasks[-MAX_LOGGED_TASKS // 2 :]
         kept = {
             id(each)
-            for each in sorted(self.tasks[: -MAX_LOGGED_TASKS // 2], key=lambda each: -each.weight)[
-                : MAX_LOGGED_TASKS // 2
-            ]
+            for each in sorted(
+                self.tasks[: -MAX_LOGGED_TASKS // 2], key=lambda each: -each.information_weight
+            )[: MAX_LOGGED_TASKS // 2]
         }
         kept |= {id(each) for each in newest}
         carried: list[MemoryBullet] = []
@@ -457,7 +457,7 @@ class TaskLogBuilder:
                 and action.kind in SHIPPING
                 and len(task.shipped) < MAX_TASK_REQUESTS
             ):
-                task.shipped.append(ShippedWork(action.kind, words, line))
+                task.shipped.append(CommitPushOrMerge(action.kind, words, line))
 
     def _on_opening(self, command: str, line: int) -> None:
         """Record a command that opens a pull request or an issue; its result may come later."""
@@ -565,7 +565,7 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
         for each in quotes
         if not any(part.match(each) for part in (_QUOTES_AGENT, _FOR_NOW))
         and not _CUT.search(each)
-        and may_hold_later(each)
+        and may_hold_in_later_sessions(each)
     ]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [
@@ -581,7 +581,7 @@ def _build_preference(statement: Statement, message: Message) -> MemoryBullet:
 
     About the user, or about all projects, it holds everywhere (RO-7).
     """
-    everywhere = applies_everywhere(statement.quote)
+    everywhere = is_about_user_or_all_projects(statement.quote)
     bullet = _build_bullet(make_dates_absolute(statement.text, message.timestamp), message)
     return MemoryBullet(
         text=bullet.text,

@@ -140,7 +140,7 @@ def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
     return same or (len(rest) > 1 and rest == other and negated != was)
 
 
-def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
+def drop_superseded_claims(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
     """Return the claims that still hold: of those about one subject, the last one's.
 
     Within one day the last given counts. What the user said is also replaced by what they say

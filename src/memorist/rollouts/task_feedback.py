@@ -165,7 +165,7 @@ def find_habit_and_decision_sentences(text: str) -> list[str]:
     ]
 
 
-def may_hold_later(sentence: str) -> bool:
+def may_hold_in_later_sessions(sentence: str) -> bool:
     """Whether the user's sentence, read by itself, may hold in later sessions: something in it is a
     rule or a wish in general, and it neither asks for what is done once nor is about one thing.
     """
@@ -204,7 +204,7 @@ def select_lasting_sentences(sentences: Sequence[str], typed: str) -> tuple[str,
     """
     certain = [quote for act, _, quote in list_certain_statements(typed) if act != "forget"]
     probable = [quote for _, _, quote in list_probable_statements(typed)]
-    probable = [quote for quote in probable if may_hold_later(quote)]
+    probable = [quote for quote in probable if may_hold_in_later_sessions(quote)]
     stated = [" ".join(quote.split()) for quote in (*certain, *probable)]
     return tuple(
         each

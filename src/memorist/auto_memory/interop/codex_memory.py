@@ -24,7 +24,7 @@ from memorist.auto_memory.interop.dialect import (
     claim_free_path,
     create_memory_file_from_entry,
     decode_text,
-    list_traits_lost_in_export,
+    find_traits_lost_in_export,
     map_next_path_numbers,
     parse_bullets,
     render_bullet,
@@ -411,7 +411,7 @@ def export_codex_memory(
     files: dict[str, bytes] = {}
     losses: list[ExportLoss] = [*missing]
     for topic in active:
-        losses += build_memory_export_loss(topic, list_traits_lost_in_export(topic, _CODEX_TRAITS))
+        losses += build_memory_export_loss(topic, find_traits_lost_in_export(topic, _CODEX_TRAITS))
         data = encode_file_text_as_utf8(
             f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n"
         )

@@ -118,7 +118,7 @@ def collapse_whitespace(text: str) -> str:
     return " ".join(text.split())
 
 
-def append_entries(text: str, heading: str, entries: Sequence[str]) -> str:
+def append_section_entries(text: str, heading: str, entries: Sequence[str]) -> str:
     """Append entries to the section with this heading, which is created at the end where missing.
 
     All other text stays.
@@ -244,7 +244,7 @@ def add_missing_section_entries(
         if key not in known:
             known.add(key)
             added.append(render_bullet(entry))
-    changed = append_entries(text, heading, added)
+    changed = append_section_entries(text, heading, added)
     return DialectExport(
         files={name: encode_file_text_as_utf8(changed)} if changed else {}, losses=tuple(losses)
     )
@@ -321,7 +321,7 @@ def fold_path(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
 
 
-def list_traits_lost_in_export(
+def find_traits_lost_in_export(
     topic: MemoryFile, supported_traits: frozenset[str]
 ) -> tuple[str, ...]:
     """Find what a memory loses in a dialect with only these traits."""

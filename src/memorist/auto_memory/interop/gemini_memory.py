@@ -22,7 +22,7 @@ from memorist.auto_memory.interop.dialect import (
     create_memory_files_from_list,
     decode_text,
     find_section_by_heading,
-    list_traits_lost_in_export,
+    find_traits_lost_in_export,
     separate_superseded_memories,
     split_headed_sections,
 )
@@ -102,7 +102,7 @@ def export_gemini_memory(
             continue
         brackets = ("angle brackets",) if "<" in topic.body or ">" in topic.body else ()
         losses += build_memory_export_loss(
-            topic, (*list_traits_lost_in_export(topic, _GEMINI_TRAITS), *brackets)
+            topic, (*find_traits_lost_in_export(topic, _GEMINI_TRAITS), *brackets)
         )
         lines.append(line)
     existing = existing_files.get(GEMINI_FILE, b"")

@@ -19,7 +19,7 @@ from memorist.auto_memory.interop.dialect import (
     build_memory_export_loss,
     create_memory_file_from_entry,
     decode_text,
-    list_traits_lost_in_export,
+    find_traits_lost_in_export,
     separate_superseded_memories,
 )
 from memorist.auto_memory.memory_file import USER_KINDS, MemoryFile, MemoryKind
@@ -114,7 +114,7 @@ def export_hermes_memory(
                 *kind,
                 *(
                     each
-                    for each in list_traits_lost_in_export(topic, _HERMES_TRAITS)
+                    for each in find_traits_lost_in_export(topic, _HERMES_TRAITS)
                     if each != "kind"
                 ),
                 *sign,

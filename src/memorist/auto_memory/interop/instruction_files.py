@@ -21,7 +21,7 @@ from memorist.auto_memory.interop.dialect import (
     create_memory_files_from_list,
     decode_text,
     find_section_by_heading,
-    list_traits_lost_in_export,
+    find_traits_lost_in_export,
     mark_fenced_lines,
     parse_bullets,
     separate_superseded_memories,
@@ -203,7 +203,7 @@ def export_instruction_memory(
         kind = () if topic.kind in (None, MemoryKind.FEEDBACK) else ("kind",)
         others = (
             each
-            for each in list_traits_lost_in_export(topic, _INSTRUCTION_TRAITS)
+            for each in find_traits_lost_in_export(topic, _INSTRUCTION_TRAITS)
             if each != "kind"
         )
         losses += build_memory_export_loss(topic, (*kind, *others))

@@ -152,7 +152,7 @@ def plan_import_into_memory(
     return plan_import(
         source.read,
         here,
-        memory.gate_context("import"),
+        memory.build_gate_context("import"),
         dialect=source.dialect,
         source=source.path.name,
     )
@@ -202,7 +202,7 @@ def separate_exportable_memories(
     A memory with a secret or a planted order is not exported.
     """
     memory.headers()
-    ranked = memory.folder.list_by_value()
+    ranked = memory.folder.list_paths_most_valuable_first()
     topics: list[MemoryFile] = []
     kept: list[ExportLoss] = []
     for path in [*ranked, *sorted({head.path for head in memory.headers()} - set(ranked))]:

@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, as_store_error, repair_or_report
+from memorist.cli.doctor.fault_repair import (
+    FIX_COMMAND,
+    raise_os_errors_as_store_errors,
+    repair_or_report_fault,
+)
 from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format
@@ -90,10 +94,10 @@ def _check_soundness(context: DoctorContext, path: Path) -> CheckResult:
     except sqlite3.Error as error:
         what = f"the database cannot be read ({error})"
         if isinstance(error, sqlite3.DatabaseError) and is_database_damage(error):
-            return repair_or_report(context, what, REBUILD_NOTE, lambda: _recreate(path))
+            return repair_or_report_fault(context, what, REBUILD_NOTE, lambda: _recreate(path))
         return CheckResult("wrong", what, "Close what uses it, or give yourself access to it.")
     if answer != "ok":
-        return repair_or_report(
+        return repair_or_report_fault(
             context,
             f"the database is damaged ({answer})",
             f"Move {path} away; it is rebuilt.",
@@ -112,7 +116,7 @@ def _recreate(path: Path) -> str:
 
 
 def _move_and_recreate(path: Path) -> str:
-    with as_store_error("move", path):
+    with raise_os_errors_as_store_errors("move", path):
         move_damaged_database_aside(path)
     return _recreate(path)
 
@@ -129,7 +133,7 @@ def _check_sessions(context: DoctorContext, known: set[str]) -> Iterator[CheckRe
             f"the database does not know {pluralize(len(lost), 'session')} that the disk "
             f"has, such as {lost[0].parent.name}"
         )
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context, what, FIX_COMMAND, lambda: _register_sessions(context, lost)
         )
     missing = [folder for folder in known if not Path(folder).exists()]
@@ -196,7 +200,7 @@ def _check_reservations(context: DoctorContext, expired: list[int]) -> Iterator[
     They no longer count, and the next reservation removes them.
     """
     if expired and context.fix:
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context,
             f"dead processes left {pluralize(len(expired), 'reservation')}",
             FIX_COMMAND,

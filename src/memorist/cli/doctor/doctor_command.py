@@ -89,7 +89,7 @@ def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> 
     Example: memorist doctor --fix
     """
     checks = MODEL_CHECKS if tries_model else CHECKS
-    found = run_checks(checks, fix=fix, reach=reach)
+    found = run_doctor_checks(checks, fix=fix, reach=reach)
     # A trial of the model reads as it went; what else is wrong comes first.
     findings = (
         list(found)
@@ -106,7 +106,7 @@ def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> 
         sys.exit(1)
 
 
-def run_checks(
+def run_doctor_checks(
     checks: Sequence[tuple[str, Check]], *, fix: bool = False, reach: bool = False
 ) -> Iterator[CheckResult]:
     """Run the checks on the settings of the working folder; a check that fails is a finding."""

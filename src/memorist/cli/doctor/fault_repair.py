@@ -15,7 +15,7 @@ from memorist.store.home_layout import Layout
 FIX_COMMAND = "memorist doctor --fix"
 
 
-def repair_or_report(
+def repair_or_report_fault(
     context: DoctorContext, what: str, mend: str, repair: Callable[[], str]
 ) -> CheckResult:
     """Report the fault, or with `fix` run `repair` and report what it did; if the disk refuses, the
@@ -47,7 +47,7 @@ def put_file_aside(layout: Layout, path: Path) -> str:
 
 
 @contextlib.contextmanager
-def as_store_error(doing: str, path: Path) -> Iterator[None]:
+def raise_os_errors_as_store_errors(doing: str, path: Path) -> Iterator[None]:
     """Turn OSError into StoreError; `doing` is the verb of its message."""
     try:
         yield

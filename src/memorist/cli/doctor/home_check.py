@@ -14,9 +14,9 @@ from pathlib import Path
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import (
     FIX_COMMAND,
-    as_store_error,
     put_file_aside,
-    repair_or_report,
+    raise_os_errors_as_store_errors,
+    repair_or_report_fault,
 )
 from memorist.core.plural import pluralize
 from memorist.magic_docs.document_files import read_registered_paths
@@ -60,7 +60,7 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
         )
         return
     if stat.S_IMODE(home.stat().st_mode) & 0o077:
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context,
             f"others on this machine can look into {home}",
             f"chmod 700 {home}",
@@ -112,7 +112,7 @@ def _check_free_space(home: Path) -> CheckResult:
 
 def _make_private(paths: list[Path]) -> str:
     for path in paths:
-        with as_store_error("close to others", path):
+        with raise_os_errors_as_store_errors("close to others", path):
             path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
     return "closed to others"
 
@@ -144,7 +144,9 @@ def _check_leftovers(context: DoctorContext, paths: list[Path]) -> Iterator[Chec
     ]
     if found:
         what = f"killed writers left {pluralize(len(found), 'temporary file')}, such as {found[0]}"
-        yield repair_or_report(context, what, FIX_COMMAND, partial(_set_aside_all, context, found))
+        yield repair_or_report_fault(
+            context, what, FIX_COMMAND, partial(_set_aside_all, context, found)
+        )
 
 
 def check_document_leftovers(context: DoctorContext) -> Iterator[CheckResult]:
@@ -165,7 +167,7 @@ def check_document_leftovers(context: DoctorContext) -> Iterator[CheckResult]:
                 f"killed writers left {pluralize(len(left), 'temporary file')} beside Magic "
                 f"Docs in {folder}"
             )
-            yield repair_or_report(
+            yield repair_or_report_fault(
                 context, what, FIX_COMMAND, partial(_set_aside_all, context, left)
             )
 
@@ -182,11 +184,11 @@ def _check_times(context: DoctorContext, paths: list[Path]) -> Iterator[CheckRes
 
         def act() -> str:
             for path in found:
-                with as_store_error("set the time of", path):
+                with raise_os_errors_as_store_errors("set the time of", path):
                     os.utime(path, (context.now, context.now))
             return "their time is now"
 
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context,
             f"the times of {pluralize(len(found), 'file')} lie in the future, such as {found[0]}",
             FIX_COMMAND,

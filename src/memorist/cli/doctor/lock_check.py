@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
 from memorist.dream.dream_lock import STALE_SECONDS, is_lock_holder_alive, parse_lock_holder
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
@@ -52,7 +52,7 @@ def _check_blocked(context: DoctorContext, paths: list[Path]) -> Iterator[CheckR
     """A lock whose path is not a regular file can never be acquired."""
     for path in paths:
         if path.is_symlink() or not path.is_file():
-            yield repair_or_report(
+            yield repair_or_report_fault(
                 context,
                 f"{path} is no file, so that nobody can take the lock",
                 FIX_COMMAND,

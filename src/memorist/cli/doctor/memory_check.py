@@ -19,7 +19,7 @@ from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report_fault
 from memorist.core.plural import pluralize
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular_file
@@ -102,7 +102,7 @@ def _check_folder(
     try:
         recorded = folder.history.list_files()
     except StoreError as error:
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context,
             f"the history at {where.history} is damaged",
             str(error),
@@ -182,7 +182,7 @@ def _check_history(
             f"them and records it"
         )
         if context.fix:
-            yield repair_or_report(
+            yield repair_or_report_fault(
                 context,
                 changed,
                 FIX_COMMAND,
@@ -206,7 +206,7 @@ def _check_history(
             f"{where.folder}: the history does not have {pluralize(len(differ), 'file')} as "
             f"it is on disk, such as {differ[0]}"
         )
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context, what, FIX_COMMAND, lambda: _rescan(where, folder, "recorded as found")
         )
 
@@ -236,7 +236,7 @@ def _check_index(
             f"does not name {unnamed[0]}" if unnamed else "",
         ]
         what = f"{where.folder / INDEX_NAME} {' and '.join(filter(None, parts))}"
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context, what, FIX_COMMAND, lambda: _rescan(where, folder, "rebuilt from the files")
         )
 
@@ -257,11 +257,13 @@ def _check_recall_index(
         answer, entries = str(error), set[str]()
     if answer != "ok":
         what = f"the index of recall {where.recall_index} is damaged ({answer})"
-        yield repair_or_report(context, what, FIX_COMMAND, _rebuild_recall_index(context, folder))
+        yield repair_or_report_fault(
+            context, what, FIX_COMMAND, _rebuild_recall_index(context, folder)
+        )
         return
     missing = sorted(name for name in entries if not (where.folder / name).exists())
     if missing and context.fix:
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context,
             f"the index of recall {where.recall_index} is behind the folder",
             FIX_COMMAND,

@@ -137,14 +137,14 @@ class TrialResult(Struct, frozen=True):
     runs: tuple[TrialRun, ...]
 
     @property
-    def right(self) -> int:
+    def right_runs(self) -> int:
         """How many runs were right."""
         return sum(not run.verdict.why for run in self.runs)
 
     @property
     def is_right(self) -> bool:
         """Whether most runs were right, and the last was answered."""
-        return self.got_reply and 2 * self.right > len(self.runs)
+        return self.got_reply and 2 * self.right_runs > len(self.runs)
 
     @property
     def got_reply(self) -> bool:
@@ -160,7 +160,7 @@ class TrialResult(Struct, frozen=True):
             return True
         if len(self.runs) == 1:
             return self.runs[0].verdict == TrialVerdict()
-        return max(self.right, len(self.runs) - self.right) > MAX_RUNS // 2
+        return max(self.right_runs, len(self.runs) - self.right_runs) > MAX_RUNS // 2
 
     @property
     def why(self) -> str:
@@ -209,7 +209,7 @@ def _describe(result: TrialResult) -> CheckResult:
             if result.runs[-1].hung
             else "Mend what the message names, then run this again.",
         )
-    count = f" in {result.right} of {len(result.runs)} runs" if len(result.runs) > 1 else ""
+    count = f" in {result.right_runs} of {len(result.runs)} runs" if len(result.runs) > 1 else ""
     seconds = sum(run.seconds for run in result.runs)
     cost = (
         f"{seconds:.1f} s, {used.context_tokens - used.output:,} tokens read"

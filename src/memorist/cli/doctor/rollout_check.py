@@ -14,7 +14,7 @@ from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import (
     open_read_only,
 )
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
 from memorist.core.plural import pluralize
 from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.rollouts.rollout_folder import read_memory_folder
@@ -63,7 +63,7 @@ def check_rollout_database(context: DoctorContext) -> Iterator[CheckResult]:
     """
     lock = context.layout.rollouts_state / "lock"
     if lock.is_symlink() or (lock.exists() and not lock.is_file()):
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context,
             f"{lock} is no file, so that nobody can take the lock",
             FIX_COMMAND,
@@ -97,7 +97,7 @@ def check_rollout_database(context: DoctorContext) -> Iterator[CheckResult]:
         finally:
             state.close()
 
-    yield repair_or_report(
+    yield repair_or_report_fault(
         context,
         f"the database knows nothing of {pluralize(len(remembered), 'past session')} that the "
         f"files remember",

@@ -16,7 +16,7 @@ from memorist.auto_memory.memory_location import read_project_record
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
 from memorist.cli.doctor.memory_check import FILES, find_memory_folders
 from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
@@ -129,7 +129,7 @@ def _check_torn_files(context: DoctorContext, where: TeamStateLayout) -> Iterato
         try:
             msgspec.json.decode(read_regular_file(path), type=kind)
         except msgspec.DecodeError:
-            yield repair_or_report(
+            yield repair_or_report_fault(
                 context,
                 f"{path} cannot be understood; it said {lost}",
                 FIX_COMMAND,
@@ -206,7 +206,7 @@ def _check_mirror(
         def act() -> str:
             return "; ".join(put_file_aside(context.layout, path) for path in left)
 
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context,
             f"a killed Git left {pluralize(len(left), 'lock')} in its copy, such as {left[0]}",
             FIX_COMMAND,
@@ -218,7 +218,7 @@ def _check_mirror(
         damage = str(error)
     if damage:
         what = f"the copy of the team's branch at {where.mirror} is damaged ({damage})"
-        yield repair_or_report(
+        yield repair_or_report_fault(
             context,
             what,
             FIX_COMMAND,

@@ -20,7 +20,7 @@ from memorist.auto_memory.moved_projects import (
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.stale_memories import (
     MemoryWithChangedAnchors,
-    confirm_memories,
+    confirm_memories_still_hold,
     find_memories_with_changed_anchors,
 )
 from memorist.cli import output
@@ -91,7 +91,7 @@ def _accept_stale(memory: AutoMemory, names: Sequence[str]) -> None:
         paths = [each.path for each in find_memories_with_changed_anchors(memory)]
     else:
         paths = [find_named_memory(memory, name)[1] for name in names]
-    confirm_memories(memory, paths, time.time())
+    confirm_memories_still_hold(memory, paths, time.time())
 
 
 def _render_stale(stale: MemoryWithChangedAnchors) -> dict[str, object]:

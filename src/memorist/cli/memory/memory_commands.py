@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import change_memory_scope
 from memorist.auto_memory.moved_projects import (
-    describe_elsewhere_memory,
+    describe_memory_found_elsewhere,
 )
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import RemovedMemory, find_removed_memory_by_name
@@ -64,7 +64,9 @@ def memory_list_command(as_json: bool) -> None:
         is_new = not memory.headers()
         links = memory.folder.list_links()
         moved = (
-            describe_elsewhere_memory(DiskFiles(), home.layout, str(Path.cwd())) if is_new else ()
+            describe_memory_found_elsewhere(DiskFiles(), home.layout, str(Path.cwd()))
+            if is_new
+            else ()
         )
         now = time.time()
     rows: list[dict[str, Any]] = [

@@ -15,7 +15,7 @@ from memorist.cli import output
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.plural import pluralize
 from memorist.engine.rollout_pipeline import RolloutPipeline, RolloutSyncPlan, open_rollout_pipeline
-from memorist.rollouts.job_worker import JobEnded, JobEvent
+from memorist.rollouts.job_worker import FinishedJob, JobEvent
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.store.job_claim_rules import GLOBAL_KEY
 
@@ -100,7 +100,7 @@ def is_stderr_terminal() -> bool:
 
 def _advance_on_extract(step: Callable[[], None]) -> Callable[[JobEvent], None]:
     def on_event(what: JobEvent) -> None:
-        if isinstance(what, JobEnded) and what.kind == "extract":
+        if isinstance(what, FinishedJob) and what.kind == "extract":
             step()
 
     return on_event
@@ -109,14 +109,14 @@ def _advance_on_extract(step: Callable[[], None]) -> Callable[[JobEvent], None]:
 def print_sync_report(done: RolloutSyncReport, *, as_json: bool) -> None:
     """Print the result; exit status 1 if sessions failed and none was processed."""
     if as_json:
-        output.print_json(sync_report_object(done))
+        output.print_json(build_sync_report_json(done))
     else:
         click.echo("\n".join(format_sync_report(done)))
     if done.failed and not done.extracted and not done.no_op:
         sys.exit(1)
 
 
-def sync_report_object(done: RolloutSyncReport) -> dict[str, object]:
+def build_sync_report_json(done: RolloutSyncReport) -> dict[str, object]:
     """The result as `--json` prints it."""
     return {
         "found": done.found,
@@ -166,15 +166,21 @@ def format_sync_report(done: RolloutSyncReport) -> list[str]:
             f"consolidated: {pluralize(done.consolidated, 'session')}, {by}; see "
             f"`memorist rollouts show` and the folder memories below the home folder"
         )
-    found += format_capped_list("failed", [f"{each.thread}: {each.why}" for each in done.failed])
-    found += format_capped_list("waiting", [f"{each.thread}: {each.why}" for each in done.waits])
+    found += format_list_with_omitted_count(
+        "failed", [f"{each.thread}: {each.why}" for each in done.failed]
+    )
+    found += format_list_with_omitted_count(
+        "waiting", [f"{each.thread}: {each.why}" for each in done.waits]
+    )
     if any(each.thread != GLOBAL_KEY for each in done.waits):
         found.append("what waits is done later: by itself, or by giving the command again")
-    found += format_capped_list("left out", [f"{each.path}: {each.why}" for each in done.passed])
+    found += format_list_with_omitted_count(
+        "left out", [f"{each.path}: {each.why}" for each in done.passed]
+    )
     return found + [f"remark: {output.replace_invalid_utf8(each)}" for each in done.remarks]
 
 
-def format_capped_list(what: str, each: Sequence[str]) -> list[str]:
+def format_list_with_omitted_count(what: str, each: Sequence[str]) -> list[str]:
     """The first lines of a list, each after `what`, and how many more there are."""
     shown = [f"{what}: {output.replace_invalid_utf8(one)}" for one in each[:MAX_NAMED]]
     return shown + (
