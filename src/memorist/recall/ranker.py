@@ -359,6 +359,9 @@ MAX_EMBEDDED_QUERY_CHARS = 2_000
 MAX_CACHED_TEXTS = 1_000
 """Entries whose words' vectors are cached, 5 to 18 KB each."""
 
+MAX_CACHED_COUNTS = 50_000
+"""Words of earlier queries whose number of entries is cached, 5 MB."""
+
 MAX_CACHED_POSTINGS = 400_000
 """Postings of earlier queries' words that are cached, 1.6 MB."""
 
@@ -427,6 +430,8 @@ class Ranker:
         self._preloading = threading.Lock()
         self._preloaded: tuple[tuple[int, int] | None, EntryVectors] | None = None
         """Vectors for the next search by meaning, and the version of the index that they are of."""
+        self._counts: dict[str, int] = {}
+        """Number of entries that hold a word, 0 for none."""
         self._postings: OrderedDict[str, array[int]] = OrderedDict()
         self._cached_count = 0
         self._word_vectors: dict[str, bytes] = {}
@@ -529,8 +534,7 @@ class Ranker:
             )
             if columns is not None:
                 self._columns, self._version = columns, self._index.read_change_marker()
-                self._postings.clear()
-                self._cached_count = 0
+                self._clear_cached_words()
                 if self._vectors is not None:
                     self._vectors.remove([row.number for row in former])
 
@@ -717,9 +721,14 @@ class Ranker:
 
     def _count_entries(self, words: Collection[str]) -> dict[str, int]:
         """Number of entries that contain each of these words; absent words are left out."""
-        known = {word: len(self._postings[word]) for word in words if word in self._postings}
-        rest = [word for word in words if word not in known]
-        return known | self._index.count_entries_by_word(rest) if rest else known
+        counts = self._counts
+        rest = [word for word in words if word not in counts]
+        if rest:
+            if len(counts) > MAX_CACHED_COUNTS:
+                counts.clear()
+                rest = list(words)
+            counts.update(dict.fromkeys(rest, 0) | self._index.count_entries_by_word(rest))
+        return {word: count for word in words if (count := counts[word])}
 
     def _mend_typing(
         self, question: SearchQuery, counts: dict[str, int]
@@ -785,9 +794,13 @@ class Ranker:
         if version != self._version:
             self._columns = build_entry_columns(self._index.iter_all_rows())
             self._vectors = None
-            self._postings.clear()
-            self._cached_count = 0
+            self._clear_cached_words()
             self._version = version
+
+    def _clear_cached_words(self) -> None:
+        self._postings.clear()
+        self._counts.clear()
+        self._cached_count = 0
 
     def _load_postings(self, word: str) -> array[int]:
         if (known := self._postings.get(word)) is not None:

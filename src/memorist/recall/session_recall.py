@@ -110,6 +110,8 @@ class MemoryRecall:
         self._index_due = True
         self._listed_paths: frozenset[str] = frozenset()
         """Memories that the index in the context names."""
+        self._unrecorded_listing: list[MemoryUse] = []
+        """The record of these, until the answer: two hundred lines, which no prompt waits for."""
         self._message_count = 0
         self._ready: list[ReadyMemories] = []
         self._selections: list[asyncio.Task[None]] = []
@@ -170,7 +172,7 @@ class MemoryRecall:
             return None
         found = shown.text
         self._listed_paths = frozenset(shown.listed)
-        self._record_uses([self._build_use(path, "listed", "") for path in shown.listed])
+        self._unrecorded_listing = [self._build_use(path, "listed", "") for path in shown.listed]
         with contextlib.suppress(StoreError):
             self._runtime.emit(
                 MemoryRecalled(
@@ -364,7 +366,8 @@ class MemoryRecall:
                     shown.append(rendered)
                     bodies.append((topic.body, is_users))
                     room -= rendered.size
-        self._record_uses([use for use in uses if use.what != "shown"])
+        if withheld := [use for use in uses if use.what != "shown"]:
+            self._record_uses(withheld)
         if shown:
             sizes = {each.path: each.size for each in shown}
             text = render_memories(shown, self._prompts)
@@ -462,6 +465,8 @@ class MemoryRecall:
 
     def _record_uses(self, uses: Sequence[MemoryUse]) -> None:
         """Record uses in the ledger; a failing database loses these lines and nothing else."""
+        uses = [*self._unrecorded_listing, *uses]
+        self._unrecorded_listing = []
         if uses:
             with contextlib.suppress(StoreError):
                 self._reachable.record_uses(self._runtime.open_database(), uses)
@@ -478,7 +483,8 @@ class MemoryRecall:
         return ""
 
     async def close(self) -> None:
-        """Cancel a running selection."""
+        """Record what is not recorded yet, and cancel a running selection."""
+        self._record_uses([])
         for task in self._selections:
             task.cancel()
         await asyncio.gather(*self._selections, return_exceptions=True)

@@ -171,9 +171,8 @@ class QueryEvidence:
         """The evidence for an entry with these of the query's words, in nats."""
         mean = self._means.get(entry_words)
         if mean is None:
-            mean = self._means[entry_words] = _sum_chance(
-                (_chance_by_rate(rate, entry_words), count) for rate, count in self._rates.items()
-            ).mean
+            chances = ((_chance_by_rate(rate, entry_words), n) for rate, n in self._rates.items())
+            mean = self._means[entry_words] = -sum(n * each * math.log(each) for each, n in chances)
         found = (word for word in self._query_words if word in matched)
         return sum(-math.log(compute_word_chance(word, entry_words)) for word in found) - mean
 

@@ -78,6 +78,13 @@ MAX_CLEAN = 10_000
 """Short texts remembered, under 2 MB."""
 CLEAN: set[str] = set()
 """Short texts without a secret. Nothing with one is ever remembered."""
+_MAX_LONG_CHARS = 32_000
+_MAX_CLEAN_LONG = 64
+"""Characters of a longer text that is remembered as clean, and how many are, 2 MB of plain text: a
+message is read ten times while it is answered. Our choice.
+"""
+_CLEAN_LONG: set[str] = set()
+"""Longer texts without a secret."""
 
 
 class RedactedText(Struct, frozen=True):
@@ -94,13 +101,14 @@ def find_secrets(text: str) -> tuple[SafetyFinding, ...]:
     and none is inside one.
     """
     short = len(text) <= _SHORT
-    if short and text in CLEAN:
+    known, most = (CLEAN, MAX_CLEAN) if short else (_CLEAN_LONG, _MAX_CLEAN_LONG)
+    if text in known:
         return ()
     found = _find(text)
-    if short and not found:
-        if len(CLEAN) >= MAX_CLEAN:
-            CLEAN.clear()
-        CLEAN.add(text)
+    if not found and len(text) <= _MAX_LONG_CHARS:
+        if len(known) >= most:
+            known.clear()
+        known.add(text)
     return found
 
 

@@ -5,6 +5,7 @@ said. Pure.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from memorist.core.lazy import lazy_pattern
 
@@ -32,6 +33,11 @@ _NOT_ENGLISH = lazy_pattern(
 )
 
 
+REMEMBERED_TEXTS = 16
+"""Texts whose answer is remembered: a message is read by seven rules while it is answered."""
+
+
+@lru_cache(REMEMBERED_TEXTS)
 def remove_speech_fillers(text: str) -> str:
     """Leave out sounds of hesitation between words, with the pauses around them. Code, quotations,
     capitals (`UH`) and lines of nothing else stay.
