@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,8 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
+from memorist.recall import lexical_score
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry, render_embedding_text
 from memorist.recall.ranker import EntryVectors, Ranker
+from memorist.recall.word_index import WordIndex
 from support.sweeps import examples
 
 MEMORIES = [
@@ -385,6 +387,51 @@ def test_common_words_only_order_what_rare_words_found(tmp_path: Path) -> None:
         assert first.id == "rare"
         assert first.matched[0] == "needle"
         assert set(first.matched) == {"needle", "common", "words"}
+
+
+def test_how_many_entries_hold_a_word_is_read_once(
+    ranker: Ranker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the index changes; also of words that none holds."""
+    read: list[str] = []
+    count = WordIndex.count_entries_by_word
+
+    def count_entries(index: WordIndex, words: Iterable[str]) -> dict[str, int]:
+        read.extend(words)
+        return count(index, words)
+
+    monkeypatch.setattr(WordIndex, "count_entries_by_word", count_entries)
+    for query in ("watch the canary", "the canary sings", "watch canary"):
+        assert [each.id for each in ranker.search(query)] == ["deploy.md"]
+    ranker.sync([*MEMORIES, SearchEntry(id="bird.md", title="Sings", body="It sings.")])
+
+    assert sorted(read) == ["canari", "sing", "watch"]
+    assert {each.id for each in ranker.search("the canary sings")} == {"deploy.md", "bird.md"}
+
+
+@pytest.mark.parametrize("lookup_cost", [0, 1_000])
+def test_common_words_are_looked_up_as_they_are_scanned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookup_cost: int
+) -> None:
+    """By runs of entries beside each other or in the whole list, in either way as all are."""
+    talk = [
+        SearchEntry(
+            id=f"{number}",
+            body=f"{'alpha' if number % 7 == 0 else 'filler'} beta {'gamma' if number % 3 else ''}",
+            position=EntryPositionInGroup("talk", number),
+        )
+        for number in range(60)
+    ]
+    with Ranker(tmp_path / "index") as index:
+        index.sync(talk)
+        whole = index.search("alpha beta gamma", 5)
+        monkeypatch.setattr(lexical_score, "POSTINGS_BUDGET", 60)
+        monkeypatch.setattr(lexical_score, "LOOKUP_COST", lookup_cost)
+        bounded = index.search("alpha beta gamma", 5)
+
+    assert [(each.id, round(each.lexical, 9)) for each in bounded] == [
+        (each.id, round(each.lexical, 9)) for each in whole
+    ]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from memorist.mcp_server.tool_arguments import (
     MemoryWriteArguments,
 )
 from memorist.settings import RecallSettings, Settings
-from memorist.store.memory_uses import list_uses_of_memory
+from memorist.store.memory_uses import list_uses_in_session, list_uses_of_memory
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say
 
@@ -110,6 +110,25 @@ def test_a_prompt_is_shown_it_whole_once_and_the_use_is_recorded_where_it_is_kep
     assert json.dumps(first).count("Satay is out") == 1
     assert json.dumps(again).count("Satay is out") == 1
     assert {each.what for each in uses} == {"listed", "shown"}
+
+
+def test_what_the_index_lists_is_recorded_with_the_answer(blog: Path) -> None:
+    """No prompt waits for the two hundred lines."""
+    engine = open_engine(blog.parent)
+    engine.memory(str(blog)).add(
+        "We order lunch at noon.", kind=MemoryKind.PROJECT, name="noon", description="When we order"
+    )
+    with engine as blocking, blocking.open("s1", project=str(blog)) as session:
+        session.prepare(request_of("hello there"))
+        before = list_uses_in_session(engine.database(), "s1")
+        session.observe({"role": "assistant", "content": [{"type": "text", "text": "Hi."}]})
+        after = list_uses_in_session(engine.database(), "s1")
+
+    assert [each.what for each in before] == []
+    assert {(each.path, each.what) for each in after} == {
+        ("noon.md", "listed"),
+        ("lunch.md", "listed"),
+    }
 
 
 def test_the_command_line_finds_it(blog: Path) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.secret_situations import SITUATIONS, fill_situation
 from benchmarks.secrets import Chance, Sample, fill, innocent, secrets
+from memorist.safety import secrets as secrets_module
 from memorist.safety.redacted_json import redact_json
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import find_key_kind
@@ -358,6 +359,27 @@ def test_only_clean_short_texts_are_remembered() -> None:
     assert secret not in CLEAN
     assert len(CLEAN) <= MAX_CLEAN
     assert find_secrets("argument_1") == ()
+
+
+def test_a_clean_message_is_read_once_however_often_it_is_redacted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One with a secret is read each time: nothing with one is kept in memory."""
+    read: list[str] = []
+
+    def find(text: str) -> tuple[SafetyFinding, ...]:
+        read.append(text)
+        return find_in(text)
+
+    find_in = secrets_module._find
+    monkeypatch.setattr(secrets_module, "_find", find)
+    clean = "Please look at the report of last night. " * 20
+    secret = f"{clean} password=Zq8vKx2mWp4Lt"
+    for text in (clean, secret, clean, secret):
+        redact(text)
+
+    assert read.count(clean) == 1
+    assert read.count(secret) == 2
 
 
 def test_a_value_known_as_clean_is_still_judged_by_its_name() -> None:
