@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from memorist.cli.doctor import model_check
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
 from memorist.ports import Request
@@ -195,6 +196,35 @@ def test_no_form_is_tried_more_than_three_times(monkeypatch: pytest.MonkeyPatch)
     assert len(server.received) == 10
 
 
+def test_a_slow_model_is_asked_each_form_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second answer to the first form may be over the limit, and nothing is known of the others
+    then.
+    """
+    monkeypatch.setattr(model_check, "SLOW_SECONDS", 0.0)
+    with ScriptedServer(lambda request: Say(text="No."), window=16_384) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 1
+    assert len(server.received) == 5
+    assert "edits as text: no edit in the answer (" in text
+    assert "right in" not in text
+    assert "no answer of this model was of use\n" in text
+
+
+def test_what_was_not_tried_is_said_of_a_useless_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second answer that does not come leaves the verdict to the first one, and the next form is
+    tried; a first one that does not come ends the trial.
+    """
+    answers = iter([True, False, False])
+    monkeypatch.setenv("MEMORIST_MODELS__TIMEOUT_SECONDS", "1")
+    with ScriptedServer(lambda request: Say(text="No.") if next(answers) else Hang()) as server:
+        _, text = examine(server, monkeypatch)
+
+    assert "edits as text: no edit in the answer (right in 0 of 2 runs; " in text
+    assert "edits by tool call: no answer (" in text
+    assert "no answer of this model was of use (3 forms were not tried)" in text
+
+
 def test_a_server_that_refuses_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason stands in the text, and the other tasks are not tried."""
     with ScriptedServer(
@@ -236,7 +266,7 @@ def test_a_server_that_hangs_ends_the_trial(monkeypatch: pytest.MonkeyPatch) -> 
     assert "edits as text: right" in text
     assert "edits by tool call: no answer (" in text
     assert "within 1 seconds" in text
-    assert "1 of 5 forms are right (3 were not tried)" in text
+    assert "1 of 5 forms are right (3 forms were not tried)" in text
     assert len(server.received) == 2
 
 

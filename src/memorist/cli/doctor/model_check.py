@@ -73,6 +73,10 @@ TRIAL_SECONDS = 300.0
 """Longest wait for one answer, unless the model's own limit is shorter. Our choice: a model on a
 slow processor writes the longest good answer in less, and no work waits longer for such a one.
 """
+SLOW_SECONDS = TRIAL_SECONDS / 2
+"""A task whose answer takes longer is asked once: another answer may be over the limit, which ends
+the trial before the other forms. Our choice.
+"""
 MAX_RUNS = 3
 """Times that a task is asked whose first answer is wrong or only just right; most runs decide. Our
 choice: one more run than the fewest that can differ.
@@ -143,20 +147,20 @@ class TrialResult(Struct, frozen=True):
 
     @property
     def is_right(self) -> bool:
-        """Whether most runs were right, and the last was answered."""
-        return self.got_reply and 2 * self.right_runs > len(self.runs)
+        """Whether most runs were right."""
+        return 2 * self.right_runs > len(self.runs)
 
     @property
     def got_reply(self) -> bool:
-        """Whether each run was answered: after one that was not, none follows."""
-        return self.runs[-1].got_reply
+        """Whether there is an answer to judge it by."""
+        return self.runs[0].got_reply
 
     @property
     def is_decided(self) -> bool:
-        """Whether another run could not change the outcome: after a clear success, after two that
-        came to the same, and after one that was not answered.
+        """Whether another run could not change the outcome, or would take too long: after a clear
+        success, after two that came to the same, and after a slow one or one without an answer.
         """
-        if not self.got_reply:
+        if not self.runs[-1].got_reply or self.runs[-1].seconds > SLOW_SECONDS:
             return True
         if len(self.runs) == 1:
             return self.runs[0].verdict == TrialVerdict()
@@ -165,7 +169,9 @@ class TrialResult(Struct, frozen=True):
     @property
     def why(self) -> str:
         """Why it is not good, by the newest run that was not; empty where none was."""
-        return next((run.verdict.why for run in reversed(self.runs) if run.verdict.why), "")
+        faults = [run.verdict.why for run in self.runs if run.verdict.why]
+        answered = [run.verdict.why for run in self.runs if run.verdict.why and run.got_reply]
+        return next(iter((*reversed(answered), *faults)), "")
 
 
 def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
@@ -210,6 +216,7 @@ def _describe(result: TrialResult) -> CheckResult:
             else "Mend what the message names, then run this again.",
         )
     count = f" in {result.right_runs} of {len(result.runs)} runs" if len(result.runs) > 1 else ""
+    wrong = f"right{count}; " if count else ""
     seconds = sum(run.seconds for run in result.runs)
     cost = (
         f"{seconds:.1f} s, {used.context_tokens - used.output:,} tokens read"
@@ -220,7 +227,7 @@ def _describe(result: TrialResult) -> CheckResult:
         return CheckResult("good", f"{task.name}: right{count} ({cost}); used by {task.used_by}")
     return CheckResult(
         "note",
-        f"{task.name}: {result.why} (right{count}; {cost}); used by {task.used_by}",
+        f"{task.name}: {result.why} ({wrong}{cost}); used by {task.used_by}",
         task.advice,
     )
 
@@ -261,14 +268,14 @@ def _summarize_results(results: list[TrialResult]) -> CheckResult:
             else "the model gave no answer",
             'Mend what is named above, or set model = "structural", which costs nothing.',
         )
+    untried = len(TASKS) - len(results)
+    missing = f" ({untried} forms were not tried)" if untried else ""
     if not right:
         return CheckResult(
             "wrong",
-            "no answer of this model was of use",
+            f"no answer of this model was of use{missing}",
             'Set model = "structural", which costs nothing, or choose a larger model.',
         )
-    untried = len(TASKS) - len(results)
-    missing = f" ({untried} were not tried)" if untried else ""
     return CheckResult(
         "good",
         f"{len(right)} of {len(TASKS)} forms are right{missing}; where a model's work does not "
@@ -277,14 +284,14 @@ def _summarize_results(results: list[TrialResult]) -> CheckResult:
 
 
 async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
-    """The results, and the window where the server tells it. After an answer that does not come,
-    or a first one that is refused, nothing more is asked.
+    """The results, and the window where the server tells it. After a form's first answer that does
+    not come, or a first one that is refused, nothing more is asked.
     """
     results: list[TrialResult] = []
     try:
         for task in TASKS:
             results.append(await _try_task(model, task))
-            if results[-1].runs[-1].hung or not results[0].runs[0].got_reply:
+            if results[-1].runs[0].hung or not results[0].got_reply:
                 break
         if isinstance(model, ContextWindowSource):
             return results, await model.discover_window()
