@@ -59,7 +59,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def expect_mended(what: str) -> None:
+def expect_fixed(what: str) -> None:
     """The fault is named and is 1; it stays without --fix; with it, it is mended and is 0
     afterwards.
     """
@@ -70,7 +70,7 @@ def expect_mended(what: str) -> None:
     assert any(what in text for text in of(found, "wrong")), found
     assert contents(home) == before
     status, fixed = examine("--fix")
-    assert any(what in text for text in of(fixed, "mended")), fixed
+    assert any(what in text for text in of(fixed, "fixed")), fixed
     assert (status, of(fixed, "wrong")) == (0, [])
     status, again = examine()
     assert (status, of(again, "wrong")) == (0, []), again
@@ -119,7 +119,7 @@ def test_a_sound_home_is_sound_and_nothing_is_touched(home: Path, where: MemoryL
     before = contents(home)
     status, found = examine()
 
-    assert (status, of(found, "wrong", "mended")) == (0, [])
+    assert (status, of(found, "wrong", "fixed")) == (0, [])
     assert {finding["area"] for finding in found} >= {
         "settings",
         "home",
@@ -133,7 +133,7 @@ def test_a_sound_home_is_sound_and_nothing_is_touched(home: Path, where: MemoryL
     }
     assert any("files, history and index agree" in text for text in of(found, "good"))
     assert contents(home) == before
-    assert of(examine("--fix")[1], "wrong", "mended") == []
+    assert of(examine("--fix")[1], "wrong", "fixed") == []
     assert contents(home) == before
 
 
@@ -141,7 +141,7 @@ def test_a_sound_home_is_sound_and_nothing_is_touched(home: Path, where: MemoryL
 def test_an_open_home_is_closed(home: Path) -> None:
     """Others can look in: named with its cure, closed by --fix."""
     home.chmod(0o755)
-    expect_mended("others on this machine can look into")
+    expect_fixed("others on this machine can look into")
 
     assert home.stat().st_mode & 0o777 == 0o700
 
@@ -197,13 +197,31 @@ def test_what_killed_writers_left_is_moved_aside(home: Path) -> None:
     old.write_bytes(b"half")
     new.write_bytes(b"now")
     os.utime(old, (time.time() - 7_200,) * 2)
-    expect_mended("1 temporary file")
+    expect_fixed("1 temporary file")
 
     assert [path.read_bytes() for path in (home / "put-aside").iterdir()] == [b"half"]
     assert new.exists()
 
 
 @pytest.mark.covers("OP-1")
+def test_second_versions_that_a_sync_program_left_are_named(home: Path) -> None:
+    """Of the databases too; nothing reads or removes them."""
+    names = (
+        "state (Ana's conflicted copy 2026-11-27).sqlite",
+        "state.sync-conflict-20261127-101112-ABCDEFG.sqlite",
+        "state.sqlite-wal (conflicted copy)",
+    )
+    for name in names:
+        (home / name).write_bytes(b"x")
+
+    status, found = examine("--fix")
+
+    assert status == 0
+    (note,) = [text for text in of(found, "note") if "in step" in text]
+    assert "3 second versions of files" in note
+    assert all((home / name).exists() for name in names)
+
+
 def test_a_memory_with_a_hostile_header_is_named(home: Path, where: MemoryLayout) -> None:
     """Endless nesting and aliases in a header are named with their file; nothing hangs or dies."""
     (where.folder / "deep.md").write_text("---\nname: " + "[" * 40_000 + "\n---\nx\n", "utf-8")
@@ -231,7 +249,7 @@ def test_what_killed_writers_left_beside_a_magic_doc_is_moved_aside(
     for path in (left, fresh):
         path.write_text("half", "utf-8")
     os.utime(left, (time.time() - 7_200,) * 2)
-    expect_mended("beside Magic Docs")
+    expect_fixed("beside Magic Docs")
 
     assert (home / "put-aside" / ".memorist-0a.tmp-1").read_text("utf-8") == "half"
     assert fresh.exists()
@@ -268,7 +286,7 @@ def test_a_damaged_database_is_started_anew_and_knows_the_sessions(
     again = examine("--fix")[1]
 
     assert status == 0
-    assert any("database" in text for text in of(fixed, "mended"))
+    assert any("database" in text for text in of(fixed, "fixed"))
     assert of(again, "wrong") == []
     assert [path.read_bytes() for path in home.glob("state.sqlite.damaged*")] == [damage]
     database = open_database(home / "state.sqlite")
@@ -300,7 +318,7 @@ def test_a_session_that_the_database_does_not_know_is_taken_in(home: Path) -> No
     (folder,) = [Path(row["folder"]) for row in database.execute("select folder from sessions")]
     database.execute("delete from sessions")
     database.close()
-    expect_mended("does not know 1 session")
+    expect_fixed("does not know 1 session")
     shutil.rmtree(folder)
     status, found = examine()
 
@@ -325,7 +343,7 @@ def test_dead_leases_are_released(home: Path) -> None:
     assert any("1 reservation" in text for text in of(found, "note"))
     fixed = examine("--fix")[1]
 
-    assert any("1 reservation" in text for text in of(fixed, "mended"))
+    assert any("1 reservation" in text for text in of(fixed, "fixed"))
     database = open_database(home / "state.sqlite")
     assert database.execute("select count(*) from reservations").fetchone()[0] == 1
     database.close()
@@ -412,7 +430,7 @@ def test_what_was_changed_past_memorist_is_noted_and_recorded(where: MemoryLayou
     assert any("changed past memorist" in text for text in of(found, "note"))
     fixed = examine("--fix")[1]
 
-    assert any("recorded" in text for text in of(fixed, "mended"))
+    assert any("recorded" in text for text in of(fixed, "fixed"))
     assert path.read_text("utf-8").endswith("By hand.\n")
     assert not any("changed past memorist" in text for text in of(examine()[1], "note"))
 
@@ -423,7 +441,7 @@ def test_a_history_that_lacks_a_file_gets_it(where: MemoryLayout) -> None:
     recorded as found.
     """
     shutil.rmtree(where.history)
-    expect_mended("the history does not have")
+    expect_fixed("the history does not have")
 
     kept = memory(where)
     assert set(kept.folder.history.list_files()) >= {head.path for head in kept.headers()}
@@ -462,7 +480,7 @@ def test_an_index_that_is_not_the_folders_is_made_anew(where: MemoryLayout) -> N
 def test_a_damaged_index_of_recall_is_made_anew(where: MemoryLayout) -> None:
     """It is put aside, and the next search finds what it found."""
     where.recall_index.write_bytes(b"no index at all" * 500)
-    expect_mended("the index of recall")
+    expect_fixed("the index of recall")
 
     search = FolderSearch(memory(where).folder, RecallSettings())
     assert search.search("staging database port", 5)
@@ -491,7 +509,7 @@ def test_what_stands_in_the_place_of_a_lock_is_moved_aside(where: MemoryLayout) 
     where.lock.unlink(missing_ok=True)
     where.lock.mkdir()
     (where.lock / "mine").write_text("x", "utf-8")
-    expect_mended("nobody can take the lock")
+    expect_fixed("nobody can take the lock")
 
     assert (Path(os.environ["MEMORIST_HOME"]) / "put-aside" / "lock-1" / "mine").read_text(
         "utf-8"
@@ -602,7 +620,7 @@ def test_the_text_shows_each_finding_with_its_cure(home: Path) -> None:
     fixed = CliRunner().invoke(memorist_group, ["doctor", "--fix"]).stdout
 
     assert f"WRONG  others on this machine can look into {home}\n       chmod 700 {home}\n" in shown
-    assert f"MENDED others on this machine can look into {home}: closed to others\n" in fixed
+    assert f"FIXED  others on this machine can look into {home}: closed to others\n" in fixed
 
 
 @pytest.mark.covers("WD-7")
@@ -625,4 +643,4 @@ def test_a_memory_that_waits_is_named_with_the_command_that_shows_it(
 
     (waiting,) = [each for each in found if "waits for your yes or no" in each["what"]]
     assert (status, waiting["state"]) == (0, "note")
-    assert waiting["mend"] == f"in {tmp_path / 'shop'}: memorist memory inbox"
+    assert waiting["remedy"] == f"in {tmp_path / 'shop'}: memorist memory inbox"

@@ -48,14 +48,14 @@ def of(findings: list[Found], *states: str) -> list[str]:
     return [finding["what"] for finding in findings if finding["state"] in states]
 
 
-def expect_mended(what: str) -> None:
+def expect_fixed(what: str) -> None:
     """Named and 1; with --fix mended and 0; afterwards good."""
     status, found = examine()
     assert status == 1
     assert any(what in text for text in of(found, "wrong")), found
     status, fixed = examine("--fix")
     assert status == 0, fixed
-    assert any(what in text for text in of(fixed, "mended")), fixed
+    assert any(what in text for text in of(fixed, "fixed")), fixed
     status, again = examine()
     assert (status, of(again, "wrong")) == (0, []), again
 
@@ -157,7 +157,7 @@ def test_a_damaged_copy_of_the_branch_is_put_aside_and_made_again(
         lock.touch()
         os.utime(lock, (time.time() - 7_200,) * 2)
 
-    expect_mended(
+    expect_fixed(
         "a killed Git left 1 lock" if damage == "lock" else "the copy of the team's branch"
     )
 
@@ -175,7 +175,7 @@ def test_a_torn_file_is_put_aside_and_nothing_is_lost(where: MemoryLayout, name:
     path = where.team_layout.folder / name
     path.write_bytes(path.read_bytes()[:-9])
 
-    expect_mended(f"{path} cannot be understood")
+    expect_fixed(f"{path} cannot be understood")
 
     if name == "place.json":
         run("team", "init", "git:origin")
@@ -229,7 +229,7 @@ def test_a_sync_that_holds_its_lock_is_told_and_never_broken(where: MemoryLayout
 
     assert status == 0
     assert any("a sync runs, or hangs" in text for text in of(found, "note"))
-    expect_mended("nobody can take the lock")
+    expect_fixed("nobody can take the lock")
 
 
 @pytest.mark.covers("OP-1", "DR-2")

@@ -94,7 +94,7 @@ def test_a_program_that_is_gone_is_wrong() -> None:
     (wrong,) = [each for each in found() if each.state == "wrong"]
 
     assert "/gone/memorist" in wrong.what
-    assert "memorist install codex" in wrong.mend
+    assert "memorist install codex" in wrong.remedy
 
 
 def test_a_hook_that_is_missing_is_told() -> None:
@@ -147,7 +147,7 @@ def test_a_process_that_does_not_answer_is_wrong(
         (each.state, each.what) for each in good
     ]
     for wrong in (hangs, gone):
-        (mend,) = [each.mend for each in wrong if each.state == "wrong"]
+        (mend,) = [each.remedy for each in wrong if each.state == "wrong"]
         assert f"kill -9 {number};" in mend
 
 

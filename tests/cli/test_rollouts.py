@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -14,6 +15,8 @@ from click.testing import CliRunner, Result
 from rich.progress import Progress
 
 from memorist.cli.main import memorist_group
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo, SettingsError
 from memorist.settings import RolloutsSettings
 from memorist.store.job_claim_rules import JobClaim, build_lease_policy
@@ -254,6 +257,49 @@ def test_what_is_left_out_is_forgotten_from_every_file_and_may_be_taken_in_again
     assert "Never round an amount down" in without
     assert "Always run the linter" in memory(home)
     assert isinstance(memorist("rollouts", "leave-out", "nobody").exception, NothingToDo)
+
+
+def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
+    """No file of the home holds a word of it; the session beside it stays, and so does the
+    client's own record, which is named.
+    """
+    shop = tmp_path / "shop"
+    kept = claude(shop / "kept.jsonl", ["Count the coins of quagga."], session="kept", at=ago(48))
+    gone = claude(shop / "gone.jsonl", ["Mend the till of okapi."], session="gone", at=ago(48))
+    asyncio.run(_observe(home, {"kept": "quagga coins", "gone": "okapi till"}))
+    memorist("rollouts", "sync", "--sessions", str(shop))
+    assert _holders(home, b"okapi")
+    assert _holders(home, b"quagga")
+
+    refused = memorist("rollouts", "leave-out", "gone", "--hard")
+    done = memorist("rollouts", "leave-out", "gone", "--hard", "--yes")
+    memorist("rollouts", "sync", "--sessions", str(shop))
+
+    assert (refused.exit_code, done.exit_code) == (2, 0), done.output
+    assert str(gone) in done.stdout
+    assert _holders(home, b"okapi") == []
+    assert _holders(home, b"quagga")
+    assert gone.exists()
+    assert kept.exists()
+
+
+async def _observe(home: Path, said: dict[str, str]) -> None:
+    """Keep notes of sessions, as the hooks do."""
+    async with Memorist(home=home) as engine:
+        for id, text in said.items():
+            session = engine.observe_session(
+                id, project=str(home.parent), format="anthropic", loads="file-native"
+            )
+            message = Message(
+                id=f"m-{id}", role="user", blocks=(TextBlock(text),), origin=Origin.USER
+            )
+            await session.add_records(None, [message])
+            await session.update_notes("the session ended")
+            await session.close()
+
+
+def _holders(home: Path, word: bytes) -> list[Path]:
+    return [each for each in home.rglob("*") if each.is_file() and word in each.read_bytes()]
 
 
 @pytest.mark.covers("RO-2")

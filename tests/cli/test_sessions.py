@@ -172,7 +172,7 @@ def test_doctor_says_first_what_matters() -> None:
     said = run("doctor").output
     marks = [line.split()[0] for line in said.splitlines() if not line.startswith(" ")]
 
-    assert marks == sorted(marks, key=["WRONG", "MENDED", "note", "ok"].index)
+    assert marks == sorted(marks, key=["WRONG", "FIXED", "note", "ok"].index)
     assert "memorist config set model anthropic:NAME" in said
     assert said.count("not installed") <= 1
 

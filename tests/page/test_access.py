@@ -257,7 +257,7 @@ def test_a_session_is_shown_as_its_model_saw_it(browser: TestClient) -> None:
 
 
 def test_a_session_tells_its_window_failures_forks_and_memories(browser: TestClient) -> None:
-    """Every turn's window by kind of content, what failed and what mended it, what a model did for
+    """Every turn's window by kind of content, what failed and what fixed it, what a model did for
     memorist and at which price, and which memories it was shown.
     """
     view = browser.get(f"/session.json?id={LONG}").json()
@@ -268,7 +268,7 @@ def test_a_session_tells_its_window_failures_forks_and_memories(browser: TestCli
     assert len(window["bars"]) == 34
     assert last["user"] > 400
     assert sum(last.values()) == 400 + 3_000 + 33 * 900 + 900 + 120 + 33
-    assert "pytest -q" in str(blocks["What failed, and what mended it"]["rows"])
+    assert "pytest -q" in str(blocks["What failed, and what fixed it"]["rows"])
     assert "21,000 from cache" in str(
         blocks["Forks and other work by a model, with their receipts"]["rows"]
     )

@@ -49,7 +49,7 @@ def parse_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflictLines, ...
 
 _SYNC_COPY = lazy_pattern(
     r".(?: ?\([^()]*\bconflict(?:ed)?(?: copy)?\b[^()]*\)|\.sync-conflict-\d{8}-\d{6}(?:-\w+)?"
-    r"|_conflict-\d{8}-\d{6})\.md$",
+    r"|_conflict-\d{8}-\d{6})(?:\.[\w-]+)?$",
     re.IGNORECASE,
 )
 """Ends of the names that Dropbox, Nextcloud, ownCloud and Syncthing give to a second version."""

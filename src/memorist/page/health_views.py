@@ -27,7 +27,7 @@ from memorist.views.view_blocks import (
     build_table_row,
 )
 
-_STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "good", "good": "good"}
+_STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "fixed": "good", "good": "good"}
 
 
 def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView:
@@ -40,7 +40,7 @@ def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView
     states = {
         "wrong": translate("wrong"),
         "note": translate("to know"),
-        "mended": translate("mended"),
+        "fixed": translate("fixed"),
         "good": translate("good"),
     }
     blocks: list[PageBlock] = [
@@ -51,15 +51,15 @@ def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView
                 build_table_row(
                     PageCell(states[each.state], tone=_STATE_TONES[each.state]),
                     each.area,
-                    PageCell(each.what, quiet=each.mend),
+                    PageCell(each.what, quiet=each.remedy),
                 )
                 for each in found
             ],
         )
     ]
     if wrong:
-        mend = PageAction(label=translate("Mend what can be mended"), path="/do/mend", fields={})
-        blocks.insert(0, ActionBlock(actions=[mend]))
+        fix = PageAction(label=translate("Fix what can be fixed"), path="/do/fix", fields={})
+        blocks.insert(0, ActionBlock(actions=[fix]))
     return PageView(
         name="health",
         title=translate("Health"),
@@ -73,8 +73,8 @@ def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView
 
 def fix_health_problems() -> str:
     """Fix what the doctor can fix, and say how much."""
-    mended = sum(each.state == "mended" for each in run_doctor_checks(CHECKS, fix=True))
-    return translate("Mended: {count:,}", count=mended)
+    fixed = sum(each.state == "fixed" for each in run_doctor_checks(CHECKS, fix=True))
+    return translate("Fixed: {count:,}", count=fixed)
 
 
 def build_team_memories_view() -> PageView:

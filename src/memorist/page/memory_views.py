@@ -121,7 +121,7 @@ def build_problem_blocks(context: PageContext, path: str = "") -> list[PageBlock
     if path:
         wanted = context.address("memory", path=path)
         rows = [each for each in rows if each.cells[0].href == wanted]
-    columns = translate_each("Memory", "What is wrong, and what mends it")
+    columns = translate_each("Memory", "What is wrong, and what fixes it")
     table = TableBlock(heading=translate("What is wrong"), columns=columns, rows=rows[:PAGE_ROWS])
     return [table] if rows else []
 

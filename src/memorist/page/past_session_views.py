@@ -128,7 +128,7 @@ def build_past_session_view(id: str) -> PageView:
 
 def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
     kinds = (
-        (translate("failed, and what mended it"), task.failures),
+        (translate("failed, and what fixed it"), task.failures),
         (translate("learned"), task.knowledge),
         (translate("wished"), task.preferences),
         (translate("to look up"), task.references),

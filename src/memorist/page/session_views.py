@@ -491,8 +491,8 @@ def _build_troubles(timeline: SessionTimeline) -> list[PageBlock]:
     ]
     return [
         TableBlock(
-            heading=translate("What failed, and what mended it"),
-            columns=translate_each("What failed", "How", "What mended it"),
+            heading=translate("What failed, and what fixed it"),
+            columns=translate_each("What failed", "How", "What fixed it"),
             rows=rows,
         )
     ]

@@ -264,7 +264,7 @@ class PageServer:
 
 
 def _change(action: str, fields: dict[str, str]) -> str:
-    if action == "mend":
+    if action == "fix":
         return health_views.fix_health_problems()
     if action == "sync":
         return health_views.sync_own_machines()

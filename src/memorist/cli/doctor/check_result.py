@@ -12,12 +12,12 @@ from memorist.store.home_layout import Layout
 
 
 class CheckResult(Struct, frozen=True):
-    """One checked fact. `mend` says how to fix it, and is empty if nothing is to be done."""
+    """One checked fact. `remedy` says how to fix it, and is empty if nothing is to be done."""
 
-    state: Literal["good", "note", "wrong", "mended"]
-    """`note` is worth knowing but no fault; `mended` was just repaired."""
+    state: Literal["good", "note", "wrong", "fixed"]
+    """`note` is worth knowing but no fault; `fixed` was just repaired."""
     what: str
-    mend: str = ""
+    remedy: str = ""
     area: str = ""
 
 

@@ -61,7 +61,7 @@ Home and locks come first, because later repairs need them. Each subsystem adds 
 
 MODEL_CHECKS: tuple[tuple[str, Check], ...] = (("model", check_model_answers),)
 
-STATE_MARKS = {"wrong": "WRONG ", "mended": "MENDED", "note": "note  ", "good": "ok    "}
+STATE_MARKS = {"wrong": "WRONG ", "fixed": "FIXED ", "note": "note  ", "good": "ok    "}
 """Marks of the findings, those that matter most first."""
 
 
@@ -69,7 +69,7 @@ STATE_MARKS = {"wrong": "WRONG ", "mended": "MENDED", "note": "note  ", "good": 
 @click.option(
     "--fix",
     is_flag=True,
-    help="Mend what can be mended from the files; what is in the way is moved aside, nothing "
+    help="Fix what can be fixed from the files; what is in the way is moved aside, nothing "
     "is deleted.",
 )
 @click.option(
@@ -83,7 +83,7 @@ STATE_MARKS = {"wrong": "WRONG ", "mended": "MENDED", "note": "note  ", "good": 
 )
 @output.JSON_OPTION
 def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> None:
-    """Look for what is wrong with this installation, and say how to mend it. Changes nothing
+    """Look for what is wrong with this installation, and say how to fix it. Changes nothing
     without --fix. What is wrong comes first. Exit status 1 when anything stays wrong.
 
     Example: memorist doctor --fix
@@ -100,8 +100,8 @@ def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> 
         output.print_json({"findings": findings})
     for finding in () if as_json else findings:
         click.echo(f"{STATE_MARKS[finding.state]} {finding.what}")
-        if finding.mend:
-            click.echo(f"       {finding.mend}")
+        if finding.remedy:
+            click.echo(f"       {finding.remedy}")
     if any(finding.state == "wrong" for finding in findings):
         sys.exit(1)
 

@@ -16,15 +16,15 @@ FIX_COMMAND = "memorist doctor --fix"
 
 
 def repair_or_report_fault(
-    context: DoctorContext, what: str, mend: str, repair: Callable[[], str]
+    context: DoctorContext, what: str, remedy: str, repair: Callable[[], str]
 ) -> CheckResult:
     """Report the fault, or with `fix` run `repair` and report what it did; if the disk refuses, the
     fault stays.
     """
     if not context.fix:
-        return CheckResult("wrong", what, mend)
+        return CheckResult("wrong", what, remedy)
     try:
-        return CheckResult("mended", f"{what}: {repair()}")
+        return CheckResult("fixed", f"{what}: {repair()}")
     except MemoristError as error:
         return CheckResult("wrong", what, str(error))
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from memorist.auto_memory.merge_conflict import is_conflicted_copy
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import (
     FIX_COMMAND,
@@ -78,6 +79,7 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
     paths = list(_walk(home))
     yield from _check_access(paths)
     yield from _check_leftovers(context, paths)
+    yield from _check_conflicted_copies(paths)
     yield from _check_times(context, paths)
 
 
@@ -146,6 +148,19 @@ def _check_leftovers(context: DoctorContext, paths: list[Path]) -> Iterator[Chec
         what = f"killed writers left {pluralize(len(found), 'temporary file')}, such as {found[0]}"
         yield repair_or_report_fault(
             context, what, FIX_COMMAND, partial(_set_aside_all, context, found)
+        )
+
+
+def _check_conflicted_copies(paths: list[Path]) -> Iterator[CheckResult]:
+    """Second versions of anything but memories, whose own check names them."""
+    found = [path for path in paths if path.suffix != ".md" and is_conflicted_copy(path.name)]
+    if found:
+        yield CheckResult(
+            "note",
+            f"a program that keeps folders in step (Dropbox, Syncthing …) left "
+            f"{pluralize(len(found), 'second version')} of files in it, such as {found[0]}",
+            "Nothing reads them; delete them. Two machines must not write one home: share "
+            "memories by `memorist machines`, which needs no common home.",
         )
 
 

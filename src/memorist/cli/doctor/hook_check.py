@@ -118,7 +118,7 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
         yield CheckResult(
             "note",
             f"{path} cannot be read, so that no hook can be looked for: {error}",
-            "Mend it; the agent cannot read it either.",
+            "Fix it; the agent cannot read it either.",
         )
         return
     if not commands:

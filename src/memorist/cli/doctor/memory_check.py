@@ -154,7 +154,7 @@ def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckRes
             yield CheckResult(
                 "note",
                 f"{where.folder / name}: {topic.header_problem}",
-                "Mend the header by hand, or delete the file if you do not know it.",
+                "Correct the header by hand, or delete the file if you do not know it.",
             )
 
 

@@ -213,7 +213,7 @@ def _describe(result: TrialResult) -> CheckResult:
             "It is too slow here, still being loaded, or does not end its answers: run this again "
             "when the machine has nothing else to do."
             if result.runs[-1].hung
-            else "Mend what the message names, then run this again.",
+            else "Fix what the message names, then run this again.",
         )
     count = f" in {result.right_runs} of {len(result.runs)} runs" if len(result.runs) > 1 else ""
     wrong = f"right{count}; " if count else ""
@@ -266,7 +266,7 @@ def _summarize_results(results: list[TrialResult]) -> CheckResult:
             "the model ended no answer in time"
             if results[-1].runs[-1].hung
             else "the model gave no answer",
-            'Mend what is named above, or set model = "structural", which costs nothing.',
+            'Fix what is named above, or set model = "structural", which costs nothing.',
         )
     untried = len(TASKS) - len(results)
     missing = f" ({untried} forms were not tried)" if untried else ""
@@ -544,7 +544,7 @@ def _check_reachable(address: str) -> CheckResult:
         return CheckResult(
             "wrong",
             what,
-            "Start it, or mend the address or the network; until then the structural ways take "
+            "Start it, or correct the address or the network; until then the structural ways take "
             "over.",
         )
     return CheckResult("good", f"the model's server {host}:{port} answers")

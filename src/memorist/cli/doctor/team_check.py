@@ -52,7 +52,7 @@ def check_team(context: DoctorContext) -> Iterator[CheckResult]:
             shared += 1
             found = list(_check_project(context, where))
             yield from found
-            if not any(finding.state in ("wrong", "mended") for finding in found):
+            if not any(finding.state in ("wrong", "fixed") for finding in found):
                 yield CheckResult(
                     "good", f"{where.folder / 'team'}: what is kept of the team is sound"
                 )
@@ -278,7 +278,7 @@ def _check_remote(remote: TeamRemote, now: float) -> Iterator[CheckResult]:
         yield CheckResult(
             "wrong",
             str(error),
-            "Mend the network or the address; what is to be sent stays here until then.",
+            "Correct the network or the address; what is to be sent stays here until then.",
         )
         return
     if not writes:

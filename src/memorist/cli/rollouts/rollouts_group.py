@@ -10,8 +10,9 @@ import click
 from msgspec.structs import replace
 
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings
+from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.cli.command_group import LazyCommandGroup, words_argument
+from memorist.cli.memory.project_memory_access import confirm_or_abort
 from memorist.core.plural import pluralize
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
@@ -24,6 +25,7 @@ from memorist.engine.rollout_status import (
     read_rollout_status,
 )
 from memorist.engine.rollout_store import RolloutStore, open_rollout_store
+from memorist.errors import UsageError
 from memorist.rollouts.handbook import EVERYWHERE
 from memorist.rollouts.rollout_folder import write_user_note
 from memorist.rollouts.session_sources import find_repository_root_or_folder
@@ -33,7 +35,9 @@ from memorist.store.extract_rows import delete_all_extraction_state
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import GLOBAL_KEY
 from memorist.store.job_claims import retry_jobs
-from memorist.store.memory_mode import set_memory_mode
+from memorist.store.memory_mode import leave_out_for_good, set_memory_mode
+from memorist.store.rollout_rows import Rollout
+from memorist.store.session_removal import remove_session_copies
 from memorist.system import SystemClock
 
 T = TypeVar("T")
@@ -192,12 +196,23 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
 @click.command("leave-out")
 @click.argument("thread", metavar="SESSION")
 @click.option("--take-in", is_flag=True, help="Let it become memory again.")
-def rollouts_leave_out_command(thread: str, take_in: bool) -> None:
+@click.option(
+    "--hard",
+    is_flag=True,
+    help="Also delete memorist's own copies: transcript, notes and index. Cannot be undone.",
+)
+@output.YES_OPTION
+def rollouts_leave_out_command(thread: str, take_in: bool, hard: bool, yes: bool) -> None:
     """Keep a session out of memory: what was made of it goes, and the next consolidation forgets
     what rests on it alone. SESSION is the start of its id.
 
     Example: memorist rollouts leave-out 1a2b3c4d
     """
+    if hard and take_in:
+        raise UsageError("--hard and --take-in exclude each other")
+    if hard:
+        _remove_session(thread, yes=yes)
+        return
 
     def work(past: RolloutStore) -> bool:
         return set_memory_mode(
@@ -212,6 +227,28 @@ def rollouts_leave_out_command(thread: str, take_in: bool) -> None:
         "it may become memory again"
         if take_in
         else f"it is left out{'; the next consolidation forgets it' if forgets else ''}"
+    )
+
+
+def _remove_session(thread: str, *, yes: bool) -> None:
+    """Leave a session out and delete every copy of it that is memorist's own."""
+
+    def work(past: RolloutStore) -> Rollout:
+        found = find_rollout(past, thread)
+        confirm_or_abort(f"Delete all that memorist keeps of session {found.id}?", yes=yes)
+        leave_out_for_good(past.state, found.id, past.claim_terms)
+        return found
+
+    found = run_with_rollout_store(work)
+    home = load_home_layout()
+    deleted = remove_session_copies(home, found.id)
+    click.echo(f"session {found.id} is left out for good")
+    for path in deleted:
+        click.echo(f"  deleted: {path.relative_to(home.home)}")
+    click.echo(f"  the client's own record is not memorist's and stays: {found.path}")
+    click.echo(
+        "  memories that it led to stay: `memorist memory log` names them, `memorist memory "
+        "forget --hard` removes one; `memorist rollouts sync` takes it out of the summaries"
     )
 
 

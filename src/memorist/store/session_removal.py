@@ -1,0 +1,60 @@
+"""Remove memorist's own copies of one session, for what somebody wants gone for good."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from pathlib import Path
+
+from memorist.errors import StoreError
+from memorist.store.database import open_database, transaction
+from memorist.store.disk_files import convert_os_error_to_store_error
+from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.transcript_writer import hold_writer_lock
+
+
+def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
+    """Delete the folder of a session with its transcript, notes and events, its row in the state
+    database of this machine, and the index of past sessions, which is made anew without it. Returns
+    what was deleted; doing it again deletes nothing.
+
+    What the deleted rows held is overwritten. Receipts stay, which hold counts only. Raises
+    SessionInUse where another process has the session open, StoreError.
+    """
+    if not layout.database.exists():
+        return ()
+    deleted: list[Path] = []
+    with contextlib.closing(open_database(layout.database)) as database:
+        rows = database.execute("select folder from sessions where id = ?", (id,)).fetchall()
+        for row in rows:
+            folder = Path(row["folder"])
+            if folder.is_dir() and folder.is_relative_to(layout.home):
+                _remove_folder(folder)
+                deleted.append(folder)
+        try:
+            database.execute("pragma secure_delete = on")
+            with transaction(database):
+                database.execute("delete from sessions where id = ?", (id,))
+            database.execute("pragma wal_checkpoint(truncate)")
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"the session cannot be removed from the database ({error})"
+            ) from error
+    for path in (layout.session_index.with_name(layout.session_index.name + end) for end in _INDEX):
+        if path.exists():
+            path.unlink(missing_ok=True)
+            deleted.append(path)
+    return tuple(deleted)
+
+
+_INDEX = ("", "-wal", "-shm")
+"""Ends of the names of a database's files."""
+
+
+def _remove_folder(folder: Path) -> None:
+    with hold_writer_lock(SessionLayout(folder).transcript):
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise convert_os_error_to_store_error("remove", folder, error) from error
