@@ -34,7 +34,7 @@ def examine() -> tuple[int, list[tuple[str, str, str]]]:
     made = CliRunner().invoke(memorist_group, ["doctor", "--json"], catch_exceptions=False)
     findings = json.loads(made.output)["findings"]
     return made.exit_code, [
-        (each["state"], each["what"], each["mend"]) for each in findings if "flag" in each["what"]
+        (each["state"], each["what"], each["remedy"]) for each in findings if "flag" in each["what"]
     ]
 
 

@@ -446,7 +446,7 @@ def test_check_looks_at_what_holds_in_every_project(shell: Shell) -> None:
 
     what = {problem["path"]: problem["what"] for problem in found["problems"]}
     assert what["english.md"] == "it says otherwise than everywhere/tongue.md"
-    assert "no valid YAML" in what["everywhere/broken.md"]
+    assert "no valid YAML: in its line 2: " in what["everywhere/broken.md"]
     assert found["memories"] == 4
     assert "broken.md" in shell("doctor").stdout
 

@@ -52,15 +52,15 @@ def found_here() -> tuple[list[str], list[str]]:
 def test_memory_and_past_sessions_follow_a_renamed_folder(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list names the memory that may belong here, with the command that takes it over; memory,
-    search and the list of sessions are then as before, also after a later sync.
+    """The lists and the status name the memory that may belong here, with the command that takes it
+    over; memory, search and the list of sessions are then as before, also after a later sync.
     """
     before = found_here()
     shop.rename(moved := shop.with_name("my store"))
     monkeypatch.chdir(moved)
 
-    said = memorist("memory", "list").stdout
-    assert f"memorist memory rebind {shop}" in said
+    for command in (["memory", "list"], ["sessions"], ["status"]):
+        assert f"memorist memory rebind {shop}" in memorist(*command).stdout, command
     assert found_here() == ([], [])
     done = memorist("memory", "rebind", str(shop), "--yes")
 
@@ -186,7 +186,7 @@ def test_the_command_that_takes_a_memory_over_can_be_pasted(
     monkeypatch.chdir(moved)
 
     found = json.loads(memorist("doctor", "--json").stdout)["findings"]
-    (shown,) = (each["mend"] for each in found if "which is gone" in each["what"])
+    (shown,) = (each["remedy"] for each in found if "which is gone" in each["what"])
     _, *words = shlex.split(shown[shown.index("memorist ") :])
     done = memorist(*words, "--yes")
 

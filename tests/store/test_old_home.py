@@ -13,8 +13,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
+from memorist.errors import MemoristError
 from memorist.store.home_layout import make_folder_name
 from support.program import run_program
 
@@ -110,6 +113,36 @@ def test_old_spellings_of_settings_are_read(home: Path) -> None:
     assert values["session_memory.tool_calls"] == "2"
     assert "deploy" in values["skills.excluded"]
     assert "error" not in said(home, "doctor").lower()
+
+
+COMMANDS = (
+    "", "status", "status --days 3", "status --effect", "sessions --all", "notes first", "memory list",
+    "memory log", "memory diff", "memory check", "memory inbox", "memory search pnpm", "memory why pnpm",
+    "memory blame till-rounds-half.md", "memory show till-rounds-half.md", "recall pnpm", "recall pnpm --why",
+    "search pnpm", "search pnpm --all", "rollouts status", "rollouts show 0196f0d2", "rollouts sync",
+    "compact first --dry-run", "context first", "handoff first", "replay first", "docs list", "skills list",
+    "dream --dry-run", "config show --source", "worker --once", "import --yes", "doctor", "doctor --fix",
+    "memory add x", "memory mute till-rounds-half.md", "memory undo --yes", "memory forget till-rounds-half.md",
+    "memory forget --hard --yes run-linter-commit.md", "rollouts leave-out 0196f0d2",
+    "rollouts leave-out 0196f0d2 --hard --yes", "rollouts reset",
+)  # fmt: skip
+"""Commands that read or change what a home keeps, in an order in which each still finds it."""
+
+
+def test_no_command_ends_in_a_traceback_in_an_old_home(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each does its work, or says in one sentence why not."""
+    monkeypatch.setenv("MEMORIST_HOME", str(home))
+    monkeypatch.setenv("HOME", str(home.parent))
+    monkeypatch.chdir(home.parent / "shop")
+    failed = {}
+    for command in COMMANDS:
+        done = CliRunner().invoke(memorist_group, command.split())
+        if not isinstance(done.exception, MemoristError | SystemExit | None):
+            failed[command] = repr(done.exception)
+
+    assert failed == {}
 
 
 async def test_a_session_of_an_old_home_goes_on(home: Path) -> None:

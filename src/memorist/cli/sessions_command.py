@@ -8,10 +8,12 @@ from pathlib import Path
 import click
 
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.session_list import list_known_sessions
+from memorist.store.disk_files import DiskFiles
 
 TITLE_CHARACTERS = 90
 """Characters of a title on one line of a terminal. Our choice."""
@@ -28,9 +30,8 @@ def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
 
     Example: memorist sessions --all --limit 5
     """
-    found = list_known_sessions(
-        load_home_layout(), None if everywhere else locate_project_root(Path.cwd())
-    )
+    home = load_home_layout()
+    found = list_known_sessions(home, None if everywhere else locate_project_root(Path.cwd()))
     if as_json:
         output.print_json({"sessions": found[:limit]})
         return
@@ -44,5 +45,7 @@ def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         )
     if not found:
         click.echo("no session of this folder is known yet; --all shows those of others")
+        for line in describe_memory_found_elsewhere(DiskFiles(), home, str(Path.cwd())):
+            click.echo(line)
     elif len(found) > limit:
         click.echo(f"{len(found) - limit:,} older ones: --limit {len(found)}")

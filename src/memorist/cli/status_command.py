@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from memorist.auto_memory.memory_location import resolve_memory_layout
+from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.budget.budget_status import (
     render_budget_status,
 )
@@ -28,6 +29,7 @@ from memorist.engine.memory_effect_report import MemoryEffectReport, measure_mem
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
 from memorist.hooks.agent_programs import find_connected_agents
 from memorist.store.database import open_database
+from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.system import SystemClock
 
@@ -65,12 +67,18 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
         with open_project_memory() as (_, project):
             memory = read_memory_status(layout, project, database, joined)
             links = len(project.folder.list_links())
+            elsewhere = (
+                ()
+                if any(memory.origins.values())
+                else describe_memory_found_elsewhere(DiskFiles(), layout, str(Path.cwd()))
+            )
     if as_json:
         output.print_json({**msgspec.to_builtins(found), "memory": memory})
     else:
         click.echo(
             "\n".join(
                 [
+                    *elsewhere,
                     *_render_memory(memory),
                     *([f"Not read, as links: {links:,} (memorist memory list)"] if links else []),
                     *render_budget_status(found),

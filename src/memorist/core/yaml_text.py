@@ -46,7 +46,10 @@ def parse_yaml_scalars_as_text(text: str) -> object:
         finally:
             loader.dispose()
     except (yaml.YAMLError, UnicodeError) as error:
-        raise ValueError(str(error)) from error
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None)
+        said = f"in its line {mark.line + 1}: {problem}" if mark and problem else str(error)
+        raise ValueError(said) from error
 
 
 def _bounded_yaml_events(loader: yaml.BaseLoader) -> Iterator[yaml.Event]:
