@@ -28,6 +28,10 @@ class HooksSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     enabled: bool = True
     """False answers every hook with nothing, immediately."""
+    off_folders: tuple[str, ...] = ()
+    """Folders without memory: of a session in one of them, or below it, nothing is read, shown,
+    written or learned later.
+    """
     notices: bool = True
     """Tell the user in the client, in one line, when something was remembered, changed or
     forgotten, when something waits, and when memory is off.

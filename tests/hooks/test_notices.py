@@ -190,6 +190,41 @@ async def test_nothing_is_learned_later_of_a_session_without_memory(
     assert [thread.id for thread in found.threads] == ["c2"]
 
 
+async def test_a_folder_can_be_kept_out_of_memory(tmp_path: Path) -> None:
+    """In it and below it nothing is shown or kept, also by a link to it, and the start of a session
+    says so; past sessions leave its recording out. The folder beside it is as always.
+    """
+    client, beside = tmp_path / "client", tmp_path / "client-site"
+    for folder in (client / "api", beside):
+        folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(client)
+    settings = Settings(
+        home=str(tmp_path / "home"), hooks=HooksSettings(off_folders=(str(client),))
+    )
+    said = {}
+    async with Memorist(model="structural", settings=settings) as engine:
+        engine.starts_workers = False
+        pool = HookSessionPool(engine, lambda event, client, error: pytest.fail(str(error)))
+        for id, cwd in (("c1", client / "api"), ("c2", tmp_path / "link"), ("c3", beside)):
+            event = HookEvent(session_id=id, transcript_path="", cwd=str(cwd))
+            for name in ("SessionStart", "UserPromptSubmit", "Stop"):
+                given = replace(event, hook_event_name=name, prompt="Always use tabs.")
+                answer = await pool.answer("claude-code", given, "", 20.0)
+                await pool.wait_until_idle()
+                said[id, name] = answer.notice
+        await pool.close()
+    claude(tmp_path / "sessions" / "c1.jsonl", ["Always use tabs."])
+    async with open_rollout_pipeline(settings) as past:
+        found = past.find_sessions([tmp_path / "sessions"])
+
+    assert {key for key, notice in said.items() if "off in this folder" in notice} == {
+        ("c1", "SessionStart"),
+        ("c2", "SessionStart"),
+    }
+    assert [each.parent.name for each in (tmp_path / "home").rglob("transcript.jsonl")] == ["c3"]
+    assert found.threads == ()
+
+
 SECRET_REQUESTS = [
     "Remember the database password is hunter2-XK9",
     "/remember the api key is: 93kd-22ls-qq1",

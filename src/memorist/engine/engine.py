@@ -381,6 +381,10 @@ class Memorist:
         )
         record_memory_off_session(self._files, self.layout, log.context.id)
 
+    def keep_session_out(self, session: str) -> None:
+        """Let nothing be learned of a session that was not opened. Raises StoreError."""
+        record_memory_off_session(self._files, self.layout, session)
+
     def memory_off_sessions(self) -> frozenset[str]:
         """Ids of sessions whose user turned memory off. Raises StoreError."""
         return read_memory_off_sessions(self._files, self.layout)

@@ -39,6 +39,7 @@ from memorist.hooks.hook_texts import (
     render_summary_instructions,
 )
 from memorist.hooks.session_file_tail import SessionFileTail
+from memorist.platforms.user_home import expand_user
 from memorist.settings import Family
 from memorist.system import SystemClock
 
@@ -67,6 +68,7 @@ WITHIN_SESSION = ("compact", "clear")
 OFF_CONTEXT = (
     "[memorist] The user turned memory off for this session: use none of memorist's tools in it."
 )
+OFF_FOLDER_NOTICE = "memorist: memory is off in this folder (hooks.off_folders)"
 OFF_NOTICE = "memorist: memory is off for this session; nothing of it is kept from here on"
 
 
@@ -365,6 +367,9 @@ class HookSessionPool:
         )
         self._off = set(engine.memory_off_sessions())
         """Ids of the sessions whose user turned memory off."""
+        self._off_folders = [
+            Path(expand_user(each)).resolve() for each in engine.settings.hooks.off_folders
+        ]
         self._follow_ups: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -379,6 +384,12 @@ class HookSessionPool:
             return HookSession(self._engine, client, event, project)
 
         key = (client, event.session_id)
+        if self._is_in_off_folder(project or event.cwd):
+            if event.session_id not in self._off:
+                self._off.add(event.session_id)
+                self._engine.keep_session_out(event.session_id)
+            begins = event.hook_event_name == "SessionStart"
+            return HookOutput("", OFF_FOLDER_NOTICE if begins else "")
         if event.session_id in self._off:
             return HookOutput("")
         async with contextlib.AsyncExitStack() as hold:
@@ -396,6 +407,13 @@ class HookSessionPool:
         self._follow_ups.add(task)
         task.add_done_callback(self._follow_ups.discard)
         return HookOutput(said, notice)
+
+    def _is_in_off_folder(self, folder: str) -> bool:
+        """Whether the user wants no memory of sessions in this folder."""
+        if not self._off_folders:
+            return False
+        path = Path(folder).resolve()
+        return any(path.is_relative_to(each) for each in self._off_folders)
 
     async def _run_follow_up(
         self,
