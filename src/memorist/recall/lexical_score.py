@@ -18,7 +18,6 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from heapq import nlargest
 from typing import TypeAlias
 
@@ -451,7 +450,7 @@ def score_by_words(
             sums = (
                 _lend_to_neighbours(sums, collection, weights)
                 if near is None
-                else _borrow_from_neighbours(sums, near, weights)
+                else _borrow_from_neighbours(sums, near)
             )
         if near is None and collection.group_count > 1:
             _add_group_scores(packed, collection, weights, group_scores)
@@ -559,34 +558,34 @@ def _rarity(entries: int, count: int) -> float:
 class _NearEntries(Struct, frozen=True):
     """The leading entries and those that lend to them."""
 
-    numbers: AbstractSet[int]
+    borrowers: Mapping[int, Sequence[tuple[int, float]]]
+    """By entry the leading ones that it lends to, itself among them, each with the share."""
     runs: Sequence[tuple[int, int]]
     """The first posting that each run of consecutive numbers may have, and the first beyond it."""
-    lenders: Sequence[tuple[int, int, int, int, int, float]]
-    """Each leading entry with the ones before and after it, the ones beyond those, and the share
-    that the one before lends.
-    """
 
 
 def _list_near_entries(
-    leaders: Mapping[int, float], collection: EntryColumns, weights: RankingWeights
+    leaders: Iterable[int], collection: EntryColumns, weights: RankingWeights
 ) -> _NearEntries:
     before, after, flags = collection.before, collection.after, collection.flags
-    lenders = []
-    if collection.has_positions:
-        for number in leaders:
+    borrowers: dict[int, list[tuple[int, float]]] = {}
+    for number in leaders:
+        lenders = [(number, 1.0)]
+        if collection.has_positions:
             first, then = before[number], after[number]
             has_question = flags[first] & HAS_QUESTION
             share = weights.previous + (weights.question_bonus if has_question else 0.0)
-            lenders.append((number, first, then, before[first], after[then], share))
-    numbers = set(leaders).union(*(each[1:5] for each in lenders))
+            lenders += [(first, share), (then, weights.following)]
+            lenders += [(before[first], weights.second), (after[then], weights.second)]
+        for lender, share in lenders:
+            borrowers.setdefault(lender, []).append((number, share))
     runs: list[tuple[int, int]] = []
-    for number in sorted(numbers):
+    for number in sorted(borrowers):
         if runs and runs[-1][1] == number << 8:
             runs[-1] = (runs[-1][0], number + 1 << 8)
         else:
             runs.append((number << 8, number + 1 << 8))
-    return _NearEntries(numbers, runs, lenders)
+    return _NearEntries(borrowers, runs)
 
 
 def _select_postings(packed: array[int], near: _NearEntries) -> Sequence[int]:
@@ -595,7 +594,7 @@ def _select_postings(packed: array[int], near: _NearEntries) -> Sequence[int]:
     """
     size = len(packed)
     if size < LOOKUP_COST * len(near.runs):
-        return [each for each in packed if each >> 8 in near.numbers]
+        return [each for each in packed if each >> 8 in near.borrowers]
     found, at = [], 0
     for least, end in near.runs:
         at = bisect_left(packed, least, at)
@@ -647,21 +646,12 @@ def _lend_to_neighbours(
     return lent
 
 
-def _borrow_from_neighbours(
-    own: Mapping[int, float], near: _NearEntries, weights: RankingWeights
-) -> dict[int, float]:
+def _borrow_from_neighbours(own: Mapping[int, float], near: _NearEntries) -> dict[int, float]:
     """Do the same as `_lend_to_neighbours`, for the leading entries only."""
-    count, following, second = own.get, weights.following, weights.second
-    sums = {}
-    for number, first, then, previous, next_, share in near.lenders if own else ():
-        sum_ = (
-            count(number, 0.0)
-            + share * count(first, 0.0)
-            + following * count(then, 0.0)
-            + second * (count(previous, 0.0) + count(next_, 0.0))
-        )
-        if sum_:
-            sums[number] = sum_
+    sums: dict[int, float] = {}
+    for number, count in own.items():
+        for leader, share in near.borrowers[number]:
+            sums[leader] = sums.get(leader, 0.0) + share * count
     return sums
 
 
