@@ -56,6 +56,27 @@ async def fill(project: Path, home: Path) -> None:
     await engine.close()
 
 
+def test_signs_without_a_word_are_found_as_they_stand(shop: Path) -> None:
+    """An emoji, an operator: in memories and past sessions, and nothing where they are not."""
+    run = CliRunner().invoke
+    recorded = next((shop.parent / ".claude").rglob("aaaa.jsonl"))
+    write_session(recorded.parent, "bbbb", [("ship it 🚀 now", "Shipped with a => b.")], 4)
+    path = recorded.with_name("bbbb.jsonl")
+    path.write_text(path.read_text().replace('"/p"', json.dumps(str(shop))))
+    run(main, ["memory", "add", "Release notes end with 🎉"])
+
+    found = {
+        signs: json.loads(run(main, ["search", "--json", "--", signs]).stdout)
+        for signs in ("🎉", "🚀", "=>", "🐙")
+    }
+
+    assert [each["path"] for each in found["🎉"]["memories"]] == ["release-notes-end-with.md"]
+    assert [each["session"] for each in found["🚀"]["passages"]] == ["bbbb"]
+    assert [each["session"] for each in found["=>"]["passages"]] == ["bbbb"]
+    assert not found["🐙"]["memories"]
+    assert not found["🐙"]["passages"]
+
+
 @pytest.mark.covers("PS-1")
 def test_one_search_finds_every_kind(shop: Path, tmp_path: Path) -> None:
     """A memory, a turn, notes and the memory of past sessions, each with its kind and place; as

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -18,6 +19,7 @@ from memorist.platforms.background_thread import start_background_thread
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import MemoryMatch, measure_relevance
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build_in_process
+from memorist.recall.search_query import parse_query
 from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
 from memorist.store.index_database import get_device_and_inode
@@ -53,6 +55,8 @@ class FolderSearch:
         """Return the best matches, best first; none where there is no memory. Raises StoreError."""
         if not self._folder.exists:
             return ()
+        if not parse_query(query).words and (signs := query.strip()):
+            return tuple(self._find_literally(signs, limit))
         ranker = self.sync_index()
         try:
             found = ranker.search(query, limit)
@@ -69,6 +73,15 @@ class FolderSearch:
             )
             for each in found
         )
+
+    def _find_literally(self, signs: str, limit: int) -> Iterator[MemoryMatch]:
+        """The memories that hold signs without a word, such as an emoji, which no index has."""
+        entries = (
+            self._build_entry(path, mark, whole=True)
+            for path, mark in self._folder.file_change_marks().items()
+        )
+        for each in islice((each for each in entries if _holds(each, signs)), limit):
+            yield MemoryMatch(path=each.id, score=0.0, why=f"has {signs}")
 
     def _rebuild_index(self, ranker: Ranker) -> Ranker:
         """Rebuild the index from the files, after damage a search meets and a sync does not."""
@@ -259,3 +272,7 @@ def _merge_matches(rankings: Iterable[Sequence[MemoryMatch]]) -> Iterator[Memory
         best = max(left, key=lambda each: measure_relevance(each[0]))
         yield best.pop(0)
         left = [each for each in left if each]
+
+
+def _holds(entry: SearchEntry, signs: str) -> bool:
+    return any(signs in text for text in (entry.title, entry.description, entry.body))

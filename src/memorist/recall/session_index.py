@@ -464,6 +464,10 @@ class SessionIndex:
         `excluding` is the id of a session that is left out, with what it took over from others as
         a fork. Without an embedder, or `by_meaning`, words alone rank.
         """
+        words = parse_query(query).words
+        if not words and query.strip():
+            with self._translate_errors("read"):
+                return self._find_literally(query.strip(), limit, project, excluding)
         with self._translate_errors("read"):
             projects = [project] if project else self._list_projects()
         found: dict[tuple[str, int], EntryRank] = {}
@@ -474,12 +478,32 @@ class SessionIndex:
                 if session != excluding:
                     found.setdefault((session, int(line)), entry)
         best = sorted(found.items(), key=lambda item: -item[1].score)
-        evidence = QueryEvidence(parse_query(query).words)
+        evidence = QueryEvidence(words)
         with self._translate_errors("read"):
             matches = (
                 self._read_match(*position, entry, evidence, excluding) for position, entry in best
             )
             return tuple(islice(_leave_out_copies(filter(None, matches)), limit))
+
+    def _find_literally(
+        self, signs: str, limit: int, project: str, excluding: str
+    ) -> tuple[MatchedPassage, ...]:
+        """The newest passages that hold signs without a word, such as an emoji, which no ranker
+        knows.
+        """
+        rows = self._database.execute(
+            "select sessions.id, line from passages join sessions on sessions.number = session "
+            "where ?1 in ('', project) and sessions.id != ?2 and "
+            "(instr(said, ?3) or instr(answered, ?3) or instr(work, ?3)) "
+            "order by passages.at desc limit ?4",
+            (project, excluding, _storable(signs), CANDIDATES_PER_TURN * limit),
+        ).fetchall()
+        entry = EntryRank("", 0.0, 0.0, None)
+        evidence = QueryEvidence(())
+        matches = (
+            self._read_match(session, line, entry, evidence, excluding) for session, line in rows
+        )
+        return tuple(islice(_leave_out_copies(filter(None, matches)), limit))
 
     def _list_projects(self) -> list[str]:
         rows = self._database.execute("select distinct project from sessions").fetchall()
