@@ -245,7 +245,8 @@ def _remove_session(thread: str, *, yes: bool) -> None:
     click.echo(f"session {found.id} is left out for good")
     for path in deleted:
         click.echo(f"  deleted: {path.relative_to(home.home)}")
-    click.echo(f"  the client's own record is not memorist's and stays: {found.path}")
+    if Path(found.path).exists():  # the record of some sessions is memorist's own
+        click.echo(f"  the client's own record is not memorist's and stays: {found.path}")
     click.echo(
         "  memories that it led to stay: `memorist memory log` names them, `memorist memory "
         "forget --hard` removes one; `memorist rollouts sync` takes it out of the summaries"
