@@ -1,25 +1,29 @@
 """Fit the model of `statements.unconfirmed_score`: a logistic regression over its features.
 
-    python -m benchmarks.statement_weights LABELS.jsonl...
+    python -m benchmarks.statement_weights --data PATH... [--write]
 
-Each line of a labels file has `file`, `text`, `before`, `keep` (yes, maybe, no) and `span`, the
-words of the text that are to be kept. Sentences of a span are examples of what waits, all sentences
-of messages labelled `no` of what does not. `maybe` counts for less, and in figures for neither. The
-made-up messages of `labels/made_up.jsonl` count for little: they widen the vocabulary.
+PATH is a file of labels or a folder of them (`*.jsonl`). The messages were typed by other people
+and are no part of the repository; `labels/typed.jsonl` says which they are, by repository and
+SHA-256 of the text, with their label and where in the text the words to keep stand. Each line of a
+file of labels has `repo` (or `file`, which begins with it), `text`, `keep` (yes, maybe, no) and
+`span`, the words of the text that are to be kept.
 
-Repositories are divided by a fixed seed. First the open half is fitted with each of its
-repositories left out in turn, which sets the threshold; the shut half is met once. Then both halves
-are fitted together, in the same way, and `unconfirmed_weights.json` is written.
+Sentences of a span are examples of what waits, all sentences of messages labelled `no` of what does
+not. The made-up messages of `labels` count for little: they widen the vocabulary. Owners of
+repositories are divided into folds; each is scored by a model of the others, and the threshold is
+the score that `FALSE_SHARE` of the messages labelled `no` exceed. `--write` writes the weights and
+the list.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import re
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,34 +32,37 @@ import numpy.typing as npt
 from msgspec import Struct, structs
 
 from memorist.auto_memory.statements.sentence_weights import SentenceModel, SentenceWeights
-from memorist.auto_memory.statements.statement_filters import (
-    is_forbidden_in_memory,
-    is_reported_speech,
-)
+from memorist.auto_memory.statements.statement_parser import find_statements, split_typed_sentences
 from memorist.auto_memory.statements.unconfirmed_score import list_sentence_features
-from memorist.auto_memory.statements.user_prose import split_prose_sentences
+from memorist.auto_memory.statements.unconfirmed_statements import read_verdicts
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
+from memorist.core.messages import Message, Origin, TextBlock
 
 Vector = npt.NDArray[np.float64]
 
-SEED = "14"
-"""Divides the repositories: one whose name hashes to an even byte with it is open."""
+FOLDS = 5
+FALSE_SHARES = (0.02, 0.04, 0.06, 0.1)
+"""Shares of the messages labelled `no` that may wait, of which figures are printed."""
 FALSE_SHARE = 0.05
-"""Messages labelled `no` that may wait: the threshold is set to this share."""
-MAYBE_WEIGHT = 0.6
-MADE_UP_WEIGHT = 0.05
-"""How much such a sentence counts beside one of a message labelled `yes` or `no`."""
+"""The one that sets the threshold."""
+MAYBE_WEIGHT = 0.8
+MADE_UP_WEIGHT = 0.1
+"""How much such a sentence counts beside one of a message labelled `yes`."""
 LEAST_OWNERS = 3
 """Owners of repositories that use a word before it becomes a feature: no names, no topics."""
-WORD_SCALE = 0.5
-"""A word's value as a feature, beside 1 of a cue: words are many and must say more to count."""
-LOSS_WEIGHT = 0.1
+SCALES = {"word": 0.5, "pair": 0.5, "part": 0.25}
+"""A feature's value, beside 1 of the others: such are many and must say more to count."""
+LOSS_WEIGHT = 0.02
 """Of the summed loss beside half the squared weights (the usual C of such fits)."""
-NEWTON_STEPS = 25
+STEPS = 80
+STRONGEST = 2000
+"""Features that are kept."""
+SMALLEST = 0.005
 UNFIT = -99.0
 """The score of a sentence that never waits."""
 MADE_UP = "made up"
+LABELS = Path(__file__).parent / "labels"
 TARGET = Path("src/memorist/auto_memory/statements")
-SMALLEST = 0.005
 
 
 class LabelledSentence(Struct, frozen=True):
@@ -63,18 +70,21 @@ class LabelledSentence(Struct, frozen=True):
 
     features: frozenset[str]
     stated: bool
-    fit: bool
 
 
 class LabelledMessage(Struct, frozen=True):
     """One labelled message that a person typed."""
 
-    repository: str
+    owner: str
     keep: str
+    kept: bool
+    """Whether the rules keep something of it."""
     sentences: tuple[LabelledSentence, ...]
+    listed: dict[str, Any]
+    """How `labels/typed.jsonl` names it."""
 
 
-class FittedModel(Struct, frozen=True):
+class Model(Struct, frozen=True):
     """Weights by feature, and the constant."""
 
     weights: dict[str, float]
@@ -82,13 +92,31 @@ class FittedModel(Struct, frozen=True):
 
     def score(self, message: LabelledMessage) -> float:
         """The score of a message's best sentence."""
-        return max(
-            (
-                self.constant + sum(self.weights.get(name, 0.0) for name in each.features)
-                for each in message.sentences
-                if each.fit
-            ),
+        return self.constant + max(
+            (sum(self.weights.get(name, 0.0) for name in s.features) for s in message.sentences),
             default=UNFIT,
+        )
+
+
+class SparseRows:
+    """A matrix of which few numbers are not 0, given by rows of column and value."""
+
+    def __init__(self, rows: Sequence[Sequence[tuple[int, float]]], width: int) -> None:
+        self.shape = (len(rows), width)
+        self._row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        self._column = np.array([column for row in rows for column, _ in row], int)
+        self._value = np.array([value for row in rows for _, value in row], float)
+
+    def sum_rows(self, weights: Vector) -> Vector:
+        """Of each row the sum of its values times the weights of their columns."""
+        return np.bincount(self._row, self._value * weights[self._column], self.shape[0]).astype(
+            np.float64
+        )
+
+    def sum_columns(self, weights: Vector) -> Vector:
+        """Of each column the sum of its values times the weights of their rows."""
+        return np.bincount(self._column, self._value * weights[self._row], self.shape[1]).astype(
+            np.float64
         )
 
 
@@ -97,161 +125,185 @@ def repository_of(file: str) -> str:
     return re.sub(r"__.*", "", file.rsplit("/", maxsplit=1)[-1])
 
 
-def is_open(repository: str) -> bool:
-    """Whether a repository belongs to the half that is looked at."""
-    return hashlib.sha256(f"{SEED}:{repository}".encode()).digest()[0] % 2 == 0
+def read_messages(paths: Iterable[Path]) -> list[LabelledMessage]:
+    """The labelled messages of files and folders."""
+    files = [each for path in paths for each in (sorted(path.glob("*.jsonl")) or [path])]
+    rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    return [_read_message(one) for one in rows]
 
 
-def read_labels(paths: Iterable[Path]) -> list[LabelledMessage]:
-    """The labelled messages that a person typed; pastes are left out."""
-    rows = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
-    return [
-        _label(repository_of(one["file"]), one, one["before"])
-        for one in rows
-        if one["class"] != "paste"
-    ]
+def _read_message(one: dict[str, Any]) -> LabelledMessage:
+    repository = one.get("repo") or repository_of(one["file"])
+    span = one["span"] or ""
+    begin = one["text"].find(span) if span else -1
+    listed = {
+        "repo": repository,
+        "sha256": hashlib.sha256(one["text"].encode()).hexdigest(),
+        "keep": one["keep"],
+        "span": [begin, begin + len(span)] if begin >= 0 else None,
+    }
+    return _label(re.split("[/-]", repository)[0], one["text"], one["keep"], one["span"], listed)
 
 
-def read_made_up() -> list[LabelledMessage]:
+def read_made_up() -> Iterator[LabelledMessage]:
     """The made-up messages: those with a rule or a fact as `yes`, the traps as `no`."""
-    path = Path(__file__).parent / "labels" / "made_up.jsonl"
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return [
-        _label(
-            MADE_UP,
-            {"text": one["text"], "keep": "yes" if one.get("act") else "no", "span": one["text"]},
-            "…",
-        )
-        for one in rows
-        if one.get("act") != "forget"
-    ]
+    for name in ("conversation", "made_up"):
+        for number, line in enumerate((LABELS / f"{name}.jsonl").read_text("utf-8").splitlines()):
+            one = json.loads(line)
+            keep = one.get("keep") or ("yes" if one["act"] else "no")
+            if one.get("act") != "forget":
+                yield _label(f"{MADE_UP} {number % 50}", one["text"], keep, one["text"], {})
 
 
-def _label(repository: str, one: dict[str, Any], before: str) -> LabelledMessage:
-    typed, span = one["text"].strip(), one["span"] or ""
+def _label(
+    owner: str, text: str, keep: str, span: str | None, listed: dict[str, Any]
+) -> LabelledMessage:
+    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    typed = extract_redacted_user_text(message).strip()
+    found = [(each, read_verdicts(each, typed)) for each in split_typed_sentences(typed)]
     return LabelledMessage(
-        repository,
-        one["keep"],
+        owner,
+        keep,
+        bool(find_statements(message)),
         tuple(
-            LabelledSentence(
-                frozenset(list_sentence_features(each, typed, before)),
-                bool(span) and (each.text[:40] in span or span[:40] in each.text),
-                not (is_reported_speech(each.masked) or is_forbidden_in_memory(each.masked)),
-            )
-            for each in split_prose_sentences(typed)
+            LabelledSentence(list_sentence_features(each, verdicts), _is_in(each.text, span or ""))
+            for each, verdicts in found
+            if verdicts is not None
         ),
+        listed,
     )
 
 
-def fit_model(messages: Sequence[LabelledMessage]) -> FittedModel:
-    """Fit weights by Newton's method. Both classes count the same in sum."""
-    where = defaultdict(set)
+def _is_in(sentence: str, span: str) -> bool:
+    return bool(span) and (sentence[:40] in span or span[:40] in sentence)
+
+
+def fit_model(messages: Sequence[LabelledMessage]) -> Model:
+    """Fit weights. Both classes count the same in sum."""
+    owners = defaultdict(set)
     for one in messages:
         for each in one.sentences:
             for name in each.features:
-                where[name].add(one.repository.split("-")[0])
-    names = sorted(
-        name
-        for name, found in where.items()
-        if not name.startswith("word:") or len(found) >= LEAST_OWNERS
-    )
+                owners[name].add(one.owner)
+    names = sorted(name for name, found in owners.items() if len(found) >= LEAST_OWNERS)
     column = {name: number for number, name in enumerate(names)}
     rows = [
         (one, each) for one in messages for each in one.sentences if one.keep == "no" or each.stated
     ]
-    x = np.zeros((len(rows), len(names) + 1))
-    x[:, -1] = 1.0
-    for number, (_, each) in enumerate(rows):
-        for name in each.features & column.keys():
-            x[number, column[name]] = _scale(name)
+    x = SparseRows(
+        [
+            [(column[n], _scale(n)) for n in sorted(each.features) if n in column]
+            for _, each in rows
+        ],
+        len(names),
+    )
     y = np.array([one.keep != "no" for one, _ in rows], float)
     share = np.array([_weight(one) for one, _ in rows])
     share *= len(rows) * np.where(y == 1, 0.5 / share[y == 1].sum(), 0.5 / share[y == 0].sum())
-    found = _minimise(x, y, LOSS_WEIGHT * share)
-    weights = {name: float(found[column[name]]) * _scale(name) for name in names}
-    return FittedModel(weights, float(found[-1]))
+    found, constant = _minimise(x, y, LOSS_WEIGHT * share)
+    kept = sorted(range(len(names)), key=lambda at: -abs(found[at] * _scale(names[at])))[:STRONGEST]
+    return Model(
+        {names[at]: float(found[at]) * _scale(names[at]) for at in kept},
+        constant,
+    )
 
 
 def _scale(name: str) -> float:
-    return WORD_SCALE if name.startswith("word:") else 1.0
+    return SCALES.get(name.partition(":")[0], 1.0)
 
 
 def _weight(one: LabelledMessage) -> float:
-    weight = MAYBE_WEIGHT if one.keep == "maybe" else 1.0
-    return weight * MADE_UP_WEIGHT if one.repository == MADE_UP else weight
+    if one.owner.startswith(MADE_UP):
+        return MADE_UP_WEIGHT
+    if one.keep == "no":
+        return float(len(one.sentences) ** -0.5)
+    return MAYBE_WEIGHT if one.keep == "maybe" else 1.0
 
 
-def _minimise(x: Vector, y: Vector, share: Vector) -> Vector:
-    """The weights with the least loss plus half their squares; the constant is not held down."""
-    weights = np.zeros(x.shape[1])
-    penalty = np.ones(x.shape[1])
-    penalty[-1] = 1e-6
-    for _ in range(NEWTON_STEPS):
-        guess = 1 / (1 + np.exp(-x @ weights))
-        slope = x.T @ (share * (guess - y)) + penalty * weights
-        bend = (x.T * (share * guess * (1 - guess))) @ x + np.diag(penalty)
-        weights -= np.linalg.solve(bend, slope)
-    return weights
+def _minimise(x: SparseRows, y: Vector, share: Vector) -> tuple[Vector, float]:
+    """The weights with the least loss plus half their squares, and the constant, which is not held
+    down: Nesterov's accelerated gradients, whose step is from the largest curvature.
+    """
+    weights, ahead = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    constant = constant_ahead = 0.0
+    direction = np.ones(x.shape[1])
+    for _ in range(8):
+        direction /= np.linalg.norm(direction)
+        direction = x.sum_columns(share * 0.25 * x.sum_rows(direction))
+    steepest = 1.0 + 1.1 * float(np.linalg.norm(direction))
+    momentum = 1.0
+    for _ in range(STEPS):
+        error = share * (
+            1 / (1 + np.exp(-np.clip(x.sum_rows(ahead) + constant_ahead, -30, 30))) - y
+        )
+        new = ahead - (x.sum_columns(error) + ahead) / steepest
+        new_constant = constant_ahead - float(error.sum()) / (0.5 * float(share.sum()))
+        later = (1 + (1 + 4 * momentum * momentum) ** 0.5) / 2
+        ahead = new + (momentum - 1) / later * (new - weights)
+        constant_ahead = new_constant + (momentum - 1) / later * (new_constant - constant)
+        weights, constant, momentum = new, new_constant, later
+    return weights, constant
 
 
 def score_left_out(
     messages: Sequence[LabelledMessage], more: Sequence[LabelledMessage]
 ) -> list[tuple[LabelledMessage, float]]:
-    """Each message with the score of a model that never saw its repository."""
+    """Each message with the score of a model that never saw its owner."""
     found = []
-    for repository in sorted({one.repository for one in messages}):
-        model = fit_model([*(m for m in messages if m.repository != repository), *more])
-        found += [(one, model.score(one)) for one in messages if one.repository == repository]
+    for fold in range(FOLDS):
+        others = [one for one in messages if _fold_of(one.owner) != fold]
+        model = fit_model([*others, *more])
+        found += [(one, model.score(one)) for one in messages if _fold_of(one.owner) == fold]
     return found
 
 
-def find_limit(scored: Iterable[tuple[LabelledMessage, float]]) -> float:
-    """The score that `FALSE_SHARE` of the messages labelled `no` exceed."""
-    return float(np.quantile([s for one, s in scored if one.keep == "no"], 1 - FALSE_SHARE))
+def _fold_of(owner: str) -> int:
+    return int(hashlib.sha256(f"14{owner}".encode()).hexdigest(), 16) % FOLDS
 
 
-def describe(title: str, scored: Sequence[tuple[LabelledMessage, float]], limit: float) -> str:
-    """What waits of each label, and the repository with the largest share of false alarms."""
-    total = Counter(one.keep for one, _ in scored)
-    waits = Counter(one.keep for one, score in scored if score > limit)
-    said = ", ".join(f"{keep} {waits[keep]} of {total[keep]}" for keep in ("yes", "maybe", "no"))
-    by: dict[str, list[tuple[LabelledMessage, float]]] = defaultdict(list)
-    for one, score in scored:
-        by[one.repository].append((one, score))
-    shares = [
-        (sum(s > limit for s in no) / len(no), len(no), name)
-        for name, found in by.items()
-        if len(no := [s for one, s in found if one.keep == "no"]) >= 10
-    ]
-    worst = max(shares, default=(0.0, 0, ""))
-    return f"{title}: waits {said}; worst repository {worst[0]:.2f} of {worst[1]} labelled no"
+def find_limit(scored: Iterable[tuple[LabelledMessage, float]], share: float) -> float:
+    """The score that a share of the messages labelled `no` exceed."""
+    return float(np.quantile([s for one, s in scored if one.keep == "no"], 1 - share))
+
+
+def describe(title: str, scored: Sequence[tuple[LabelledMessage, float]]) -> str:
+    """The shares that are noticed at each share of false ones."""
+    parts = []
+    for share in FALSE_SHARES:
+        limit = find_limit(scored, share)
+        noticed = {
+            keep: [score > limit or one.kept for one, score in scored if one.keep == keep]
+            for keep in ("yes", "maybe")
+        }
+        shown = " ".join(f"{keep} {sum(found)} of {len(found)}" for keep, found in noticed.items())
+        parts.append(f"{share:.2f} → {shown}")
+    return f"{title}: {'; '.join(parts)}\n"
 
 
 def write_sentence_weights(model: SentenceModel, weights: SentenceWeights) -> None:
     """Write the data file of a model; features whose weight rounds to nothing are left out."""
-    table = {name: round(w, 2) for name, w in sorted(weights.weights.items()) if abs(w) >= SMALLEST}
-    found = structs.replace(weights, threshold=round(weights.threshold, 2), weights=table)
+    table = {name: round(w, 3) for name, w in sorted(weights.weights.items()) if abs(w) >= SMALLEST}
+    found = structs.replace(weights, threshold=round(weights.threshold, 3), weights=table)
     shown = {k: v for k, v in structs.asdict(found).items() if v != 0.0}
     text = json.dumps(shown, indent=1, ensure_ascii=False)
     (TARGET / f"{model}_weights.json").write_text(f"{text}\n", "utf-8")
 
 
 def main() -> None:
-    """Print the figures and write the weights."""
-    messages, made_up = read_labels(map(Path, sys.argv[1:])), read_made_up()
-    opened = [one for one in messages if is_open(one.repository)]
-    scored = score_left_out(opened, made_up)
-    limit = find_limit(scored)
-    lines = [describe("open, each repository left out in turn", scored, limit)]
-    model = fit_model([*opened, *made_up])
-    shut = [one for one in messages if not is_open(one.repository)]
-    lines.append(describe("shut, fitted on open", [(one, model.score(one)) for one in shut], limit))
+    """Print the figures; write the weights and the list of messages."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, nargs="+", required=True)
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    messages, made_up = read_messages(arguments.data), list(read_made_up())
     scored = score_left_out(messages, made_up)
-    limit = find_limit(scored)
-    lines.append(describe("both, each repository left out in turn", scored, limit))
-    model = fit_model([*messages, *made_up])
-    write_sentence_weights("unconfirmed", SentenceWeights(limit - model.constant, model.weights))
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write(describe("each owner left out in turn", scored))
+    if arguments.write:
+        model = fit_model([*messages, *made_up])
+        threshold = find_limit(scored, FALSE_SHARE) - model.constant
+        write_sentence_weights("unconfirmed", SentenceWeights(threshold, model.weights))
+        rows = sorted({json.dumps(one.listed) for one in messages})
+        (LABELS / "typed.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

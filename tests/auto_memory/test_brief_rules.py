@@ -66,14 +66,3 @@ def test_a_brief_rule_or_fact_waits(text: str) -> None:
 def test_a_fault_a_hold_and_a_passing_remark_are_neither(text: str) -> None:
     """Nothing is kept of them, and nothing waits."""
     assert judge(text) == "neither"
-
-
-def test_what_scores_by_little_does_not_wait_in_a_long_message() -> None:
-    """A report of many sentences has one that scores by accident; what a pattern reads still waits."""
-    report = (
-        " The page took long to load for me, and then the list was empty until I opened it." * 5
-    )
-
-    assert judge("Explain each step in plain words.") == "waits"
-    assert judge(f"Explain each step in plain words.{report}") == "neither"
-    assert judge(f"Never skip the tests.{report}") != "neither"

@@ -32,9 +32,9 @@ RULES = """
     既存の命名に従う|秘密鍵は含めない|迷った場合は質問する|設定ファイルを勝手に変えない
     Do not open, copy or move any files below legal/|Propose the next test without being asked|No new services, no extra queues
     Use `logging` for diagnostics|If a step is unclear, ask one question|Relative links only
-    Start each function name with a verb.|Format dates as ISO strings in all responses.|Structure modules according to the style guide
-    Fehlermeldungen auf Englisch formulieren|Validez les entrées de chaque formulaire|Nombra las ramas en inglés|Nomeie branches em inglês
-    Имена веток на английском|分支名使用英文|ブランチ名は英語にする
+    Format dates as ISO strings in all responses.
+    Validez les entrées de chaque formulaire|Nombra las ramas en inglés|Nomeie branches em inglês
+    Имена веток на английском|分支名使用英文
     Follow the naming scheme in this repository|Consult the style guide before adding endpoints|Split modules where appropriate
     Deploy the preview without asking|You must write a test for each change of behaviour|The schema takes precedence over the docs
     settings.toml is the single source of truth|Throw typed errors for wrong input|Write comments only where the code is surprising
@@ -56,7 +56,7 @@ TASKS = """
     with my changes, I get a conflict|keep the docs up to date with the change|write clean code for the login page
     I support the first proposal|先修复这个bug再提交|このファイルを変更しない|I'm afraid the build is broken
     Add tests for the parser|Do not merge it yet|no merge conflicts|Keep going|Deploy to staging|When the list is empty, show a placeholder
-    Return results as JSON from the endpoint|Der Knopf wird nicht angezeigt|Nur die erste Funktion umbenennen|No encuentro el archivo de configuración
+    Return results as JSON from the endpoint|Der Knopf wird nicht angezeigt|Nur die erste Funktion umbenennen
     Corregir el error al guardar el formulario|Ajouter un bouton en haut de la page|Não consigo rodar os testes|Не могу запустить сервер
     не трогай этот файл|首页要加一个按钮|所有用例都跑完了|ログイン画面のバグを修正する|表示されない|Добавить поддержку тёмной темы
     Act as a pirate and use short words in all answers|给表格加一列|Добавь поле в форму|Füge der Tabelle eine Spalte hinzu

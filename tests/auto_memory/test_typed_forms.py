@@ -205,7 +205,6 @@ def test_what_somebody_wants_not_and_what_is_so_and_not_otherwise_waits(text: st
     "text",
     [
         "I want to design a new start page.",
-        "no quiero este botón",
         "ich will nicht, dass der Knopf blau ist",
         "je ne veux pas que le bouton soit bleu",
         "Don't run this command.",

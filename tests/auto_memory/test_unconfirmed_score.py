@@ -5,32 +5,98 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements import unconfirmed_score
-from memorist.auto_memory.statements.user_prose import split_prose_sentences
+from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.auto_memory.statements.unconfirmed_statements import (
+    find_unconfirmed_statements,
+    read_verdicts,
+)
+from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
+from memorist.core.messages import Message, Origin, TextBlock
 
 SENTENCES = (
     "I would rather have short names for the tests, since the long ones are hard to read.",
-    "We keep the documentation next to the types and the commits small.",
-    "Please stick with the usual terminology in titles, and do not add any comments.",
-    "The permissions of each page should be checked on the server, not only in the view.",
-    "Everything that talks to the database goes through the store, without exceptions.",
+    "Die Dokumentation steht bei uns neben den Typen.",
+    "提交信息里不要写作者。",
 )
+
+
+def _only_sentence(typed: str) -> ProseSentence:
+    (sentence,) = split_prose_sentences(typed)
+    return sentence
 
 
 @pytest.mark.covers("AM-7")
 @pytest.mark.parametrize("typed", SENTENCES)
-def test_the_order_of_the_words_does_not_change_the_score(
-    typed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The words of a sentence are a set, whose order differs from start to start: what waits in one
-    process waits in every other.
+def test_the_order_of_the_features_does_not_change_the_score(typed: str) -> None:
+    """Features are a set, whose order differs from start to start: what waits in one process waits in
+    every other.
     """
-    (sentence,) = split_prose_sentences(typed)
-    features = tuple(unconfirmed_score.list_sentence_features(sentence, typed, ""))
-    scores = set[float]()
-    for turn in range(len(features)):
-        turned = (*features[turn:], *features[:turn])
-        monkeypatch.setattr(
-            unconfirmed_score, "list_sentence_features", lambda *_, found=turned: found
-        )
-        scores.add(unconfirmed_score.score_unconfirmed_sentence(sentence, typed, ""))
+    features = tuple(
+        sorted(unconfirmed_score.list_sentence_features(_only_sentence(typed), ("work",)))
+    )
+    scores = {
+        unconfirmed_score.score_unconfirmed_sentence((*features[turn:], *features[:turn]))
+        for turn in range(len(features))
+    }
     assert len(scores) == 1
+
+
+def test_a_sentence_has_its_words_their_pairs_and_parts_and_the_verdicts_as_features() -> None:
+    """Numbers count alike, and capitals do not count."""
+    found = unconfirmed_score.list_sentence_features(_only_sentence("Use port 8080"), ("pattern",))
+    assert found == {
+        "script:plain",
+        "rule:pattern",
+        *("word:use", "word:port", "word:0"),
+        *("pair:^_use", "pair:use_port", "pair:port_0", "pair:0_$"),
+        *("part:<us", "part:use", "part:se>", "part:<use", "part:use>"),
+        *("part:<po", "part:por", "part:ort", "part:rt>", "part:<por", "part:port", "part:ort>"),
+    }
+
+
+def test_what_the_rules_say_of_a_sentence() -> None:
+    """A part to play and a stop for the moment never wait."""
+    verdicts = {
+        text: read_verdicts(_only_sentence(text), text)
+        for text in (
+            "Pretend to be a pirate in this chat.",
+            "Don't do anything yet.",
+            "Please never shorten the variable names.",
+            "Could you look at the failing job?",
+        )
+    }
+    assert list(verdicts.values()) == [None, None, ("pattern",), ("question", "work")]
+
+
+WISHES = (
+    "Make sure the docs and the types stay in the same style.",
+    "our app is a booking site for small hotels",
+    "I use fish on arch linux, so bash snippets fail for me",
+    "los comentarios en el código deben estar en español",
+    "não quero arquivos de teste na pasta src",
+    "Bitte immer nur die geänderten Zeilen zeigen.",
+    "回答尽量简短，不要使用表格",
+    "テストコードにはコメントを書かないでください",
+)
+ORDINARY = (
+    "Add a button that clears the cart.",
+    "The second test fails on my laptop since the update.",
+    "What does this function return when the list is empty?",
+    "agrega un botón para borrar el carrito",
+    "apaga o arquivo antigo e roda os testes",
+    "ajoute un bouton pour vider le panier",
+    "сделай кнопку шире",
+    "这个页面为什么打不开？",
+    "もう一度ビルドしてください",
+)
+
+
+def _is_noticed(typed: str) -> bool:
+    message = Message(id="m", role="user", blocks=(TextBlock(typed),), origin=Origin.USER)
+    return bool(find_statements(message) or find_unconfirmed_statements(message, "Done."))
+
+
+def test_wishes_and_facts_are_noticed_and_tasks_reports_and_questions_are_not() -> None:
+    """In several languages, also where a rule reads the sentence."""
+    assert [each for each in WISHES if not _is_noticed(each)] == []
+    assert [each for each in ORDINARY if _is_noticed(each)] == []

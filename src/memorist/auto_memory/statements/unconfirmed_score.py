@@ -1,14 +1,16 @@
-"""A small linear model of how likely a sentence is meant to last: a sum of weights over features.
+"""A small linear model of how likely a sentence is meant to last, learned on messages that people typed
+to their agents, in any language. Pure.
 
-Pure. It only decides what waits for the person's yes, never what is kept. Features are cues, form,
-and plain words; `benchmarks/statement_weights.py` fits the weights and writes
+It only decides what waits for the person's yes, never what is kept. Features are words, pairs and
+parts of words, the script, and what the rules say of the sentence. The messages themselves are other
+people's and no part of the repository; `benchmarks/statement_weights.py` fits the weights and writes
 `unconfirmed_weights.json`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
@@ -59,34 +61,51 @@ CUES: dict[str, re.Pattern[str]] = {
 }
 """By name, what is looked for in a sentence with its quotations masked."""
 
-_WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
+_WORD = lazy_pattern(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\d_\u3040-\u9fff\uac00-\ud7a3]+(?:['’][^\W\d_]+)?|\d+|[?!:@/]"
+)
+"""A word, a number, a mark that tells something, or one Chinese, Japanese or Korean character."""
+_LATIN_WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
 _IMPERATIVE = OpeningPattern(rf"(?:please )?{VERB}\b")
 _NEGATED = lazy_pattern(r"n['’]t\b|\b(?:not|no|never)\b", re.IGNORECASE)
-KNOWN_SHARE = 1 / 3
-"""Of a sentence's different words, at least this share has a weight; else it is in another language, or a
-paste.
-"""
-UNREADABLE = -99.0
-"""The score of a sentence that the model cannot read."""
+_PART_CHARS = (3, 4)
+"""Letters of the parts of a word, which stand for its forms and for kin in other languages."""
+_SCRIPTS = {
+    "Chinese or Japanese": lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]"),
+    "Korean": lazy_pattern("[\uac00-\ud7a3]"),
+    "Cyrillic": lazy_pattern("[\u0400-\u04ff]"),
+    "another": lazy_pattern("[\u0370-\u03ff\u0530-\u1fff]"),
+    "accented": lazy_pattern("[\u00c0-\u024f]"),
+}
 _SENTENCE_STEPS = (2, 4, 7, 12, 20, 30)
 """Words from which a sentence is one step longer."""
 _MESSAGE_STEPS = (30, 80, 160, 400, 1000)
 """Characters from which a message is one step longer."""
 
 
-def list_sentence_features(sentence: ProseSentence, typed: str, reply_before: str) -> Iterator[str]:
-    """Yield the names of a sentence's features: `cue:` and `form:` with a name, `word:` with a word
-    in lower case. `typed` is the whole message, `reply_before` the agent's turn before it.
+def list_sentence_features(sentence: ProseSentence, verdicts: Iterable[str]) -> frozenset[str]:
+    """The names of a sentence's features: `rule:` with one of `verdicts`, `script:`, and `word:`,
+    `pair:` and `part:` in lower case.
     """
-    yield from list_cues_and_form(sentence, typed)
-    setting = {
-        "first message": not reply_before,
-        "after a question": reply_before.rstrip().endswith("?"),
-        "small letter": typed[:1].islower(),
-    }
-    yield from (f"form:{name}" for name, holds in setting.items() if holds)
-    words = _split_words(sentence)
-    yield from {f"word:{'0' if word.isdigit() else word}" for word in words}
+    masked = sentence.masked[find_lead_in_end(sentence.masked) :]
+    found = (word.replace("’", "'") for word in _WORD.findall(masked.lower()))
+    words = ["0" if word.isdigit() else word for word in found]
+    script = next((name for name, has in _SCRIPTS.items() if has.search(masked)), "plain")
+    return frozenset(
+        (
+            f"script:{script}",
+            *(f"rule:{name}" for name in verdicts),
+            *(f"word:{word}" for word in words),
+            *(f"pair:{one}_{two}" for one, two in zip(["^", *words], [*words, "$"], strict=True)),
+            *(f"part:{part}" for word in words if len(word) > 1 for part in _split_parts(word)),
+        )
+    )
+
+
+def _split_parts(word: str) -> Iterator[str]:
+    framed = f"<{word}>"
+    for size in _PART_CHARS:
+        yield from (framed[at : at + size] for at in range(len(framed) - size + 1))
 
 
 @lru_cache(READ_SENTENCES)
@@ -116,17 +135,12 @@ def list_cues_and_form(sentence: ProseSentence, typed: str) -> tuple[str, ...]:
 @lru_cache(READ_SENTENCES)
 def _split_words(sentence: ProseSentence) -> tuple[str, ...]:
     body = sentence.masked[find_lead_in_end(sentence.masked) :]
-    return tuple(word.replace("’", "'") for word in _WORD.findall(body.lower()))
+    return tuple(word.replace("’", "'") for word in _LATIN_WORD.findall(body.lower()))
 
 
-def score_unconfirmed_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+def score_unconfirmed_sentence(features: Iterable[str]) -> float:
     """The sum of the weights of a sentence's features, above or below the threshold: from 0 on it
     waits.
     """
-    found = tuple(list_sentence_features(sentence, typed, reply_before))
-    words = [name for name in found if name.startswith("word:")]
-    model = load_sentence_weights("unconfirmed")
-    if KNOWN_SHARE * len(words) > sum(name in model.weights for name in words):
-        return UNREADABLE
-    # Rounded: the words come in an order that differs from start to start.
-    return round(model.sum_features(found), 6)
+    # Rounded: features come in an order that differs from start to start.
+    return round(load_sentence_weights("unconfirmed").sum_features(features), 6)

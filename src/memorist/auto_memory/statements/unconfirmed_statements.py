@@ -10,10 +10,7 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
     find_confirmed_text,
 )
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
-from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
-from memorist.auto_memory.statements.non_english_rule_score import split_words
 from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
-from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
     is_question,
@@ -39,7 +36,10 @@ from memorist.auto_memory.statements.statement_patterns import (
     find_lead_in_end,
 )
 from memorist.auto_memory.statements.unconfirmed_patterns import UNCONFIRMED_PATTERNS
-from memorist.auto_memory.statements.unconfirmed_score import score_unconfirmed_sentence
+from memorist.auto_memory.statements.unconfirmed_score import (
+    list_sentence_features,
+    score_unconfirmed_sentence,
+)
 from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     ProseSentence,
@@ -57,18 +57,16 @@ MIN_WAITING_CHARS = 16
 Japanese one counts as two.
 """
 
+LABEL = "label"
+OTHERS = "certain in others' words"
+ALWAYS_WAITS = frozenset({LABEL, OTHERS})
+"""Verdicts of the rules with which a sentence waits whatever its words."""
+
 NEVER_WAITS = -99.0
 """The score of a sentence that is no statement, whatever its words."""
 
-NEARLY = 0.7
+NEARLY = 0.1
 """How far below the threshold a sentence still waits together with its neighbour."""
-
-MANY_SENTENCES_CHARS = 400
-"""Characters from which a message has so many sentences that one scores by accident."""
-MANY_SENTENCES_DEDUCTION = 0.5
-"""What a sentence of such a message has to score more. Chosen on the labelled messages: it drops four of
-their false alarms and no statement.
-"""
 
 _LEANING = lazy_pattern(
     r"(?:(?:and|but|so|also|please|make|keep|do|apply|use|always|never)\s+)*"
@@ -95,7 +93,7 @@ _OF_THE_WORK = lazy_pattern(
     r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b",
     re.IGNORECASE,
 )
-"""Tells what was done or what is to be done now: its score alone does not make it wait."""
+"""Tells what was done or what is to be done now, which speaks against waiting."""
 
 _HOLD = lazy_pattern(
     r"(?:please |just )*(?:do not|don['’]?t) (?:do|change|touch|edit|write|run) anything(?! (?:in|under|outside|on|without|unless|with|to)\b)"
@@ -176,9 +174,7 @@ def list_probable_statements(
     yield from _find_request_behind_log(text)
     sentences = split_typed_sentences(text)
     scores = [
-        NEVER_WAITS
-        if any(each.text in line for line in stated)
-        else _score_waiting(each, text, reply_before)
+        NEVER_WAITS if any(each.text in line for line in stated) else _score_waiting(each, text)
         for each in sentences
     ]
     done = 0
@@ -221,46 +217,54 @@ def matches_statement_pattern(sentence: ProseSentence) -> bool:
     )
 
 
-def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+def _score_waiting(sentence: ProseSentence, typed: str) -> float:
     """How likely a sentence is meant to last: from 0 on it waits."""
-    start = find_lead_in_end(sentence.masked)
-    if is_reported_speech(sentence.masked) or _HOLD.match(sentence.masked, start):
+    verdicts = read_verdicts(sentence, typed)
+    if verdicts is None:
         return NEVER_WAITS
-    if match_first_statement_pattern(_WAITING, sentence, start) is not None:
+    if not ALWAYS_WAITS.isdisjoint(verdicts):
         return 0.0
-    if recognize_plain_fact(sentence) is not None and not contains_unattributable_text(typed):
-        return 0.0
-    if _is_labelled(sentence) or _may_be_others(sentence, typed):
-        return 0.0
+    return score_unconfirmed_sentence(list_sentence_features(sentence, verdicts))
+
+
+def read_verdicts(sentence: ProseSentence, typed: str) -> tuple[str, ...] | None:
+    """What the rules say of a sentence of a message, by name; None for one that never waits."""
+    start = find_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]
     if (
-        not is_long_enough(masked)
-        or is_question(masked)
+        is_reported_speech(sentence.masked)
+        or _HOLD.match(sentence.masked, start)
         or is_forbidden_in_memory(masked)
         or _ROLE_PLAY.match(masked)
-        or _OF_THE_WORK.search(masked)
     ):
-        return NEVER_WAITS
-    return _score_by_model(sentence, typed, reply_before)
+        return None
+    speaks_for = {
+        "pattern": match_first_statement_pattern(_WAITING, sentence, start) is not None,
+        "fact": recognize_plain_fact(sentence) is not None
+        and not contains_unattributable_text(typed),
+        LABEL: _is_labelled(sentence),
+        OTHERS: _may_be_others(sentence, typed),
+    }
+    if any(speaks_for.values()):
+        return tuple(name for name, holds in speaks_for.items() if holds)
+    if (
+        not is_long_enough(masked)
+        or _UNREAD_SCRIPT.search(masked) is not None
+        or contains_unattributable_text(typed)
+    ):
+        return None
+    speaks_against = {
+        "question": is_question(masked),
+        "work": _OF_THE_WORK.search(masked) is not None,
+        "task": is_task_bound(masked, include_hints=True),
+    }
+    return tuple(name for name, holds in speaks_against.items() if holds)
 
 
 _UNREAD_SCRIPT = lazy_pattern("[\u0370-\u03ff\u0530-\u109f\u1200-\u13ff\u1780-\u17ff\uac00-\ud7a3]")
 """Letters of Greek, Armenian, Hebrew, Arabic, the scripts of India and South-East Asia, Georgian, Ethiopic
-and Korean.
+and Korean: the model met too few such sentences, so the rules alone speak there.
 """
-
-
-def _score_by_model(sentence: ProseSentence, typed: str, reply_before: str) -> float:
-    """No model was fitted on Korean, Arabic or Thai: there the patterns alone decide."""
-    if _UNREAD_SCRIPT.search(sentence.masked):
-        return NEVER_WAITS
-    deduction = MANY_SENTENCES_DEDUCTION if len(typed) >= MANY_SENTENCES_CHARS else 0.0
-    score = score_conversation_sentence(sentence, typed)
-    if is_english(split_words(sentence)):
-        score = max(score_unconfirmed_sentence(sentence, typed, reply_before), score)
-    elif contains_unattributable_text(typed):
-        return NEVER_WAITS
-    return score - deduction
 
 
 def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
