@@ -86,7 +86,7 @@ async def _play(name: str) -> tuple[list[Request], list[Usage]]:
                 request = await session.prepare(_marked(body, name))
                 reply = await model.send(Request(format=name, body=request))
                 await session.observe(reply.body)
-                await session.session_memory.drain(30)
+                await session.session_memory.wait_or_cancel(30)
                 body = _next(wire, body, reply, turn)
             usages = [receipt.usage for receipt in session.receipts()]
     return model.requests, usages

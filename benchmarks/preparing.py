@@ -144,7 +144,7 @@ class MemoristFollower:
 
     async def settle(self) -> None:
         """The update of the notes that may be under way."""
-        await self._session.session_memory.drain(60)
+        await self._session.session_memory.wait_or_cancel(60)
 
     async def close(self) -> None:
         """Closes the session too."""

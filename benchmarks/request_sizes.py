@@ -94,7 +94,7 @@ def predict_sizes(entries: Iterator[TranscriptEntry]) -> Iterator[PredictedSize]
                 tracker.on_history_replaced(entry.replacement)
                 predicted, begins_turn, is_measured = 0, False, False
             case UsageReport(context=context, output=output, reasoning=reasoning):
-                tracker.on_measurement(context, output=output, reasoning=reasoning)
+                tracker.record_context_measurement(context, output=output, reasoning=reasoning)
         given = _count_input(entry)
         if not given:
             continue

@@ -23,10 +23,10 @@ from memorist.events import Event
 from memorist.flags.flag_lookup import Flags
 from memorist.forks.fork import run_fork
 from memorist.forks.fork_spec import (
+    ForkDenied,
+    ForkGovernor,
     ForkOutcome,
-    ForkRefusal,
     ForkSpec,
-    Governor,
     Receipt,
     UnlimitedGovernor,
     build_discarded_receipt,
@@ -69,7 +69,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Environment variables; None for this process's own."""
     open_database: Callable[[], sqlite3.Connection] = _refuse_database
     """Returns the state database, opened once. Raises StoreError."""
-    governor: Governor = UnlimitedGovernor()
+    governor: ForkGovernor = UnlimitedGovernor()
     """Asked before each fork."""
     emit: Callable[[Event], None] = _ignore
     """Takes an event. Raises StoreError when it cannot be written."""
@@ -140,8 +140,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     async def _run_admitted(
         self, spec: ForkSpec, model: Model, files: FileSystem, record: Callable[[Receipt], object]
     ) -> Receipt:
-        answer = self.governor.ask(spec, model.name)
-        if isinstance(answer, ForkRefusal):
+        answer = self.governor.request_admission(spec, model.name)
+        if isinstance(answer, ForkDenied):
             receipt = build_skipped_receipt(
                 spec.label,
                 spec.why,

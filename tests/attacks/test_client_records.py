@@ -62,7 +62,7 @@ class Behind:
         lines = (self.codex if self.client == "codex" else self.claude).lines
         self._path.write_bytes(b"".join(lines))
         event = self._event(name, **more)
-        await self._session.answer(event, 20.0)
+        await self._session.render_text_for_event(event, 20.0)
         await self._session.run_follow_up(event)
 
     async def close(self) -> list[str]:

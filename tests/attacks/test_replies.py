@@ -151,7 +151,7 @@ async def test_a_memory_written_in_mid_turn_can_rest_on_its_prompt(
             prompt="We use Stripe test keys only.",
         )
         session = HookSession(engine, "claude-code", event, "")
-        await session.answer(event, 5.0)
+        await session.render_text_for_event(event, 5.0)
         await session.run_follow_up(event)
         others = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.wait([each for each in others if "_read_prompt" in repr(each)], timeout=20)

@@ -198,6 +198,6 @@ async def start_claude_code(projects: Projects) -> HookOutput:
             hook_event_name="SessionStart",
             source="startup",
         )
-        given = await pool.answer("claude-code", event, "", 20.0)
+        given = await pool.render_output_for_event("claude-code", event, "", 20.0)
         await pool.close()
     return given

@@ -134,10 +134,10 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         replace(receipt("session_memory", 1, ForkOutcome.CHANGED, cost=1.0), started=NOON - 86_400)
     )
     for session in ("a", "b"):
-        BudgetGovernor(made, session, clock=clock, settings=SpendSettings()).ask(
+        BudgetGovernor(made, session, clock=clock, settings=SpendSettings()).request_admission(
             spec("extraction"), MODEL
         )
-    BudgetGovernor(made, "c", clock=clock, settings=SpendSettings()).ask(
+    BudgetGovernor(made, "c", clock=clock, settings=SpendSettings()).request_admission(
         spec("session_memory"), MODEL
     )
     update_hold_from_rate_limits(

@@ -21,7 +21,7 @@ from memorist.formats.codec_registry import find_codec
 from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
 from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_discovery import discover_skills, find_skill_base_folders
-from memorist.skills.skill_invocation import build_body_message
+from memorist.skills.skill_invocation import build_skill_body_message
 from memorist.testing import Say, ScriptedModel
 from support.context_outline import OutlineItem, build_outline, find_added_items
 from support.first_request import build_deferred_tools_section
@@ -130,7 +130,9 @@ class Host:
             SkillsSettings(),
         ).skills
         body = (
-            build_body_message(found[0], "file-native", load_skill_prompts(), SkillsSettings()).text
+            build_skill_body_message(
+                found[0], "file-native", load_skill_prompts(), SkillsSettings()
+            ).text
             if skill
             else ""
         )

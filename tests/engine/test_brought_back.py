@@ -79,7 +79,7 @@ async def turn(
     reply = answer(f"Answer to {text[:30]}", tokens)
     await session.observe(reply)
     messages.append({"role": "assistant", "content": reply["content"]})
-    await session.session_memory.drain(5)
+    await session.session_memory.wait_or_cancel(5)
     return sent
 
 

@@ -122,7 +122,7 @@ async def test_a_conversation_goes_on_past_its_window_again_and_again(
         await host.turn(session, KEY_WORDS)
         for number in range(60):
             await host.turn(session, f"Request {number}. {PAGE * 40}")
-            await session.session_memory.drain(5)
+            await session.session_memory.wait_or_cancel(5)
 
     assert len(host.compactions()) >= 3
     assert max(size(body) for body in host.sent) < WINDOW
@@ -264,7 +264,7 @@ async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) 
                         break
                     messages.append({"role": "user", "content": results})
                 await session.end_turn()
-                await session.session_memory.drain(5)
+                await session.session_memory.wait_or_cancel(5)
 
     assert sum(isinstance(event, ConversationCompacted) for event in events) >= 3
     assert not server.refusals
@@ -343,7 +343,7 @@ async def test_a_model_that_is_gone_costs_no_conversation(tmp_path: Path) -> Non
         session = await engine.open("s", listener=host.events.append)
         for number in range(70):
             await host.turn(session, f"Request {number}. {PAGE * 40}")
-            await session.session_memory.drain(5)
+            await session.session_memory.wait_or_cancel(5)
 
     assert len(host.compactions()) >= 2
     assert max(size(body) for body in host.sent) < WINDOW
@@ -477,7 +477,7 @@ async def test_a_new_process_shows_what_the_last_one_had_shown(tmp_path: Path) -
         session = await engine.open("s", listener=host.events.append)
         for number in range(30):
             await host.turn(session, f"Request {number}. {PAGE * 40}")
-            await session.session_memory.drain(5)
+            await session.session_memory.wait_or_cancel(5)
     before = len(host.compactions())
     async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)

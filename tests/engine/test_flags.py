@@ -39,7 +39,7 @@ class Talk:
             "usage": {"input_tokens": tokens - 5, "output_tokens": 5},
         })  # fmt: skip
         self.messages.append({"role": "assistant", "content": said})
-        await self.session.session_memory.drain(WAIT)
+        await self.session.session_memory.wait_or_cancel(WAIT)
         return self.session.notes is not None
 
 

@@ -34,7 +34,7 @@ def test_a_kill_while_a_model_edits_the_notes_leaves_no_unreviewed_line(
             session = await host.open(engine)
             for number, text in enumerate(said):
                 await host.turn(session, text, 12_000 + 6_000 * number)
-                await session.session_memory.drain(5)
+                await session.session_memory.wait_or_cancel(5)
 
     first = f"Never touch the schema. {PAGE}"
     asyncio.run(play(begun, KEPT, [first]))

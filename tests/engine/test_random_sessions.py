@@ -127,7 +127,7 @@ async def _play(moves: list[Any], name: str, family: Any) -> None:
                     answer.append(Say(text="Done."))
                     reply = await _call(session, model, body, said)
                     body[HISTORY[name]] += ECHO[name](reply.body)
-                await session.session_memory.drain(5)
+                await session.session_memory.wait_or_cancel(5)
 
 
 async def _call(session: Any, model: ScriptedModel, body: dict[str, Any], said: str) -> Reply:

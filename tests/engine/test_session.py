@@ -99,10 +99,10 @@ async def test_notes_are_kept_without_a_model_once_the_context_is_large_enough(
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix the importer, please. Never touch the schema.", 9_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
         early = session.notes
         await play.turn(session, "And tell me why it happened.", 12_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
         notes = session.notes or ""
         assert early is None
@@ -125,7 +125,7 @@ async def test_a_model_updates_the_notes_in_the_background_from_the_parents_pref
         session = await play.open(engine)
         await play.turn(session, PAGE, 12_000)
         assert not any(is_fork(request) for request in play.model.requests)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
         parent, fork = play.model.requests
 
         assert session.notes is not None
@@ -160,7 +160,7 @@ async def test_whatever_a_model_does_instead_the_notes_are_made_from_structure(
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix the importer, please.", 12_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
         assert session.notes is not None
         assert "Fix the importer, please." in session.notes
@@ -194,7 +194,7 @@ async def test_what_structure_proves_stands_beside_whatever_a_model_notes(
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, f"Never touch the schema. {PAGE}", 12_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
         notes = session.notes or ""
         assert "Never touch the schema." in notes
@@ -213,7 +213,7 @@ async def test_a_model_that_deletes_the_frame_is_rolled_back(tmp_path: Path) -> 
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix the importer, please.", 12_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
     assert list(parse_section_bodies(play.notes.read_text("utf-8"), TEMPLATE)) == list(
         parse_section_bodies(TEMPLATE, TEMPLATE)
@@ -238,7 +238,7 @@ async def test_what_the_user_writes_into_the_notes_meanwhile_stays(
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix the importer, please.", 12_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
         notes = session.notes or ""
         assert "I typed this." in notes
@@ -274,7 +274,7 @@ async def test_the_cursor_stops_before_open_tool_calls(tmp_path: Path) -> None:
             usage=Usage(input=14_000, output=50),
         )
         await play.turn(session, "And the tests.", answer=calls)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
         cursor = msgspec.json.decode(
             (play.folder / "session-memory/cursor.json").read_bytes(), type=NotesCursor
         )
@@ -328,7 +328,7 @@ async def test_a_remote_host_or_one_without_compaction_gets_no_notes(
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine, host=host)
         await play.turn(session, PAGE, 50_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
         assert session.notes is None
 
@@ -340,7 +340,7 @@ async def test_the_notes_are_private(tmp_path: Path) -> None:
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, PAGE, 12_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
     assert stat.S_IMODE(play.notes.stat().st_mode) == 0o600
     assert stat.S_IMODE(play.notes.parent.stat().st_mode) == 0o700
@@ -403,7 +403,7 @@ async def test_no_secret_stands_in_the_notes(tmp_path: Path, model: str) -> None
     ) as engine:
         session = await play.open(engine)
         await play.turn(session, f"Use the token {key} for the release bot.", 12_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
     notes = play.notes.read_text()
     assert key not in notes
@@ -423,10 +423,10 @@ async def test_a_new_process_goes_on_from_the_file_and_the_cursor(tmp_path: Path
         session = await play.open(engine)
         before = session.tracker.messages
         await play.turn(session, "Second request.", 14_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
         small = len(play.updates())
         await play.turn(session, "Third request.", 18_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
         assert before == 2
         assert session.tracker.messages == 6
@@ -461,7 +461,7 @@ async def test_another_model_than_the_hosts_gets_a_digest(tmp_path: Path) -> Non
         session = await play.open(engine)
         for number in range(6):
             await play.turn(session, f"Request {number}. {PAGE * 3}", 12_000 + 1_000 * number)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
         sent = msgspec.json.encode(other.requests[0].body)
 
         assert session.notes is not None
@@ -505,7 +505,7 @@ async def test_the_users_own_template_and_prompt_are_used(tmp_path: Path) -> Non
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, PAGE, 12_000)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
         sent = msgspec.json.encode(play.model.requests[1].body).decode()
 
         assert session.notes == "# Mine\n_my words_\nimporter mended\n"

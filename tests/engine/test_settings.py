@@ -235,7 +235,7 @@ async def keeps_notes(engine: Memorist, project: Path) -> bool:
             "usage": {"input_tokens": 6_000, "output_tokens": 5},
         }
     )
-    await session.session_memory.drain(10)
+    await session.session_memory.wait_or_cancel(10)
     return session.notes is not None
 
 

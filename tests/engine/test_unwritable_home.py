@@ -22,7 +22,7 @@ from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import ConversationCompacted, Event
-from memorist.forks.fork_spec import ForkRefusal, ForkSpec, NoTools
+from memorist.forks.fork_spec import ForkDenied, ForkSpec, NoTools
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings, SpendSettings
@@ -238,7 +238,7 @@ def test_what_cannot_be_counted_asks_no_model(home: Path, disk: Disk) -> None:
     assert isinstance(database, UnsavedDatabaseConnection)
     governor = BudgetGovernor(database, "s", clock=SystemClock(), settings=SpendSettings())
     spec = ForkSpec(label="session_memory", why="", instruction="", permission=NoTools())
-    assert isinstance(governor.ask(spec, "anthropic:claude-made-up"), ForkRefusal)
+    assert isinstance(governor.request_admission(spec, "anthropic:claude-made-up"), ForkDenied)
     database.close()
 
 

@@ -69,7 +69,7 @@ async def test_a_hook_event_is_answered_through_eight_modules(
     )
     async with Memorist(home=tmp_path) as engine:
         sessions = HookSessionPool(engine, lambda *_: None)
-        await sessions.answer("claude-code", event, "/home/dev/shop", 60.0)
+        await sessions.render_output_for_event("claude-code", event, "/home/dev/shop", 60.0)
         await sessions.close()
 
     around = ["hook_client", "hook_daemon", "hook_event", "hook_response"]

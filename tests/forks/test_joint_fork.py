@@ -16,7 +16,7 @@ from memorist.forks.answer_form import FormTask, list_answer_texts
 from memorist.forks.file_tool_calls import WriteFileCall
 from memorist.forks.fork import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
-from memorist.forks.joint_fork import JointForkRunner, merge_history_summaries
+from memorist.forks.joint_fork import JoinedForkRunner, merge_history_summaries
 from memorist.forks.text_edits import TextEdits
 from memorist.settings import SessionMemorySettings, Settings
 from memorist.testing import (
@@ -62,7 +62,7 @@ async def run_together(
 ) -> tuple[list[Receipt], list[Receipt]]:
     """The receipts of forks that start at once, and those that were recorded."""
     clock, recorded = FrozenClock(), list[Receipt]()
-    joint, start = JointForkRunner(clock), partial(run_fork, clock=clock)
+    joint, start = JoinedForkRunner(clock), partial(run_fork, clock=clock)
     runs = (
         joint.run(each, model=model, files=files, record=recorded.append, start=start)
         for each in specs
@@ -192,7 +192,7 @@ async def test_one_that_is_cancelled_leaves_the_others_and_the_last_ends_the_run
     """A session that closes ends what still runs; each leaves its receipt."""
     model = ScriptedModel([Hang()], format="openai_chat")
     clock, recorded = FrozenClock(), list[Receipt]()
-    joint, start = JointForkRunner(clock), partial(run_fork, clock=clock)
+    joint, start = JoinedForkRunner(clock), partial(run_fork, clock=clock)
     runs = [
         asyncio.create_task(
             joint.run(spec, model=model, files=InMemoryFiles(), record=recorded.append, start=start)

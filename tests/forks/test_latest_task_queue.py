@@ -63,7 +63,7 @@ def test_at_most_one_runs_and_one_waits_and_the_last_always_runs(steps: list[str
             else:
                 await asyncio.sleep(0)
         gate.set()
-        assert await lane.drain(60)
+        assert await lane.wait_or_cancel(60)
 
         offered = [number for number, step in enumerate(steps) if step in ("offer", "fail")]
         assert sorted(ran + replaced) == offered
@@ -120,7 +120,7 @@ async def test_draining_cancels_what_is_still_there_at_its_limit() -> None:
     lane.submit(job)
     lane.submit(job, on_dropped=lambda outcome: heard.append(outcome.value))
 
-    assert await lane.drain(3) is False
+    assert await lane.wait_or_cancel(3) is False
     assert sorted(heard) == ["cancelled", "cleaned"]
     assert not lane.is_busy
     assert asyncio.all_tasks() == {asyncio.current_task()}
@@ -139,7 +139,7 @@ async def test_draining_runs_the_waiting_job_too() -> None:
     for number in range(3):
         lane.submit(partial(job, number))
 
-    assert await lane.drain(5) is True
+    assert await lane.wait_or_cancel(5) is True
     assert ran == [0, 2]
 
 
@@ -156,6 +156,6 @@ async def test_a_failed_job_is_told_even_without_a_listener() -> None:
         raise ValueError("broken")
 
     lane.submit(job)
-    await lane.drain(5)
+    await lane.wait_or_cancel(5)
 
     assert [str(error) for error in heard] == ["broken"]

@@ -853,7 +853,7 @@ async def test_a_replaced_call_leaves_a_receipt() -> None:
             )
 
         lane.submit(job, on_dropped=dropped)
-    await lane.drain(60)
+    await lane.wait_or_cancel(60)
 
     assert [(receipt.why, receipt.outcome) for receipt in told] == [
         ("1", ForkOutcome.REPLACED),

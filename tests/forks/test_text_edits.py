@@ -14,7 +14,7 @@ from memorist.forks.text_edits import (
     TextEdits,
     parse_edit_elements,
     parse_edit_objects,
-    parse_written_calls,
+    parse_tool_calls_in_text,
 )
 
 
@@ -197,7 +197,7 @@ def test_an_answer_without_an_object_is_a_problem(text: str) -> None:
 )
 def test_a_call_that_a_server_passed_on_as_text_is_an_edit(text: str) -> None:
     """In the tags of Qwen and Hermes or in a fence; whether the arguments are an object or a text."""
-    assert parse_written_calls(f"I will edit it.\n{text}\nDone.").calls == (
+    assert parse_tool_calls_in_text(f"I will edit it.\n{text}\nDone.").calls == (
         EditFileCall("/n/a.md", (TextReplacement("1", "{2}"),)),
     )
 
@@ -213,7 +213,7 @@ def test_a_call_that_a_server_passed_on_as_text_is_an_edit(text: str) -> None:
 )
 def test_other_objects_and_other_calls_in_a_text_are_no_edits(text: str) -> None:
     """A file shown in a fence is data, and a command in a text is never run."""
-    assert parse_written_calls(text) == TextEdits(())
+    assert parse_tool_calls_in_text(text) == TextEdits(())
 
 
 EDIT = {"path": "/n/a.md", "old": "one", "new": "two"}

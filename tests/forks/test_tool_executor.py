@@ -26,9 +26,9 @@ from memorist.forks.file_tool_calls import (
     UnknownToolCall,
     WriteFileCall,
 )
-from memorist.forks.fork_permissions import find_path_text_problem, is_same_name
+from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_file_name
 from memorist.forks.fork_spec import FileChange, FolderAccess, NoTools, SingleFileEdit
-from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
+from memorist.forks.tool_executor import ForkToolResult, ToolExecutor
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import InMemoryFiles
 
@@ -71,7 +71,7 @@ def names_below(root: Path) -> list[str]:
     return sorted(str(found) for found in root.rglob("*"))
 
 
-async def do(hands: ToolExecutor, *calls: ForkToolCall) -> list[ToolAnswer]:
+async def do(hands: ToolExecutor, *calls: ForkToolCall) -> list[ForkToolResult]:
     return [await hands.execute(call) for call in calls]
 
 
@@ -96,7 +96,7 @@ async def test_only_an_edit_of_the_one_file_is_allowed(home: Path) -> None:
         UnknownToolCall("WebFetch"),
     )
 
-    assert made == ToolAnswer(text=f"Changed: {path}", changed=True)
+    assert made == ForkToolResult(text=f"Changed: {path}", changed=True)
     assert path.read_text() == "1\ntwo\n"
     assert all(
         answer.is_error and "Only an edit of" in answer.text and str(path) in answer.text
@@ -500,5 +500,5 @@ def test_names_that_pass_the_text_check_look_like_what_they_are(name: str) -> No
 @pytest.mark.covers("FK-4")
 def test_names_are_the_same_when_a_file_system_could_think_so() -> None:
     """Case and Unicode form do not tell names apart."""
-    assert is_same_name("CAFÉ", unicodedata.normalize("NFD", "café"))
-    assert not is_same_name("a", "b")
+    assert may_be_same_file_name("CAFÉ", unicodedata.normalize("NFD", "café"))
+    assert not may_be_same_file_name("a", "b")

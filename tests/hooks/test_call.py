@@ -19,7 +19,7 @@ import pytest
 
 from hooks.conftest import Hooks
 from memorist.hooks import hook_protocol
-from memorist.hooks.hook_client import HookUnanswered, enter_hooks_folder
+from memorist.hooks.hook_client import HookGotNoResponse, enter_hooks_folder
 
 EVENT = json.dumps(
     {
@@ -252,7 +252,7 @@ def test_a_home_that_a_run_with_sudo_made_says_so(
     else:
         monkeypatch.setattr(os, "makedirs", refuse_hooks_folder)
 
-    with pytest.raises(HookUnanswered, match="belongs to another user") as unanswered:
+    with pytest.raises(HookGotNoResponse, match="belongs to another user") as unanswered:
         enter_hooks_folder(str(home), str(home / "hooks"))
 
     assert f"sudo chown -R NAME {home}" in str(unanswered.value)

@@ -65,7 +65,7 @@ class Folder:
         )
         opened = HookSession(self.engine, client, event, "")
         try:
-            return await opened.answer(event, 20.0)
+            return await opened.render_text_for_event(event, 20.0)
         finally:
             await opened.close()
 
@@ -74,14 +74,14 @@ class Folder:
         event = HookEvent(session_id="p1", cwd=str(self.project), hook_event_name="SessionStart")
         opened = HookSession(self.engine, client, event, "")
         try:
-            await opened.answer(event, 20.0)
+            await opened.render_text_for_event(event, 20.0)
             asked = HookEvent(
                 session_id="p1",
                 cwd=str(self.project),
                 hook_event_name="UserPromptSubmit",
                 prompt=prompt,
             )
-            return await opened.answer(asked, 20.0)
+            return await opened.render_text_for_event(asked, 20.0)
         finally:
             await opened.close()
 

@@ -28,8 +28,8 @@ from memorist.hooks.hook_daemon import EventLoopWatchdog
 class Counted(EventLoopWatchdog):
     beats = 0
 
-    def beat(self):
-        super().beat()
+    def record_heartbeat(self):
+        super().record_heartbeat()
         self.beats += 1
         if self.beats == 5:
             enough.set()
@@ -57,8 +57,8 @@ def test_only_so_many_looks_in_a_row_without_a_beat_are_a_hang(
     missed = longest = 0
     for beat in beaten:
         if beat:
-            heart.beat()
-        heart.check()
+            heart.record_heartbeat()
+        heart.check_heartbeat()
         missed = 0 if beat else missed + 1
         longest = max(longest, missed)
 
@@ -80,7 +80,7 @@ def test_work_that_takes_long_is_left_to_its_end_and_endless_work_is_not(
     heart = EventLoopWatchdog(lambda: hung.append(spent), 2, lambda: spent)
     for portion in portions:
         spent += portion
-        heart.check()
+        heart.check_heartbeat()
         idle = 0 if portion else idle + 1
         longest = max(longest, idle)
 

@@ -44,7 +44,7 @@ async def turns(
                     file.says("Done.")
                 path.write_bytes(b"".join(file.lines))
                 given = replace(event, hook_event_name=name, prompt=prompt)
-                answer = await pool.answer(client, given, "", 20.0)
+                answer = await pool.render_output_for_event(client, given, "", 20.0)
                 await pool.wait_until_idle()
                 printed = render_hook_output(given, client, answer.text, answer.notice)
                 found.append(json.loads(printed or b"{}").get("systemMessage", ""))
@@ -122,7 +122,7 @@ async def started(home: Path, source: str, folder: str = FOLDER) -> str:
         event = HookEvent(
             session_id="s2", cwd=folder, hook_event_name="SessionStart", source=source
         )
-        answer = await pool.answer("claude-code", event, "", 20.0)
+        answer = await pool.render_output_for_event("claude-code", event, "", 20.0)
         await pool.close()
     return answer.notice
 
@@ -209,7 +209,7 @@ async def test_a_folder_can_be_kept_out_of_memory(tmp_path: Path) -> None:
             event = HookEvent(session_id=id, transcript_path="", cwd=str(cwd))
             for name in ("SessionStart", "UserPromptSubmit", "Stop"):
                 given = replace(event, hook_event_name=name, prompt="Always use tabs.")
-                answer = await pool.answer("claude-code", given, "", 20.0)
+                answer = await pool.render_output_for_event("claude-code", given, "", 20.0)
                 await pool.wait_until_idle()
                 said[id, name] = answer.notice
         await pool.close()

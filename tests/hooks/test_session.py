@@ -56,7 +56,7 @@ class Agent:
         """One event, its answer, and then its work."""
         self.write()
         given = replace(self._event, hook_event_name=event, **fields)
-        said = await self.session.answer(given, SECONDS)
+        said = await self.session.render_text_for_event(given, SECONDS)
         await self.session.run_follow_up(given)
         return said
 
@@ -163,7 +163,7 @@ async def test_nobody_waits_until_the_disk_has_what_was_shown(
     event = HookEvent(session_id="s2", cwd=FOLDER, hook_event_name="SessionStart", source="startup")
     saved = engine.layout.session_layout(FOLDER, "s2").hook_context
 
-    shown = await later.session.answer(event, SECONDS)
+    shown = await later.session.render_text_for_event(event, SECONDS)
     was_saved = saved.exists()
     await later.session.run_follow_up(event)
 
@@ -333,7 +333,7 @@ async def test_notes_by_a_model_that_hangs_hold_nobody_up(tmp_path: Path) -> Non
             session_id="s1", transcript_path=str(tmp_path / "1.jsonl"), hook_event_name="PreCompact"
         )
 
-        said = await agent.session.answer(event, 0.05)
+        said = await agent.session.render_text_for_event(event, 0.05)
 
         assert said == ""
         agent.session._notes.cancel() if agent.session._notes else None
@@ -363,14 +363,16 @@ async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) 
             replace(event, hook_event_name="SessionStart", source="resume"),
         )
 
-        await sessions.answer("claude-code", end, "", SECONDS)
+        await sessions.render_output_for_event("claude-code", end, "", SECONDS)
         await asked.wait()
-        await asyncio.wait_for(sessions.answer("claude-code", again, "", 1.0), 300.0)
+        await asyncio.wait_for(
+            sessions.render_output_for_event("claude-code", again, "", 1.0), 300.0
+        )
         await sessions.wait_until_idle()
 
         assert len(sessions) == 1
         assert failed == []
-        await sessions.answer("claude-code", end, "", SECONDS)
+        await sessions.render_output_for_event("claude-code", end, "", SECONDS)
         await sessions.close()
         assert len(sessions) == 0
 
@@ -389,7 +391,7 @@ async def test_a_file_of_an_unknown_format_is_told_and_shown_nothing(
     session = HookSession(engine, "claude-code", event, "")
 
     assert (
-        await session.answer(
+        await session.render_text_for_event(
             replace(event, hook_event_name="SessionStart", source="startup"), SECONDS
         )
         == ""
@@ -418,7 +420,7 @@ async def test_what_is_no_file_holds_nobody_up(kind: str, engine: Memorist, tmp_
     )
     session = HookSession(engine, "claude-code", event, "")
 
-    assert await session.answer(event, SECONDS) == ""
+    assert await session.render_text_for_event(event, SECONDS) == ""
     for name in ("Stop", "SubagentStop", "PreCompact", "SessionEnd"):
         await session.run_follow_up(replace(event, hook_event_name=name))
     await session.close()
@@ -434,7 +436,7 @@ async def test_a_session_without_a_file_is_remembered_for(engine: Memorist) -> N
     )
     session = HookSession(engine, "codex", event, "")
 
-    assert await session.answer(event, SECONDS) == ""
+    assert await session.render_text_for_event(event, SECONDS) == ""
     await session.run_follow_up(replace(event, hook_event_name="Stop"))
     await session.run_follow_up(replace(event, hook_event_name="SessionEnd"))
     await session.close()
@@ -655,7 +657,7 @@ async def test_a_prompt_of_a_session_without_a_recording_is_kept(
     for prompt in ("Remember: the staging database is called plover.", "Read the file osprey.txt."):
         for name in ("UserPromptSubmit", "Stop"):
             given = replace(event, hook_event_name=name, prompt=prompt)
-            await session.answer(given, SECONDS)
+            await session.render_text_for_event(given, SECONDS)
             await session.run_follow_up(given)
     await session.run_follow_up(replace(event, hook_event_name="SessionEnd"))
     await session.close()

@@ -41,7 +41,7 @@ class Client:
         self.path.write_bytes(b"".join(self.file.lines))
         event = HookEvent(session_id="s1", transcript_path=str(self.path), cwd=FOLDER)
         given = replace(event, hook_event_name=name, prompt=prompt, source=source)
-        answer = await self.pool.answer("claude-code", given, "", 20.0)
+        answer = await self.pool.render_output_for_event("claude-code", given, "", 20.0)
         await self.pool.wait_until_idle()
         return answer
 
@@ -71,7 +71,7 @@ async def test_a_word_to_the_client_turns_memory_off_for_the_session(tmp_path: P
         kept = [head.description for head in engine.memory(FOLDER).headers()]
         again = HookSessionPool(engine, lambda *_: pytest.fail("it failed"))
         event = HookEvent(session_id="s1", cwd=FOLDER, hook_event_name="SessionStart")
-        resumed = await again.answer("claude-code", event, "", 20.0)
+        resumed = await again.render_output_for_event("claude-code", event, "", 20.0)
         await again.close()
         assert engine.memory_off_sessions() == {"s1"}
 
@@ -200,7 +200,9 @@ async def test_a_prompt_that_the_user_did_not_type_turns_nothing_off(
         engine.starts_workers = False
         pool = HookSessionPool(engine, lambda *_: pytest.fail("it failed"))
         given = HookEvent(session_id="s1", cwd=FOLDER, hook_event_name="UserPromptSubmit")
-        answer = await pool.answer("claude-code", replace(given, **fields), "", 20.0)
+        answer = await pool.render_output_for_event(
+            "claude-code", replace(given, **fields), "", 20.0
+        )
         await pool.close()
 
         assert engine.memory_off_sessions() == frozenset()

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.magic_docs.document_check import (
     SOURCE_PIECE_CHARACTERS,
-    AcceptedUpdate,
+    AcceptedDocumentUpdate,
     MagicDocument,
-    RejectedUpdate,
-    UnchangedUpdate,
+    RejectedDocumentUpdate,
+    UnchangedDocumentUpdate,
     explain_unseen_part_loss,
     explain_unsupported_name_changes,
     find_added_and_removed_lines,
@@ -39,7 +39,7 @@ def document(text: str = FRAME + BODY) -> MagicDocument:
 
 def reasons(after: str, said: WriteEvidence = SILENT, before: str = FRAME + BODY) -> str:
     verdict = judge_document_update(document(before), after.encode(), said, LIMIT)
-    assert isinstance(verdict, RejectedUpdate), verdict
+    assert isinstance(verdict, RejectedDocumentUpdate), verdict
     return "; ".join(verdict.reasons)
 
 
@@ -48,9 +48,9 @@ def test_a_corrected_statement_fits() -> None:
     """A line that is put right passes as it is."""
     after = FRAME + BODY.replace("8080", "9090")
 
-    assert judge_document_update(document(), after.encode(), SILENT, LIMIT) == AcceptedUpdate(
-        after.encode()
-    )
+    assert judge_document_update(
+        document(), after.encode(), SILENT, LIMIT
+    ) == AcceptedDocumentUpdate(after.encode())
 
 
 @pytest.mark.covers("MD-2")
@@ -89,7 +89,7 @@ def test_another_layout_is_no_news() -> None:
         judge_document_update(
             document(), (FRAME + BODY.replace(" ", "  ") + "\n\n").encode(), SILENT, LIMIT
         )
-        == UnchangedUpdate()
+        == UnchangedDocumentUpdate()
     )
 
 
@@ -114,7 +114,7 @@ def test_no_new_secret_is_written_and_the_persons_own_stays() -> None:
     assert "secret" in reasons(own)
     assert isinstance(
         judge_document_update(document(own), own.replace("8080", "9090").encode(), SILENT, LIMIT),
-        AcceptedUpdate,
+        AcceptedDocumentUpdate,
     )
 
 
@@ -130,14 +130,14 @@ def test_orders_from_a_tool_do_not_become_the_documents() -> None:
     assert "from a tool" in reasons(after, said)
     typed = WriteEvidence(user_messages=(("m1", order),), outside_texts=said.outside_texts)
     assert isinstance(
-        judge_document_update(document(), after.encode(), typed, LIMIT), AcceptedUpdate
+        judge_document_update(document(), after.encode(), typed, LIMIT), AcceptedDocumentUpdate
     )
     before = FRAME + BODY + order + "\nMore.\n"
     assert isinstance(
         judge_document_update(
             document(before), before.replace("More", "And more").encode(), said, LIMIT
         ),
-        AcceptedUpdate,
+        AcceptedDocumentUpdate,
     )
 
 
@@ -175,7 +175,7 @@ def test_line_ends_and_encoding_are_kept(end: str) -> None:
     after = "\ufeff" + FRAME.replace("\n", end) + BODY.rstrip("\n") + "\nNew, with ü.\r\nLast"
     verdict = judge_document_update(document(before), after.encode(), SILENT, LIMIT)
 
-    assert isinstance(verdict, AcceptedUpdate)
+    assert isinstance(verdict, AcceptedDocumentUpdate)
     made = verdict.data.decode()
     assert made.startswith("\ufeff# MAGIC")
     assert made.count("\n") == made.count(end) == 7
@@ -204,7 +204,7 @@ def test_only_what_begins_with_the_frame_is_ever_written(before: str, after: str
     for candidate in (after, found.header.frame + after, found.text + after):
         data = candidate.encode("utf-8", "replace")
         verdict = judge_document_update(found, data, SILENT, LIMIT)
-        if isinstance(verdict, AcceptedUpdate):
+        if isinstance(verdict, AcceptedDocumentUpdate):
             made = verdict.data.decode()
             assert made.startswith(found.header.frame)
             assert made.split() != found.text.split()

@@ -14,9 +14,9 @@ from memorist.models.model_choice import (
     AnthropicChoice,
     LocalChoice,
     ModelChoice,
+    NoModelChoice,
     OpenAIChatChoice,
     OpenAIChoice,
-    StructuralChoice,
     get_model_wire_name,
     open_model,
     parse_model_name,
@@ -25,7 +25,7 @@ from memorist.models.model_settings import ModelSettings
 from memorist.testing import Say, ScriptedServer
 
 GOOD: list[tuple[str, ModelChoice]] = [
-    ("structural", StructuralChoice()),
+    ("structural", NoModelChoice()),
     ("local", LocalChoice()),
     ("local:/models/a b.gguf", LocalChoice("/models/a b.gguf")),
     ("anthropic:claude-opus-4-5", AnthropicChoice("claude-opus-4-5")),

@@ -70,11 +70,11 @@ async def test_there_are_never_more_attempts_than_allowed(allowed: int, failures
     calls, attempt = scripted(*[BUSY] * failures, {"ok": 1})
     retrying = RetryRunner("m", ModelSettings(attempts=allowed), clock, lambda: 0.5)
     if failures < allowed:
-        answer = await retrying.call(attempt, None)
+        answer = await retrying.call_with_retries(attempt, None)
         assert (answer.body, answer.attempts) == ({"ok": 1}, failures + 1)
     else:
         with pytest.raises(ModelUnavailable):
-            await retrying.call(attempt, None)
+            await retrying.call_with_retries(attempt, None)
 
     assert len(calls) == min(failures + 1, allowed)
     assert len(clock.slept) == len(calls) - 1
@@ -86,7 +86,7 @@ async def test_a_lasting_refusal_ends_the_attempts() -> None:
     clock = FrozenClock()
     calls, attempt = scripted(CallFailure(kind="status", status=401, message="bad key"))
     with pytest.raises(ModelRefused, match="check the key"):
-        await RetryRunner("m", PLAIN, clock, lambda: 0.0).call(attempt, None)
+        await RetryRunner("m", PLAIN, clock, lambda: 0.0).call_with_retries(attempt, None)
 
     assert len(calls) == 1
     assert clock.slept == []
@@ -101,4 +101,4 @@ async def test_the_limit_ends_a_call_that_never_answers() -> None:
         return {}
 
     with pytest.raises(ModelTimeout, match=r"0\.01 seconds"):
-        await RetryRunner("m", PLAIN, FrozenClock(), lambda: 0.0).call(attempt, 0.01)
+        await RetryRunner("m", PLAIN, FrozenClock(), lambda: 0.0).call_with_retries(attempt, 0.01)

@@ -59,7 +59,7 @@ class Client:
         any, is told.
         """
         asked = body(anthropic(messages, **more))
-        found = self._lanes.match(
+        found = self._lanes.find_or_start_conversation(
             IncomingCall(
                 format="anthropic",
                 identity=read_declared_conversation(headers or {}, asked),
@@ -360,7 +360,7 @@ def test_conversations_under_one_cache_key_stay_apart() -> None:
 
     def ask(text: str) -> str:
         asked = body({"model": "m", "input": text, "prompt_cache_key": "app"}, "input")
-        found = lanes.match(
+        found = lanes.find_or_start_conversation(
             IncomingCall(
                 format="openai_responses",
                 identity=read_declared_conversation({}, asked),

@@ -23,7 +23,7 @@ OPENING = "You are asked about the shop. " * 60
 def sent(readings: BodyCache, messages: list[Any], **more: Any) -> tuple[int, int]:
     """Entries that were known from an earlier body, and all of them."""
     raw = json.dumps({"messages": messages, **more}).encode()
-    reading = readings.read("anthropic", raw)
+    reading = readings.parse_with_cache("anthropic", raw)
     links = hash_history_prefixes("anthropic", reading.body.items, reading.links)
     readings.store(reading, links)
 
@@ -98,10 +98,10 @@ def test_a_body_that_two_requests_go_on_from_is_let_go_once() -> None:
     """
     readings = BodyCache()
     raw = json.dumps(anthropic([user(OPENING), assistant("Yes.")])).encode()
-    first = readings.read("anthropic", raw)
+    first = readings.parse_with_cache("anthropic", raw)
     readings.store(first, [])
     both = [
-        readings.read(
+        readings.parse_with_cache(
             "anthropic",
             json.dumps(anthropic([user(OPENING), assistant("Yes."), user(text)])).encode(),
         )

@@ -72,7 +72,7 @@ class Provider:
     ) -> str:
         """The session that a request is found to be of, or why it is of none."""
         asked = body(anthropic(messages, **more))
-        found = self._lanes.match(
+        found = self._lanes.find_or_start_conversation(
             IncomingCall(
                 format="anthropic",
                 identity=read_declared_conversation(headers or {}, asked),

@@ -18,7 +18,7 @@ from memorist.errors import (
     ModelUnavailable,
     UnreadableSession,
 )
-from memorist.forks.fork_spec import ForkOutcome, ForkRefusal, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkDenied, ForkOutcome, ForkSpec, Receipt
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.rollouts.raw_memory import parse_raw_memory
@@ -83,9 +83,9 @@ def means(script: Script, **about: Any) -> tuple[Runtime, ScriptedModel, list[Re
 class Miser:
     """Lets nothing run."""
 
-    def ask(self, spec: ForkSpec, model: str) -> ForkRefusal:
+    def request_admission(self, spec: ForkSpec, model: str) -> ForkDenied:
         del spec, model
-        return ForkRefusal(why="today's budget of requests is spent")
+        return ForkDenied(why="today's budget of requests is spent")
 
 
 def sent(model: ScriptedModel) -> list[str]:

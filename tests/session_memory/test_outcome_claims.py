@@ -14,14 +14,14 @@ from memorist.engine.engine import Memorist
 from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
 from memorist.testing import Say, ScriptedServer
-from memorist.transcript_analysis.answer_check import LineCheck
-from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.answer_check import AnswerLineCheck
+from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 pytestmark = pytest.mark.covers("SM-13")
 
 
 @pytest.fixture
-def outcomes(session: Any) -> ProvenOutcomes:
+def outcomes(session: Any) -> OutcomeClaimCheck:
     """A session whose tests fail, whose build passes with a count, and that changed one file."""
     session.user("Why is the total off?")
     session.calls("Read", {"file_path": "/home/dev/project/src/total.py"}).answers("x")
@@ -29,7 +29,7 @@ def outcomes(session: Any) -> ProvenOutcomes:
     session.edits("/home/dev/project/src/total.py", "round(x)", "quantize(x)")
     session.runs("npm run build", "Tests: 12 passed, 12 total")
     session.runs("pytest -q", "E assert 1 == 2\n1 failed, 3 passed in 0.1s", error=True)
-    return ProvenOutcomes(session.ledger.work_record)
+    return OutcomeClaimCheck(session.ledger.work_record)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def outcomes(session: Any) -> ProvenOutcomes:
     ],
 )
 def test_a_claim_of_which_the_session_proves_the_opposite_is_found(
-    outcomes: ProvenOutcomes, line: str
+    outcomes: OutcomeClaimCheck, line: str
 ) -> None:
     """In words that recorded agents use."""
     assert outcomes.find_contradiction(line)
@@ -73,7 +73,7 @@ def test_a_claim_of_which_the_session_proves_the_opposite_is_found(
     ],
 )
 def test_true_claims_wishes_and_what_the_session_does_not_show_stand(
-    outcomes: ProvenOutcomes, line: str
+    outcomes: OutcomeClaimCheck, line: str
 ) -> None:
     """Only the opposite of what is proved is false."""
     assert not outcomes.find_contradiction(line)
@@ -100,7 +100,7 @@ def test_a_file_of_which_text_was_read_is_not_empty(
     session.user("When does it leave?")
     session.calls("Read", {"file_path": "/home/dev/project/docs/times.md"}).answers(shown)
 
-    found = ProvenOutcomes(session.ledger.work_record).find_contradiction(line)
+    found = OutcomeClaimCheck(session.ledger.work_record).find_contradiction(line)
 
     assert ("is empty, of which text was read" in found) is is_false
 
@@ -111,7 +111,7 @@ def test_a_file_that_was_deleted_after_it_was_read_may_be_missing(session: Any) 
     for name in ("a.md", "b.md"):
         session.calls("Read", {"file_path": f"/home/dev/project/{name}"}).answers("# Ferries")
     session.runs("rm a.md", "").runs("truncate -s 0 b.md", "")
-    outcomes = ProvenOutcomes(session.ledger.work_record)
+    outcomes = OutcomeClaimCheck(session.ledger.work_record)
 
     assert not outcomes.find_contradiction("a.md is missing.")
     assert not outcomes.find_contradiction("b.md is empty.")
@@ -120,33 +120,33 @@ def test_a_file_that_was_deleted_after_it_was_read_may_be_missing(session: Any) 
 def test_no_work_is_done_in_a_session_that_only_looked(session: Any) -> None:
     """Of work elsewhere, and of a file, the words say that; after one change anything may be true."""
     session.user("Is the rounding right?").runs("git log --oneline", "4be21c7 rounding")
-    looked = ProvenOutcomes(session.ledger.work_record)
+    looked = OutcomeClaimCheck(session.ledger.work_record)
 
     assert looked.find_contradiction("The rounding of totals has been fixed.")
     assert looked.find_contradiction("- Implemented the feature and its tests")
     assert not looked.find_contradiction("The rounding was fixed in 4be21c7.")
     assert not looked.find_contradiction("Updated by hand every Tuesday.")
     session.edits("/home/dev/project/src/total.py", "round(x)", "quantize(x)")
-    changed = ProvenOutcomes(session.ledger.work_record)
+    changed = OutcomeClaimCheck(session.ledger.work_record)
     assert not changed.find_contradiction("The rounding of totals has been fixed.")
 
 
 def test_no_check_passes_that_nobody_ran(session: Any) -> None:
     """Where the user says so the claim stands; a check of types runs no tests, a build may."""
     session.user("Round the total.").edits("/home/dev/project/src/total.py", "round(x)", "q(x)")
-    edited = ProvenOutcomes(session.ledger.work_record)
+    edited = OutcomeClaimCheck(session.ledger.work_record)
     assert edited.find_contradiction("All tests pass.")
     assert edited.find_contradiction("The build is clean.")
     assert edited.find_contradiction("All quality checks passed.")
     assert not edited.find_contradiction("The tests of rounding were not run.")
 
     session.runs("mypy src", "Success: no issues found in 3 source files")
-    checked = ProvenOutcomes(session.ledger.work_record)
+    checked = OutcomeClaimCheck(session.ledger.work_record)
     assert checked.find_contradiction("All tests pass.")
     assert not checked.find_contradiction("The build is clean.")
 
     session.user("I ran them here: all tests pass. Commit it.")
-    assert not ProvenOutcomes(session.ledger.work_record).find_contradiction("All tests pass.")
+    assert not OutcomeClaimCheck(session.ledger.work_record).find_contradiction("All tests pass.")
 
 
 @pytest.mark.parametrize("unseen", ["a sub-agent", "an earlier part", "a script", "a build"])
@@ -159,7 +159,7 @@ def test_a_check_may_have_run_where_it_is_not_seen(session: Any, unseen: str) ->
         session.calls("Task", {"prompt": "mend", "description": "mend"}).answers("done")
     if unseen in ("a script", "a build"):
         session.runs("./ci.sh" if unseen == "a script" else "make", "done")
-    outcomes = ProvenOutcomes(session.ledger.work_record)
+    outcomes = OutcomeClaimCheck(session.ledger.work_record)
 
     assert not outcomes.find_contradiction("All tests pass.")
 
@@ -167,7 +167,7 @@ def test_a_check_may_have_run_where_it_is_not_seen(session: Any, unseen: str) ->
 def test_a_failure_is_disproved_only_by_runs_that_count_what_passed(session: Any) -> None:
     """An exit status may be that of a pipe, and a failure that was mended is told of truly."""
     session.runs("npm run lint", "done").runs("pytest -q", "4 passed in 0.1s")
-    outcomes = ProvenOutcomes(session.ledger.work_record)
+    outcomes = OutcomeClaimCheck(session.ledger.work_record)
 
     assert outcomes.find_contradiction("The tests fail.")
     assert not outcomes.find_contradiction("Linting failed.")
@@ -178,7 +178,7 @@ def test_of_joined_commands_it_is_not_known_which_failed(session: Any) -> None:
     session.runs("pytest -q && ruff check", "12 passed\nE501 line too long", error=True)
     session.calls("Read", {"file_path": "/home/dev/project/a.py"}).answers("x")
     session.calls("Task", {"prompt": "mend a.py", "description": "mend"}).answers("done")
-    outcomes = ProvenOutcomes(session.ledger.work_record)
+    outcomes = OutcomeClaimCheck(session.ledger.work_record)
 
     assert not outcomes.find_contradiction("Tests pass, linting does not.")
     assert not outcomes.find_contradiction("a.py was updated.")
@@ -272,7 +272,7 @@ def test_a_file_holds_what_was_shown_of_it_and_a_line_says_something(
         f"{before}{heading}{frame}\n- {line}\n{rest}",
         template,
         {},
-        LineCheck(READ, "", READ),
+        AnswerLineCheck(READ, "", READ),
     )
 
     assert (reviewed.added == 1) == stands
@@ -301,7 +301,7 @@ def test_a_copy_of_a_derived_entry_is_none_of_the_models(line: str, *, stands: b
         f"{before}{heading}{frame}\n- {line}\n{rest}",
         template,
         {"Current State": derived},
-        LineCheck(f"{READ} Which boat leaves at nine, and from where?", "", READ),
+        AnswerLineCheck(f"{READ} Which boat leaves at nine, and from where?", "", READ),
     )
 
     assert (reviewed.added == 1) == stands
@@ -339,4 +339,4 @@ def test_a_number_stands_under_the_name_it_was_shown_by(line: str, *, stands: bo
     """Small models put a true number to a wrong name, as a time limit as the port, or one of their
     own; a small number may have been counted.
     """
-    assert bool(LineCheck(SETTINGS, "").find_misplaced_value(line)) is not stands
+    assert bool(AnswerLineCheck(SETTINGS, "").find_misplaced_value(line)) is not stands

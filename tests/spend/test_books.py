@@ -23,9 +23,9 @@ from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import (
     ForkAdmission,
+    ForkDenied,
     ForkLimits,
     ForkOutcome,
-    ForkRefusal,
     ForkSpec,
     NoTools,
     Receipt,
@@ -105,7 +105,7 @@ def governor(
     return BudgetGovernor(database, session, clock=clock, settings=settings)
 
 
-def granted(answer: ForkAdmission | ForkRefusal) -> int:
+def granted(answer: ForkAdmission | ForkDenied) -> int:
     """Requests that were granted; 0 for a refusal."""
     return answer.limits.requests if isinstance(answer, ForkAdmission) else 0
 
@@ -222,7 +222,8 @@ def test_two_that_start_at_once_do_not_both_pass_a_nearly_full_cap(
 ) -> None:
     """The first reserves eight of nine requests; one is left for the second, and none for a third."""
     answers = [
-        granted(governor(database, clock, session).ask(spec(), "m")) for session in ("a", "b", "c")
+        granted(governor(database, clock, session).request_admission(spec(), "m"))
+        for session in ("a", "b", "c")
     ]
 
     assert answers == [8, 1, 0]
@@ -234,11 +235,11 @@ def test_a_receipt_takes_the_place_of_the_reservation(
 ) -> None:
     """What was reserved and not used is free again."""
     books = governor(database, clock)
-    books.ask(spec(), "m")
+    books.request_admission(spec(), "m")
     books.record_receipt(receipt(2, started=clock.now()))
 
     assert sum_reserved_amount(database, clock.now()) == ResourceAmount()
-    assert granted(governor(database, clock, "other").ask(spec(), "m")) == 7
+    assert granted(governor(database, clock, "other").request_admission(spec(), "m")) == 7
 
 
 @pytest.mark.covers("SG-1")
@@ -247,7 +248,7 @@ def test_a_receipt_of_what_never_ran_releases_nothing(
 ) -> None:
     """A queued call that was replaced had reserved nothing; the running one still has."""
     books = governor(database, clock)
-    books.ask(spec(), "m")
+    books.request_admission(spec(), "m")
     books.record_receipt(receipt(0, started=clock.now(), outcome=ForkOutcome.REPLACED))
 
     assert sum_reserved_amount(database, clock.now()).requests == 8
@@ -258,13 +259,13 @@ def test_the_reservation_of_a_dead_process_expires(
     database: sqlite3.Connection, clock: FrozenClock
 ) -> None:
     """After the longest time that its fork could have run, and a minute."""
-    governor(database, clock).ask(spec(requests=9), "m")
+    governor(database, clock).request_admission(spec(requests=9), "m")
     clock.advance(ForkLimits().seconds + GRACE_SECONDS - 1)
-    before = granted(governor(database, clock, "other").ask(spec(), "m"))
+    before = granted(governor(database, clock, "other").request_admission(spec(), "m"))
     clock.advance(2)
 
     assert before == 0
-    assert granted(governor(database, clock, "other").ask(spec(), "m")) == 8
+    assert granted(governor(database, clock, "other").request_admission(spec(), "m")) == 8
 
 
 @pytest.mark.covers("SG-1")
@@ -273,7 +274,7 @@ def test_a_session_that_closes_leaves_nothing_reserved(
 ) -> None:
     """Whatever became of its forks."""
     books = governor(database, clock)
-    books.ask(spec(), "m")
+    books.request_admission(spec(), "m")
     books.release_reservations()
 
     assert sum_reserved_amount(database, clock.now()) == ResourceAmount()
@@ -289,7 +290,7 @@ def test_a_clock_that_was_wrong_stands_in_nobodys_way(
     """
     right = clock.now()
     clock.set_wall(right + wrong)
-    governor(database, clock).ask(spec(requests=9), "m")
+    governor(database, clock).request_admission(spec(requests=9), "m")
     update_hold_from_rate_limits(
         database,
         RateLimitReport(model="m", status=429, retry_after=600.0),
@@ -298,7 +299,7 @@ def test_a_clock_that_was_wrong_stands_in_nobodys_way(
     )
     clock.set_wall(right)
 
-    assert granted(governor(database, clock, "other").ask(spec(), "m")) == 8
+    assert granted(governor(database, clock, "other").request_admission(spec(), "m")) == 8
 
 
 @pytest.mark.covers("SG-1")
@@ -310,12 +311,12 @@ def test_a_new_day_begins_at_midnight_of_utc(
     settings = SpendSettings(day_requests=10, session_requests=12)
     record_receipt(database, "s", receipt(10, started=midnight - 5))
     clock.set_wall(midnight - 1)
-    before = granted(governor(database, clock, "other", settings).ask(spec(), "m"))
+    before = granted(governor(database, clock, "other", settings).request_admission(spec(), "m"))
     clock.set_wall(midnight)
 
     assert before == 0
-    assert granted(governor(database, clock, "other", settings).ask(spec(), "m")) == 8
-    assert granted(governor(database, clock, "s", settings).ask(spec(), "m")) == 0
+    assert granted(governor(database, clock, "other", settings).request_admission(spec(), "m")) == 8
+    assert granted(governor(database, clock, "s", settings).request_admission(spec(), "m")) == 0
 
 
 @pytest.mark.covers("SG-1")
@@ -326,8 +327,8 @@ def test_a_reason_is_news_once(database: sqlite3.Connection, clock: FrozenClock)
     settings = SpendSettings(day_requests=0)
 
     def news(session: str, label: str) -> bool:
-        answer = governor(database, clock, session, settings).ask(spec(label), "m")
-        assert isinstance(answer, ForkRefusal)
+        answer = governor(database, clock, session, settings).request_admission(spec(label), "m")
+        assert isinstance(answer, ForkDenied)
         return answer.is_new
 
     told = [news("a", "recall"), news("a", "recall"), news("a", "extraction"), news("b", "recall")]
@@ -356,10 +357,10 @@ def test_a_model_on_this_machine_that_is_always_too_slow_is_asked_no_more_that_d
         late = receipt(label="dream", started=clock.now(), outcome=ForkOutcome.TIMED_OUT)
         record_receipt(database, "s", replace(late, model=model))
 
-    answer = governor(database, clock, settings=settings).ask(spec("dream"), model)
+    answer = governor(database, clock, settings=settings).request_admission(spec("dream"), model)
 
     assert isinstance(answer, ForkAdmission) is is_asked
-    if isinstance(answer, ForkRefusal):
+    if isinstance(answer, ForkDenied):
         assert "the last 3 runs of the model were of no use for dream" in answer.why
 
 
@@ -377,8 +378,8 @@ def test_summaries_of_which_none_stood_are_asked_for_no_more_that_day(
         record_receipt(database, "s", replace(useless, model="m"))
     books = governor(database, clock, settings=settings)
 
-    assert isinstance(books.ask(spec(label), "m"), ForkAdmission) is is_asked
-    assert isinstance(books.ask(spec(label, asked=True), "m"), ForkAdmission)
+    assert isinstance(books.request_admission(spec(label), "m"), ForkAdmission) is is_asked
+    assert isinstance(books.request_admission(spec(label, asked=True), "m"), ForkAdmission)
 
 
 @pytest.mark.covers("SG-1")
@@ -388,12 +389,12 @@ def test_work_that_cannot_be_counted_does_not_run(
     """A database that refuses: no fork, and no receipt is tried; what a person asked for runs."""
     books = governor(database, clock)
     database.close()
-    answer = books.ask(spec(), "m")
+    answer = books.request_admission(spec(), "m")
 
-    assert isinstance(answer, ForkRefusal)
+    assert isinstance(answer, ForkDenied)
     assert not answer.is_new
     assert "database" in answer.why
-    assert granted(books.ask(spec(asked=True), "m")) == 8
+    assert granted(books.request_admission(spec(asked=True), "m")) == 8
     books.release_reservations()
     with pytest.raises(StoreError):
         books.record_receipt(receipt())
@@ -412,12 +413,12 @@ def test_a_hold_is_for_its_model_and_its_time(
     )
     books = governor(database, clock)
     answers = [
-        granted(books.ask(spec(requests=1), "m")),
-        granted(books.ask(spec(requests=1), "other")),
+        granted(books.request_admission(spec(requests=1), "m")),
+        granted(books.request_admission(spec(requests=1), "other")),
     ]
     clock.advance(91)
 
-    assert [*answers, granted(books.ask(spec(requests=1), "m"))] == [0, 1, 1]
+    assert [*answers, granted(books.request_admission(spec(requests=1), "m"))] == [0, 1, 1]
 
 
 @pytest.mark.covers("SG-1")
@@ -473,7 +474,7 @@ total = 0
 for number in range(40):
     books = BudgetGovernor(database, "", clock=SystemClock(), settings=settings)
     spec = ForkSpec(label="compact", why="", instruction="", permission=NoTools(), limits=ForkLimits(requests=7))
-    answer = books.ask(spec, "m")
+    answer = books.request_admission(spec, "m")
     total += answer.limits.requests if isinstance(answer, ForkAdmission) else 0
 print(total)
 """
@@ -512,7 +513,7 @@ def _all_told(running: list[subprocess.Popen[str]]) -> list[subprocess.Popen[str
 def test_the_books_as_a_whole(database: sqlite3.Connection, clock: FrozenClock) -> None:
     """Used by the day and by the session, reserved, and on hold: one reading of them."""
     books = governor(database, clock)
-    books.ask(spec(requests=3), "m")
+    books.request_admission(spec(requests=3), "m")
     record_receipt(database, "other", receipt(2, started=clock.now()))
     update_hold_from_rate_limits(
         database, RateLimitReport(model="x", status=429), now=clock.now(), settings=FEW
@@ -533,7 +534,7 @@ def test_reading_the_books_takes_no_walk_through_what_grows(
     """
     seen: list[str] = []
     database.set_trace_callback(seen.append)
-    governor(database, clock).ask(spec(), "m")
+    governor(database, clock).request_admission(spec(), "m")
     database.set_trace_callback(None)
     asked = [statement for statement in seen if statement.lstrip().startswith("select")]
     plans = [

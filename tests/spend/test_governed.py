@@ -95,7 +95,7 @@ class Host:
 
     async def turn(self, session: Session, text: str, tokens: int = 100) -> None:
         await self.begin_turn(session, text, tokens)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
         await asyncio.sleep(0.02)
 
     async def begin_turn(self, session: Session, text: str, tokens: int) -> None:
@@ -404,7 +404,7 @@ async def test_a_fork_stops_at_its_own_dollars(tmp_path: Path, project: Path) ->
         request = await session.prepare(body)
         reply = await host.model.send(Request(format="anthropic", body=request))
         await session.observe(reply.body)
-        await session.session_memory.drain(5)
+        await session.session_memory.wait_or_cancel(5)
 
     assert outcomes(session, "session_memory") == [ForkOutcome.OVER_LIMIT]
     assert host.asked("session_memory") == 1

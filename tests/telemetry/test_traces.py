@@ -79,7 +79,7 @@ async def talked(session: Session, model: ScriptedModel, *turns: str) -> None:
         await session.observe(reply.body)
         messages.append({"role": "assistant", "content": reply.body["content"]})
         await session.end_turn()
-        await session.session_memory.drain(60)
+        await session.session_memory.wait_or_cancel(60)
 
 
 def value(span: ReadableSpan, name: str) -> Any:
@@ -468,7 +468,7 @@ async def main():
         said = [{{"type": "text", "text": "Done."}}]
         await session.observe({{"role": "assistant", "content": said, "usage": {{"input_tokens": 5, "output_tokens": 5}}}})
         await session.end_turn()
-        await session.session_memory.drain(60)
+        await session.session_memory.wait_or_cancel(60)
         assert session.receipts()
 
 asyncio.run(main())

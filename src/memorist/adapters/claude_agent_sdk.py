@@ -181,8 +181,10 @@ class MemoristHooks:
         parts: list[HookOutput] = []
         if first and event.hook_event_name == "UserPromptSubmit":
             start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
-            parts.append(await sessions.answer(CLIENT, start, event.cwd, seconds))
-        parts.append(await sessions.answer(CLIENT, event, event.cwd, NOTES_SHARE * seconds))
+            parts.append(await sessions.render_output_for_event(CLIENT, start, event.cwd, seconds))
+        parts.append(
+            await sessions.render_output_for_event(CLIENT, event, event.cwd, NOTES_SHARE * seconds)
+        )
         text = join_hook_texts_within_limit([CuttableHookText(part.text) for part in parts], CLIENT)
         return HookOutput(text, parts[-1].notice)
 
@@ -225,7 +227,7 @@ class MemoristHooks:
         _, sessions = known
         for event in open_sessions.values():
             end = msgspec.structs.replace(event, hook_event_name="SessionEnd")
-            await sessions.answer(CLIENT, end, event.cwd, 0.0)
+            await sessions.render_output_for_event(CLIENT, end, event.cwd, 0.0)
         await sessions.close()
 
     def close(self) -> None:

@@ -90,9 +90,9 @@ from memorist.session_memory.notes_brief import (
 )
 from memorist.store.database import is_storage_failure
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript_analysis.answer_check import CoveringText
+from memorist.transcript_analysis.answer_check import CoveredLineDetector
 from memorist.transcript_analysis.answer_source import build_fork_line_check
-from memorist.transcript_analysis.user_words_in_results import UserWordsReader
+from memorist.transcript_analysis.user_words_in_results import UserWordsInResultsReader
 
 LABEL = "extraction"
 UNCERTAIN = "you may have meant this for later sessions as well"
@@ -158,7 +158,7 @@ class MemoryExtraction:
         """Outside texts of messages already examined: a later fork still sees them and may obey
         them.
         """
-        self._replies = UserWordsReader()
+        self._replies = UserWordsInResultsReader()
         self._cursor = self._load_cursor()
         self._is_stopped = False
         self._queue = LatestTaskQueue(context.runtime.clock, on_error=self._on_background_error)
@@ -558,7 +558,7 @@ class MemoryExtraction:
         )
 
         def find_fault(line: str) -> str:
-            found = check.find_fault(line) if form else check.find_prompt_echo(line)
+            found = check.find_line_fault(line) if form else check.find_prompt_echo(line)
             return found or check.find_announcement(line)
 
         def find_quotation_fault(change: MemoryChange) -> str:
@@ -640,7 +640,7 @@ class MemoryExtraction:
 
     async def wait_or_cancel(self) -> None:
         """Wait for a running extraction, up to the configured time; then cancel it."""
-        await self._queue.drain(self._memory.settings.drain_seconds)
+        await self._queue.wait_or_cancel(self._memory.settings.drain_seconds)
 
 
 class NewestStatementWrites:
@@ -679,7 +679,7 @@ def repeats_user_statement(topic: MemoryFile, statements: Sequence[Statement]) -
     for statement in statements:
         said = normalize_for_comparison(statement.quote)
         same = len(split_script_words(quote)) >= MIN_QUOTE_WORDS and quote in said
-        if same or CoveringText(statement.quote).covers(topic.body, share=1.0):
+        if same or CoveredLineDetector(statement.quote).covers(topic.body, share=1.0):
             return True
     return False
 

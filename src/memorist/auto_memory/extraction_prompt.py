@@ -36,7 +36,7 @@ from memorist.forks.text_edits import TextEdits
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
-from memorist.transcript_analysis.answer_check import LineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineCheck
 
 ANTHROPIC_MEMORY_TOOL = "memory"
 """Anthropic's memory tool (claude-code.md section 13.3)."""
@@ -176,7 +176,7 @@ def build_extraction_form(
         ("description", "text", "quote"), text
     )
 
-    task_lines = LineCheck("", f"{about}\n{BRIEF_HEAD}\n{NEWEST_HEAD}")
+    task_lines = AnswerLineCheck("", f"{about}\n{BRIEF_HEAD}\n{NEWEST_HEAD}")
 
     def read(answer: JsonObject) -> TextEdits:
         given = list_answer_objects(answer.get("memories"))
@@ -216,13 +216,15 @@ def build_extraction_form(
     )
 
 
-def _repeats_task(given: JsonObject, task_lines: LineCheck) -> bool:
+def _repeats_task(given: JsonObject, task_lines: AnswerLineCheck) -> bool:
     """Whether a memory's text is what the task says of itself, or its title or quotation is: a
     small model remembers that it looked at the newest messages, and all of them below it.
     """
     titles = (str(given.get(key) or "") for key in ("description", "quote"))
-    return task_lines.is_echo(str(given.get("text"))) or any(
-        task_lines.is_echo(title) for title in titles if len(title.split()) >= MIN_TITLE_WORDS
+    return task_lines.is_prompt_echo(str(given.get("text"))) or any(
+        task_lines.is_prompt_echo(title)
+        for title in titles
+        if len(title.split()) >= MIN_TITLE_WORDS
     )
 
 

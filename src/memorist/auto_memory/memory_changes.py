@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line_path
 from memorist.core.text_analysis import replace_surrogates
-from memorist.forks.fork_permissions import find_path_text_problem, is_same_name
+from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_file_name
 from memorist.safety.secrets import redact
 
 Actor = Literal[
@@ -194,7 +194,7 @@ def _find_twin(path: str, existing_paths: Collection[str]) -> str:
             if (
                 len(other) == len(folded) and other.casefold() == folded
                 if folded and other.isascii()
-                else is_same_name(other, path)
+                else may_be_same_file_name(other, path)
             )
         ),
         "",

@@ -24,7 +24,7 @@ from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.visible_memory import filter_visible_index
 from memorist.auto_memory.write_gate import find_unreviewed_memory_suspicions
 from memorist.errors import InputError
-from memorist.forks.fork_permissions import is_same_name
+from memorist.forks.fork_permissions import may_be_same_file_name
 from memorist.ports import FileInfo
 from memorist.safety.hidden_characters import find_hidden_characters, strip_hidden_characters
 from memorist.safety.secrets import find_secrets
@@ -135,7 +135,7 @@ def _name_problems(topics: Sequence[MemoryFile]) -> list[LintProblem]:
                 (
                     other
                     for other in folded.values()
-                    if other != topic.path and is_same_name(other, topic.path)
+                    if other != topic.path and may_be_same_file_name(other, topic.path)
                 ),
                 "",
             )

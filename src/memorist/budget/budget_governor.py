@@ -21,7 +21,7 @@ from memorist.budget.budget_caps import (
 )
 from memorist.budget.fruitless_runs import count_fruitless_runs
 from memorist.errors import StoreError
-from memorist.forks.fork_spec import ForkAdmission, ForkRefusal, ForkRunner, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkAdmission, ForkDenied, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
@@ -52,7 +52,7 @@ receipt is recorded. The reservation of a dead process expires after that.
 
 
 class BudgetGovernor:
-    """The `Governor` of one session; with an empty name that of work outside sessions, such as
+    """The `ForkGovernor` of one session; with an empty name that of work outside sessions, such as
     dream and rollouts. `on_receipt` is called with every recorded receipt; `runner` runs what is
     admitted.
     """
@@ -78,7 +78,7 @@ class BudgetGovernor:
         one that the user asked for.
         """
 
-    def ask(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkRefusal:
+    def request_admission(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkDenied:
         """Whether the fork may run. Work that cannot be counted, because the database refuses, does
         not run either, unless the user asked for it.
         """
@@ -89,7 +89,7 @@ class BudgetGovernor:
             asked=spec.requested_by_user,
         )
         if isinstance(self._database, UnsavedDatabaseConnection) and not spec.requested_by_user:
-            return ForkRefusal(why="the home cannot be written to count it", is_new=False)
+            return ForkDenied(why="the home cannot be written to count it", is_new=False)
         try:
             # One transaction: reading the use and reserving must not interleave with others.
             with budget_transaction(self._database):
@@ -98,10 +98,10 @@ class BudgetGovernor:
             return (
                 ForkAdmission(spec.limits, self._runner)
                 if spec.requested_by_user
-                else ForkRefusal(why=str(error), is_new=False)
+                else ForkDenied(why=str(error), is_new=False)
             )
 
-    def _decide(self, work: BudgetRequest, model: str) -> ForkAdmission | ForkRefusal:
+    def _decide(self, work: BudgetRequest, model: str) -> ForkAdmission | ForkDenied:
         now = self._clock.now()
         decided = decide_budget_request(
             work,
@@ -136,7 +136,7 @@ class BudgetGovernor:
                     times=1,
                     until=until,
                 )
-                return ForkRefusal(
+                return ForkDenied(
                     why=why, until=until, is_new=record_blocked_work(self._database, row)
                 )
 

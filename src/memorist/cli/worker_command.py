@@ -99,7 +99,7 @@ async def _work_until_stopped(
     past: RolloutPipeline, on_event: Callable[[JobEvent], None], *, once: bool, at_once: int | None
 ) -> None:
     stop, pace = asyncio.Event(), MultiMachineWorkerIntervals()
-    processes.call_on_end_signals(asyncio.get_running_loop(), stop.set)
+    processes.call_on_termination_signals(asyncio.get_running_loop(), stop.set)
     rollouts, many = past.settings.rollouts, is_shared_state(past.settings.state)
     dependencies = past.build_worker_dependencies(
         rollouts, on_event, terms=build_lease_policy(rollouts, lease=pace.lease if many else None)

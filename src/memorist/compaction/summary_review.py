@@ -27,9 +27,9 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import SHORT_WORD, STEM_LENGTH, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
-from memorist.transcript_analysis.answer_check import LineCheck, join_json_texts
+from memorist.transcript_analysis.answer_check import AnswerLineCheck, join_json_texts
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
-from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 MIN_NAME_SHARE = 0.5
 """Least share of the extractive summary's identifiers that a model's summary of the same size must
@@ -97,8 +97,8 @@ def clean_or_reject_summary(
     """
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.factor))
     extract = compact_conversation_with_extracts(replaced, min(size, replaced.tokens), cwd=cwd)
-    outcomes = ProvenOutcomes(build_transcript_ledger(messages, cwd).work_record)
-    check = LineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
+    outcomes = OutcomeClaimCheck(build_transcript_ledger(messages, cwd).work_record)
+    check = AnswerLineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
     reviewed = drop_invented_sentences(summary, check)
     lost = reject_if_extract_names_lost(
         reviewed.text,
@@ -184,15 +184,17 @@ def render_source_text(messages: Iterable[Message]) -> str:
     return "\n".join(parts)
 
 
-def drop_invented_sentences(summary: str, check: LineCheck) -> SummaryReview:
+def drop_invented_sentences(summary: str, check: AnswerLineCheck) -> SummaryReview:
     """Drop each sentence that names a file or identifier which is nowhere in the history, or that
     the history disproves; a line of which nothing is left goes with it.
     """
     kept: list[str] = []
     dropped: list[str] = []
     for line in summary.split("\n"):
-        sentences = _SENTENCE_END.split(line) if check.find_falsehood(line) else [line]
-        false = [each for each in sentences if check.find_falsehood(each)]
+        sentences = (
+            _SENTENCE_END.split(line) if check.find_contradicted_or_invented_part(line) else [line]
+        )
+        false = [each for each in sentences if check.find_contradicted_or_invented_part(each)]
         true = [each for each in sentences if each not in false]
         dropped += map(str.strip, false)
         if true:

@@ -72,7 +72,7 @@ from memorist.settings import DreamSettings
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.overlay_files import OverlayFiles
 from memorist.telemetry.tracing import decorate_work_for_tracing
-from memorist.transcript_analysis.answer_check import LineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineCheck
 
 DREAM_LABEL = "dream"
 COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)
@@ -356,7 +356,7 @@ class DreamExtension(SessionExtension):
             for path, data in copied.items()
             if data != ruled.get(path)
         }
-        check = LineCheck(material.text, load_prompt("dream/dream"))
+        check = AnswerLineCheck(material.text, load_prompt("dream/dream"))
         sessions = "\n".join(
             (*(each.text for each in material.utterances), *(text for _, text in prepared.logs))
         )
@@ -410,7 +410,7 @@ class DreamExtension(SessionExtension):
         """Wait for a running dream, as long as for an extraction; then cancel it, and the time of
         the last one stands.
         """
-        await self._queue.drain(self._runtime.settings.auto_memory.drain_seconds)
+        await self._queue.wait_or_cancel(self._runtime.settings.auto_memory.drain_seconds)
 
 
 async def _run_uninterrupted(

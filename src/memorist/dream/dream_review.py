@@ -29,7 +29,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
-from memorist.transcript_analysis.answer_check import CoveringText, LineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineCheck, CoveredLineDetector
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
@@ -60,7 +60,7 @@ def review_model_changes(
     changed: Mapping[str, tuple[bytes | None, bytes | None]],
     before: Mapping[str, bytes],
     settings: DreamSettings,
-    check: LineCheck,
+    check: AnswerLineCheck,
     sessions: str = "",
 ) -> ReviewedChanges:
     """Sort the differences between the folder (`before`: every memory) and the copy.
@@ -86,7 +86,7 @@ def review_model_changes(
         )
         fault = ""
         if new is not None and retired is None:
-            fault = find_added_line_fault(old, new, check.find_fault) or _find_lost_name(
+            fault = find_added_line_fault(old, new, check.find_line_fault) or _find_lost_name(
                 path, old, known
             )
             lost = fault or _find_lost_sentence(path, old, tuple(left.values()), sessions)
@@ -211,7 +211,7 @@ def covers_whole_memory(text: str, body: str) -> bool:
     """
     denied = count_negations(body)
     return any(
-        CoveringText(part).covers(body, share=1.0)
+        CoveredLineDetector(part).covers(body, share=1.0)
         and count_negations(part) == denied
         and all(keeps_denials_and_order(part, each) for each in split_sentences_by_line(body))
         for part in (text, *text.splitlines())

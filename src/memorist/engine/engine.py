@@ -81,7 +81,7 @@ from memorist.rollouts.session_sources import (
     list_default_source_folders,
 )
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
-from memorist.safety.secrets import redact_id_keeping_distinct
+from memorist.safety.secrets import redact_id_keeping_ids_distinct
 from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, RecallSettings, Settings
 from memorist.skills.skill_discovery import SkillDiscovery, find_skill_base_folders
@@ -248,7 +248,7 @@ class Memorist:
         SettingsError for a project's settings file that cannot be used.
         """
         known = self._apply_off_switch(host or HostInfo())
-        home = self.layout.session_layout(project, redact_id_keeping_distinct(session)).folder
+        home = self.layout.session_layout(project, redact_id_keeping_ids_distinct(session)).folder
         share = None if folder is not None else self._open_share(home)
 
         async def open_at(where: Path | None) -> tuple[SessionLog, MemoryExtension]:
@@ -504,7 +504,7 @@ class Memorist:
     ) -> SessionLog:
         if not session:
             raise UsageError("a session needs an id; any text that is not empty will do")
-        session = redact_id_keeping_distinct(session)
+        session = redact_id_keeping_ids_distinct(session)
         where = (
             SessionLayout(folder)
             if folder is not None

@@ -272,7 +272,7 @@ class ObservedSession:
 
     async def update_notes(self, why: str) -> None:
         """Update the notes and wait for it. `why` is recorded as the reason."""
-        if self._log.session_memory.is_kept and self.message_count:
+        if self._log.session_memory.are_notes_kept and self.message_count:
             await self._log.session_memory.wait_for_running_update()
             await self._log.session_memory.update_if_due(
                 NotesDue(why=why, tokens=self._log.tracker.tokens)

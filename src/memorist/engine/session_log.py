@@ -29,7 +29,7 @@ from memorist.events import (
 )
 from memorist.extensions import ExtensionList, SessionExtension
 from memorist.forks.fork_spec import Receipt
-from memorist.forks.joint_fork import JointForkRunner
+from memorist.forks.joint_fork import JoinedForkRunner
 from memorist.formats.transcript_format import (
     CompactionBoundary,
     SessionHead,
@@ -84,7 +84,7 @@ class SessionLog:
             clock=runtime.clock,
             settings=runtime.settings.spend,
             on_receipt=self._traces.on_receipt,
-            runner=JointForkRunner(runtime.clock).run,
+            runner=JoinedForkRunner(runtime.clock).run,
         )
         self.receipts: list[Receipt] = []
         self.runtime = replace(
@@ -204,7 +204,7 @@ class SessionLog:
             case Message():
                 self.tracker.on_message(entry)
             case UsageReport(context=context, output=output, reasoning=reasoning):
-                self.tracker.on_measurement(context, output=output, reasoning=reasoning)
+                self.tracker.record_context_measurement(context, output=output, reasoning=reasoning)
             case SessionHead():
                 self.tracker.on_transcript_head(entry)
             case TurnRollback():

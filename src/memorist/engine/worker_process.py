@@ -92,7 +92,7 @@ async def stop_worker(process: int) -> None:
         if reap_if_exited(process):
             return
         await asyncio.sleep(_POLL_SECONDS)
-    processes.kill_group(process)
+    processes.kill_process_group(process)
     reap_if_exited(process)
 
 

@@ -41,9 +41,9 @@ from memorist.forks.text_edits import (
     TextEdits,
     parse_edit_elements,
     parse_edit_objects,
-    parse_written_calls,
+    parse_tool_calls_in_text,
 )
-from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
+from memorist.forks.tool_executor import ForkToolResult, ToolExecutor
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import (
     CUT_OFF_REASONS,
@@ -355,7 +355,7 @@ async def _apply_reply(
 ) -> _ForkTurn:
     """Carry out what the reply asks for: its tool calls first, then the edits in its text."""
     answers: list[Message] = []
-    results: list[ToolAnswer] = []
+    results: list[ForkToolResult] = []
     keys: set[tuple[str, str]] = set()
     for message in reply.messages:
         for use in message.tool_uses:
@@ -391,7 +391,7 @@ async def _apply_reply(
     )
 
 
-def _render_read_file(path: str, result: ToolAnswer) -> str:
+def _render_read_file(path: str, result: ForkToolResult) -> str:
     """A file as data that no text inside can end."""
     text = neutralize_markup(result.text, ("file",))
     return f'<file path="{path}">\n{text}\n</file>'
@@ -421,7 +421,7 @@ def _parse_text_edits(
             return read_edits_from_answer_text(form, text)
         case EditMethod.TEXT | EditMethod.TOOLS:
             if not (edits.calls or edits.reads or edits.problems):
-                edits = parse_written_calls(text)
+                edits = parse_tool_calls_in_text(text)
             if not (edits.calls or edits.reads or edits.problems):
                 edits = parse_edit_objects(text)
             tolerant = way is EditMethod.TOOLS and not expected

@@ -123,7 +123,7 @@ def _check_single_file(
     if ask.target.path != permission.path:
         spelling = (
             " It is spelled differently."
-            if is_same_name(str(ask.target.path), str(permission.path))
+            if may_be_same_file_name(str(ask.target.path), str(permission.path))
             else ""
         )
         return PermissionDenied(f"{rule} {ask.target.requested} is another file.{spelling}")
@@ -224,7 +224,7 @@ def _describe_request(ask: PermissionRequest) -> str:
             return f"The tool {ask.name}"
 
 
-def is_same_name(left: str, right: str) -> bool:
+def may_be_same_file_name(left: str, right: str) -> bool:
     """Whether a file system that ignores case and Unicode form could treat the two names as the
     same.
     """

@@ -285,7 +285,7 @@ def _free_answer(body: JsonObject, spec: ForkSpec, method: EditMethod, codec: Co
     if method is not EditMethod.TOOLS:
         kept = _allow_text(kept)
     form = spec.form if method is EditMethod.FORM and codec.name == "openai_chat" else None
-    return {**kept, **limits, **(codec.schema_fields(form.schema) if form else {})}
+    return {**kept, **limits, **(codec.build_answer_schema_fields(form.schema) if form else {})}
 
 
 def _allow_text(body: JsonObject) -> JsonObject:

@@ -290,7 +290,7 @@ class ForkAdmission(Struct, frozen=True):
     """Who runs it; None: it runs by itself."""
 
 
-class ForkRefusal(Struct, frozen=True, kw_only=True):
+class ForkDenied(Struct, frozen=True, kw_only=True):
     """The fork may not run now; the caller falls back to its structural method."""
 
     why: str
@@ -302,10 +302,10 @@ class ForkRefusal(Struct, frozen=True, kw_only=True):
     """Whether this reason was not reported before: only then a receipt is recorded."""
 
 
-class Governor(Protocol):
+class ForkGovernor(Protocol):
     """Asked before each fork. What a fork used is counted when its receipt is recorded."""
 
-    def ask(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkRefusal:
+    def request_admission(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkDenied:
         """Whether this fork may run on the named model. Its maximum use is reserved until its
         receipt is recorded.
         """
@@ -315,7 +315,7 @@ class Governor(Protocol):
 class UnlimitedGovernor:
     """Admits every fork: for a single command that the user waits for."""
 
-    def ask(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkRefusal:
+    def request_admission(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkDenied:
         """Grant the fork its own limits."""
         del model
         return ForkAdmission(spec.limits)

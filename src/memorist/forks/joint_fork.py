@@ -37,7 +37,7 @@ class _JoinedFork(Struct, frozen=True):
     result: asyncio.Future[Receipt]
 
 
-class JointForkRunner:
+class JoinedForkRunner:
     """Runs the forks of one session: those that wait for the same answer of the same conversation
     in one request.
     """

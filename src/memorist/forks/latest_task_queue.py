@@ -62,7 +62,7 @@ class LatestTaskQueue:
         task = self._task
         return task is None or await self._until_done(task, limit)
 
-    async def drain(self, limit: float) -> bool:
+    async def wait_or_cancel(self, limit: float) -> bool:
         """Wait for the running task and the one after it, at most `limit` seconds in all; then
         cancel. True when nothing had to be cancelled.
         """

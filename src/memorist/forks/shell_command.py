@@ -136,7 +136,7 @@ async def _kill_group(process: asyncio.subprocess.Process) -> None:
     """Kill the rest of the process group and wait for the process, so that nothing outlives the
     call.
     """
-    processes.kill_group(process.pid)
+    processes.kill_process_group(process.pid)
     await process.wait()
     # an unread pipe would stay open until it is collected
     with suppress(TimeoutError):

@@ -163,7 +163,7 @@ _WRITTEN_CALL = lazy_pattern(
 )
 
 
-def parse_written_calls(text: str) -> TextEdits:
+def parse_tool_calls_in_text(text: str) -> TextEdits:
     """Edits and reads that are in a text as tool calls: objects with a name and arguments, in
     tags or in a fence.
     """

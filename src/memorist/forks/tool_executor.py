@@ -69,7 +69,7 @@ MAX_TOOL_FILE_BYTES = 1_000_000
 """Largest file in bytes that is read or changed: memories and notes are a hundredth of it."""
 
 
-class ToolAnswer(Struct, frozen=True, kw_only=True):
+class ForkToolResult(Struct, frozen=True, kw_only=True):
     """The result of one call for the model."""
 
     text: str
@@ -140,7 +140,7 @@ class ToolExecutor:
             case NoTools():
                 return None
 
-    async def execute(self, call: ForkToolCall) -> ToolAnswer:
+    async def execute(self, call: ForkToolCall) -> ForkToolResult:
         """Check the call and execute it. A file system error is an answer too."""
         try:
             return await self._dispatch(call)
@@ -169,7 +169,7 @@ class ToolExecutor:
                 )
         return tuple(found)
 
-    async def _dispatch(self, call: ForkToolCall) -> ToolAnswer:
+    async def _dispatch(self, call: ForkToolCall) -> ForkToolResult:
         match call:
             case EditFileCall() | InsertTextCall() | WriteFileCall():
                 return self._apply_changes(
@@ -186,14 +186,14 @@ class ToolExecutor:
             case MalformedToolCall() | UnknownToolCall():
                 return self._reject_call(call)
 
-    def _reject_call(self, call: MalformedToolCall | UnknownToolCall) -> ToolAnswer:
+    def _reject_call(self, call: MalformedToolCall | UnknownToolCall) -> ForkToolResult:
         if isinstance(call, MalformedToolCall):
             return _error_answer(call.why)
         return self._check_request(OtherToolRequest(call.name)) or _error_answer(
             f"The tool {call.name} is not offered here."
         )
 
-    def _check_request(self, ask: PermissionRequest) -> ToolAnswer | None:
+    def _check_request(self, ask: PermissionRequest) -> ForkToolResult | None:
         denied = check_fork_permission(self._permission, ask)
         if denied is None:
             return None
@@ -236,13 +236,13 @@ class ToolExecutor:
     def _remember_read(self, path: Path, data: bytes) -> None:
         self._read_digests[path] = sha256(data).digest()
 
-    async def _read_file(self, call: ReadFileCall) -> ToolAnswer:
+    async def _read_file(self, call: ReadFileCall) -> ForkToolResult:
         target = self._resolve_path(call.path)
         refused = self._check_request(ReadRequest(target))
         if refused or isinstance(target, UnresolvedPath):
             return refused or _error_answer("The path cannot be used.")
         if target.kind is PathKind.FOLDER:
-            return ToolAnswer(text=await list_files(self._files, target.path, ListFilesCall()))
+            return ForkToolResult(text=await list_files(self._files, target.path, ListFilesCall()))
         if target.kind is PathKind.MISSING:
             return _error_answer(f"There is no file {target.path}.")
         data = self._files.read(target.path, limit=MAX_TOOL_FILE_BYTES + 1)
@@ -253,7 +253,7 @@ class ToolExecutor:
         if b"\0" in data:
             return _error_answer("The file is not text.")
         self._remember_read(target.path, data)
-        return ToolAnswer(
+        return ForkToolResult(
             text=render_file_lines(
                 data.decode("utf-8", "replace"),
                 first=call.first_line,
@@ -262,7 +262,7 @@ class ToolExecutor:
             )
         )
 
-    async def _search(self, call: SearchCall | ListFilesCall) -> ToolAnswer:
+    async def _search(self, call: SearchCall | ListFilesCall) -> ForkToolResult:
         target = self._resolve_path(call.path or ".")
         refused = self._check_request(ReadRequest(target))
         if refused or isinstance(target, UnresolvedPath):
@@ -270,14 +270,14 @@ class ToolExecutor:
         if target.kind is PathKind.MISSING:
             return _error_answer(f"There is nothing at {target.path}.")
         if isinstance(call, SearchCall):
-            return ToolAnswer(text=await render_file_matches(self._files, target.path, call))
+            return ForkToolResult(text=await render_file_matches(self._files, target.path, call))
         return (
             _error_answer(f"{target.path} is a file.")
             if target.kind is PathKind.FILE
-            else ToolAnswer(text=await list_files(self._files, target.path, call))
+            else ForkToolResult(text=await list_files(self._files, target.path, call))
         )
 
-    async def _run_shell(self, call: ShellCall) -> ToolAnswer:
+    async def _run_shell(self, call: ShellCall) -> ForkToolResult:
         refused = self._check_request(ShellRequest(call.command))
         judged = judge_shell_command(call.command)
         if refused or isinstance(judged, CommandRefused) or self.folder is None:
@@ -302,12 +302,12 @@ class ToolExecutor:
             if ran.status
             else ""
         )
-        return ToolAnswer(
+        return ForkToolResult(
             text="\n".join(part for part in (ran.output.rstrip("\n"), remark) if part)
             or "(no output)"
         )
 
-    def _apply_patch(self, files: Sequence[FilePatch]) -> ToolAnswer:
+    def _apply_patch(self, files: Sequence[FilePatch]) -> ForkToolResult:
         removed = [
             file.path
             for file in files
@@ -325,7 +325,7 @@ class ToolExecutor:
             ]
         )
 
-    def _apply_changes(self, wanted: Sequence[tuple[str, bool, TextTransform]]) -> ToolAnswer:
+    def _apply_changes(self, wanted: Sequence[tuple[str, bool, TextTransform]]) -> ForkToolResult:
         """Check and compute every change before the first is written."""
         changes: list[PlannedWrite] = []
         for asked, whole, make in wanted:
@@ -342,7 +342,7 @@ class ToolExecutor:
         # Nothing is written until every change is allowed and computed.
         for change in changes:
             self._write_planned(change)
-        return ToolAnswer(
+        return ForkToolResult(
             text="Changed: " + ", ".join(str(change.path) for change in changes), changed=True
         )
 
@@ -383,5 +383,5 @@ class ToolExecutor:
         self._remember_read(change.path, change.after)
 
 
-def _error_answer(text: str) -> ToolAnswer:
-    return ToolAnswer(text=text, is_error=True)
+def _error_answer(text: str) -> ForkToolResult:
+    return ForkToolResult(text=text, is_error=True)

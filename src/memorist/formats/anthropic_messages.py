@@ -424,7 +424,7 @@ class AnthropicCodec(Codec):
     limit_key = "max_tokens"
     system_key = "system"
 
-    def read_item(self, item: object, name: str) -> Message:
+    def decode_history_item(self, item: object, name: str) -> Message:
         """Read one entry of `messages`."""
         return read_message(item, name)
 
@@ -439,7 +439,7 @@ class AnthropicCodec(Codec):
                     written += _join_entry(entry)
         return written
 
-    def read_system_value(self, value: object) -> tuple[Message, ...]:
+    def decode_system_prompt(self, value: object) -> tuple[Message, ...]:
         """`system`, as text or as a list of blocks: one message."""
         if not isinstance(value, str | list):
             return ()
@@ -452,7 +452,7 @@ class AnthropicCodec(Codec):
             Message(id="system", role="system", blocks=blocks, origin=Origin.INJECTED, wire=wire),
         )
 
-    def write_system_value(self, messages: Sequence[Message]) -> str | list[object]:
+    def encode_system_prompt(self, messages: Sequence[Message]) -> str | list[object]:
         """Text when it was text; otherwise a list of blocks."""
         if len(messages) == 1 and messages[0].wire == _PLAIN_WIRE:
             return join_block_texts(messages[0].blocks)
@@ -465,11 +465,11 @@ class AnthropicCodec(Codec):
             )
         return content
 
-    def read_tool(self, raw: JsonObject) -> ToolDefinition:
+    def decode_tool_definition(self, raw: JsonObject) -> ToolDefinition:
         """Read a tool; one that the provider runs has no schema."""
         return read_tool_definition(raw, raw, "input_schema")
 
-    def write_tool(self, tool: ToolDefinition) -> JsonObject:
+    def encode_tool_definition(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool of any format."""
         if "input_schema" in tool.raw or is_anthropic_typed(tool.raw):
             return tool.raw
@@ -537,7 +537,7 @@ class AnthropicCodec(Codec):
             ),
         )
 
-    def schema_fields(self, schema: JsonObject) -> JsonObject:
+    def build_answer_schema_fields(self, schema: JsonObject) -> JsonObject:
         """`output_config.format` (anthropic SDK 2.12, `OutputConfigParam`)."""
         return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 

@@ -24,10 +24,10 @@ from memorist.formats.claude_code_tree import (
     BOUNDARY,
     PROBLEM,
     SIDE,
-    LiveChain,
+    LiveConversation,
     SessionTreeIndex,
     build_tree_index,
-    find_live_chain,
+    find_live_conversation,
 )
 from memorist.formats.transcript_format import (
     FAILURES,
@@ -54,13 +54,13 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     """
     index = build_tree_index(lines)
     yield index.head()
-    yield from _ClaudeCodeReader(index, find_live_chain(index)).entries(lines)
+    yield from _ClaudeCodeReader(index, find_live_conversation(index)).entries(lines)
 
 
 class _ClaudeCodeReader:
     """The second pass over the file, with its state."""
 
-    def __init__(self, index: SessionTreeIndex, chain: LiveChain) -> None:
+    def __init__(self, index: SessionTreeIndex, chain: LiveConversation) -> None:
         self.index = index
         self.chain = chain
         self.next_position = 0

@@ -355,7 +355,7 @@ _TIP_SEARCH = 256
 """Records at the end of the file that are searched for one that belongs after the leaf."""
 
 
-class LiveChain(Struct, frozen=True):
+class LiveConversation(Struct, frozen=True):
     """The live conversation: record numbers, oldest first."""
 
     order: array[int]
@@ -451,18 +451,18 @@ class _RecordTree:
                 return
 
 
-def find_live_chain(index: SessionTreeIndex) -> LiveChain:
+def find_live_conversation(index: SessionTreeIndex) -> LiveConversation:
     """Find the live conversation of a file; empty when the file holds no message."""
     tree = _RecordTree(index)
     leaf = _find_newest_leaf(tree)
     if leaf < 0:
-        return LiveChain(array("I"), frozenset(), {})
+        return LiveConversation(array("I"), frozenset(), {})
     order, seen = _walk_to_root(tree, _find_tip(tree, leaf))
     lost = _find_detached(tree, order, seen)
     recovered = frozenset(number for group in lost.values() for number in group)
     if lost:
         order = _reinsert_detached(index, order, lost)
-    return LiveChain(order, recovered, tree.kept_messages)
+    return LiveConversation(order, recovered, tree.kept_messages)
 
 
 def _find_newest_leaf(tree: _RecordTree) -> int:

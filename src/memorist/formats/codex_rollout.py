@@ -22,19 +22,19 @@ from memorist.formats.codex_rollout_records import (
     LooseHistoryItemLine,
     SessionMetaLine,
     SessionMetaPayload,
+    TextEventLine,
     TokenCountLine,
     TokenCounts,
     TurnContextLine,
     TurnContextPayload,
     TurnRollbackTracker,
-    UtteranceLine,
     WorldStateLine,
     read_assistant_message,
     read_call_message,
     read_call_output_message,
     read_reasoning_message,
 )
-from memorist.formats.host_markup import detect_origin, is_wholly_in_program_tag
+from memorist.formats.host_markup import detect_origin, is_wrapped_in_program_tag
 from memorist.formats.openai_responses import (
     CALL_ITEMS,
     MESSAGE_KINDS,
@@ -369,7 +369,7 @@ def _read_recorded_item(item: object, name: str) -> Message:
     unless Codex recorded that the user wrote it.
     """
     message = read_item(item, name)
-    if message.origin is not Origin.USER or not is_wholly_in_program_tag(message.text):
+    if message.origin is not Origin.USER or not is_wrapped_in_program_tag(message.text):
         return message
     if isinstance(item, dict) and read_codex_recorded_origins(item, message.blocks) is not None:
         return message
@@ -405,7 +405,7 @@ _decode_undated_item = msgspec.json.Decoder(LooseHistoryItemLine).decode
 _decode_count = msgspec.json.Decoder(TokenCountLine).decode
 _decode_compaction = msgspec.json.Decoder(CompactionLine).decode
 _decode_world_state = msgspec.json.Decoder(WorldStateLine).decode
-_decode_utterance = msgspec.json.Decoder(UtteranceLine).decode
+_decode_utterance = msgspec.json.Decoder(TextEventLine).decode
 
 _ITEM_READERS = {
     CALL: read_call_message,

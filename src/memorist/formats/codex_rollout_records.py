@@ -130,7 +130,7 @@ class CompactionLine(Struct):
     timestamp: str | None = None
 
 
-class UtterancePayload(Struct, gc=False):
+class TextEventPayload(Struct, gc=False):
     """An event that repeats a text: `message` of the user and the agent, `text` of its
     reasoning.
     """
@@ -139,10 +139,10 @@ class UtterancePayload(Struct, gc=False):
     text: str | None = None
 
 
-class UtteranceLine(Struct, gc=False):
+class TextEventLine(Struct, gc=False):
     """A record of a user or agent message, or of reasoning."""
 
-    payload: UtterancePayload
+    payload: TextEventPayload
     timestamp: str | None = None
 
 

@@ -22,7 +22,7 @@ from memorist.formats.json_records import (
     get_count,
     get_epoch_seconds,
     get_object,
-    get_objects,
+    get_object_list,
     get_text,
     make_side_record,
     make_tool_result,
@@ -96,7 +96,7 @@ def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
         call = make_tool_result(
             get_text(data, "toolCallId"), text, is_error=data.get("success") is False
         )
-        found = messages.build_results((call,))
+        found = messages.build_tool_results_message((call,))
     elif kind == "session.compaction_complete" and data.get("success") is not False:
         found = _read_compaction(data, messages)
     return found or (make_side_record(kind or "unknown", line, event),)
@@ -121,7 +121,7 @@ def _read_assistant(data: JsonObject, messages: RecordMessageBuilder) -> tuple[M
         blocks.append(ThinkingBlock(get_text(data, "reasoningText")))
     if get_text(data, "content"):
         blocks.append(TextBlock(get_text(data, "content")))
-    for call in get_objects(data, "toolRequests"):
+    for call in get_object_list(data, "toolRequests"):
         text = get_text(call, "arguments")
         blocks.append(
             ToolUse(
@@ -140,6 +140,6 @@ def _read_assistant(data: JsonObject, messages: RecordMessageBuilder) -> tuple[M
 def _read_compaction(
     data: JsonObject, messages: RecordMessageBuilder
 ) -> tuple[TranscriptEntry, ...]:
-    boundary = messages.build_boundary(get_count(data, "preCompactionTokens"))
+    boundary = messages.build_compaction_boundary(get_count(data, "preCompactionTokens"))
     summary = get_text(data, "summaryContent")
     return (boundary, messages.build_summary(summary)) if summary else (boundary,)

@@ -23,7 +23,7 @@ from memorist.formats.json_records import (
     get_count,
     get_epoch_seconds,
     get_object,
-    get_objects,
+    get_object_list,
     get_text,
     make_side_record,
     make_tool_result,
@@ -96,7 +96,7 @@ def _replay_lines(
             metadata |= changed or record
             if isinstance(changed.get("messages"), list):
                 standing.clear()
-            for message in get_objects(changed or record, "messages"):
+            for message in get_object_list(changed or record, "messages"):
                 standing[get_text(message, "id")] = JsonRecord(found.line, message)
     metadata.pop("messages", None)
     return metadata, list(standing.values()), remarks
@@ -150,11 +150,11 @@ def _read_user_parts(data: JsonObject) -> list[Block]:
 def _read_reply(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = [
         ThinkingBlock(f"{get_text(each, 'subject')}\n{get_text(each, 'description')}".strip())
-        for each in get_objects(data, "thoughts")
+        for each in get_object_list(data, "thoughts")
     ]
     blocks += [TextBlock(text) for text in _read_texts(data) if text]
     results: list[ToolResult] = []
-    for call in get_objects(data, "toolCalls"):
+    for call in get_object_list(data, "toolCalls"):
         name = get_text(call, "id")
         blocks.append(ToolUse(name, get_text(call, "name"), get_object(call, "args")))
         if (result := _read_result(call, name)) is not None:
@@ -178,7 +178,7 @@ def _read_reply(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Messa
 def _read_result(call: JsonObject, name: str) -> ToolResult | None:
     status = get_text(call, "status")
     texts: list[str] = []
-    for part in get_objects(call, "result"):
+    for part in get_object_list(call, "result"):
         response = get_object(get_object(part, "functionResponse"), "response")
         texts.append(get_text(response, "output") or get_text(response, "error"))
         texts.append(get_text(part, "text"))

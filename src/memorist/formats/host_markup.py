@@ -184,7 +184,7 @@ def strip_host_markup(text: str) -> str:
     return _split_markup(text)[0]
 
 
-def is_wholly_in_program_tag(text: str) -> bool:
+def is_wrapped_in_program_tag(text: str) -> bool:
     """Whether all of a text stands in one tag whose name has an underscore, as programs name theirs
     (`<realtime_delegation>`).
     """

@@ -182,7 +182,7 @@ def get_object(record: JsonObject, key: str) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def get_objects(record: JsonObject, key: str) -> list[JsonObject]:
+def get_object_list(record: JsonObject, key: str) -> list[JsonObject]:
     """The objects in the list of a field."""
     value = record.get(key)
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
@@ -224,7 +224,7 @@ class RecordMessageBuilder(NamedTuple):
         summary = self._build("user", (TextBlock(text),), Origin.SUMMARY)
         return replace(summary, id=f"{self.id}-summary")
 
-    def build_boundary(self, tokens_before: int = 0) -> CompactionBoundary:
+    def build_compaction_boundary(self, tokens_before: int = 0) -> CompactionBoundary:
         """The place of a compaction; 0 tokens where their number is not known."""
         return CompactionBoundary(
             id=self.id,
@@ -247,7 +247,7 @@ class RecordMessageBuilder(NamedTuple):
         reply = self._build("assistant", blocks, Origin.MODEL)
         return (replace(reply, model=model or None, stop_reason=stop_reason or None, usage=usage),)
 
-    def build_results(self, results: Sequence[ToolResult]) -> tuple[Message, ...]:
+    def build_tool_results_message(self, results: Sequence[ToolResult]) -> tuple[Message, ...]:
         """The message that carries tool results; none without results."""
         return (self._build("user", results, Origin.TOOL),) if results else ()
 
@@ -256,7 +256,7 @@ class RecordMessageBuilder(NamedTuple):
     ) -> tuple[Message, ...]:
         """A reply, and the results that were recorded with it; none without a reply."""
         after = self._replace(id=f"{self.id}-results")
-        return (*reply, *after.build_results(results)) if reply else ()
+        return (*reply, *after.build_tool_results_message(results)) if reply else ()
 
     def _build(
         self, role: Literal["user", "assistant"], blocks: Sequence[Block], origin: Origin

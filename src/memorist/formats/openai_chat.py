@@ -273,7 +273,7 @@ def _read_call(raw: object) -> ToolUse | None:
     )
 
 
-def rewrite_message_as_read(message: Message) -> object:
+def encode_chat_message_as_received(message: Message) -> object:
     """Write a message of this format as it was read, with its edited blocks."""
     wire = message.wire or _WIRES["message", False]
     if wire.kind == UNKNOWN_ITEM:
@@ -528,7 +528,7 @@ def _write_group(turn: SpeakerGroup) -> Iterable[object]:
         yield from _translate_assistant(waiting)
         waiting.clear()
         if _is_native(message):
-            yield rewrite_message_as_read(message)
+            yield encode_chat_message_as_received(message)
         else:
             yield from _translate_message(message)
     yield from _translate_assistant(waiting)
@@ -542,7 +542,7 @@ class OpenAIChatCodec(Codec):
     limit_key = "max_completion_tokens"
     user_wire = _PLAIN_WIRE
 
-    def read_item(self, item: object, name: str) -> Message:
+    def decode_history_item(self, item: object, name: str) -> Message:
         """Read one entry of `messages`."""
         return read_message(item, name)
 
@@ -566,12 +566,12 @@ class OpenAIChatCodec(Codec):
         )
         return structs.replace(prompt, system=messages[:size], messages=messages[size:])
 
-    def read_system_value(self, value: object) -> tuple[Message, ...]:
+    def decode_system_prompt(self, value: object) -> tuple[Message, ...]:
         """Nothing: this format has no key for it."""
         del value
         return ()
 
-    def read_tool(self, raw: JsonObject) -> ToolDefinition:
+    def decode_tool_definition(self, raw: JsonObject) -> ToolDefinition:
         """Read a tool: a function, or a custom one, which has no schema."""
         for key in ("function", "custom"):
             source = raw.get(key)
@@ -579,7 +579,7 @@ class OpenAIChatCodec(Codec):
                 return read_tool_definition(raw, source, "parameters")
         return read_tool_definition(raw, raw, "parameters")
 
-    def write_tool(self, tool: ToolDefinition) -> JsonObject:
+    def encode_tool_definition(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool of any format."""
         if any(isinstance(tool.raw.get(key), dict) for key in ("function", "custom")):
             return tool.raw
@@ -617,7 +617,7 @@ class OpenAIChatCodec(Codec):
         block = ToolResult(tool_use_id, (TextBlock(text),), is_error)
         return Message(id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=_PARTS_WIRE)
 
-    def schema_fields(self, schema: JsonObject) -> JsonObject:
+    def build_answer_schema_fields(self, schema: JsonObject) -> JsonObject:
         """`response_format`, strict (openai SDK 3.54, `ResponseFormatJSONSchema`)."""
         json_schema = {"name": ANSWER_NAME, "schema": schema, "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": json_schema}}

@@ -420,7 +420,7 @@ _READERS: dict[str, Callable[[JsonObject, str, str], Message | None]] = {
 }
 
 
-def write_native_item(message: Message) -> list[object]:
+def encode_native_message(message: Message) -> list[object]:
     """Write a message of this format as it was read: one item, or none when its blocks no longer
     form such an item.
     """
@@ -590,7 +590,7 @@ class OpenAIResponsesCodec(Codec):
     user_wire = _MESSAGE_WIRE
     fresh_fields: ClassVar[JsonObject] = {"store": False}
 
-    def read_item(self, item: object, name: str) -> Message:
+    def decode_history_item(self, item: object, name: str) -> Message:
         """Read one item of `input`."""
         return read_item(item, name)
 
@@ -610,7 +610,7 @@ class OpenAIResponsesCodec(Codec):
                 block.id for block in message.tool_uses if is_custom_call(block, message.wire)
             )
             own = message.wire is not None and message.wire.format in (FORMAT, CODEX)
-            written += (write_native_item(message) if own else []) or _translate_message(
+            written += (encode_native_message(message) if own else []) or _translate_message(
                 message, custom
             )
         return written
@@ -630,7 +630,7 @@ class OpenAIResponsesCodec(Codec):
             body[self.body_key] = first.text
         return body
 
-    def read_system_value(self, value: object) -> tuple[Message, ...]:
+    def decode_system_prompt(self, value: object) -> tuple[Message, ...]:
         """`instructions`, when it is text."""
         if not isinstance(value, str):
             return ()
@@ -644,13 +644,13 @@ class OpenAIResponsesCodec(Codec):
             ),
         )
 
-    def read_tool(self, raw: JsonObject) -> ToolDefinition:
+    def decode_tool_definition(self, raw: JsonObject) -> ToolDefinition:
         """Read a tool. A namespace is one definition; a tool that the provider runs is named by its
         type.
         """
         return read_tool_definition(raw, raw, "parameters")
 
-    def write_tool(self, tool: ToolDefinition) -> JsonObject:
+    def encode_tool_definition(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool of any format."""
         raw = tool.raw
         elsewhere = any(
@@ -711,7 +711,7 @@ class OpenAIResponsesCodec(Codec):
             id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=WireInfo(FORMAT, kind)
         )
 
-    def schema_fields(self, schema: JsonObject) -> JsonObject:
+    def build_answer_schema_fields(self, schema: JsonObject) -> JsonObject:
         """`text.format`, strict (openai SDK 3.54, `ResponseFormatTextJSONSchemaConfigParam`)."""
         json_schema = {"type": "json_schema", "name": ANSWER_NAME, "schema": schema, "strict": True}
         return {"text": {"format": json_schema}}

@@ -26,7 +26,7 @@ from memorist.formats.json_records import (
     get_count,
     get_epoch_seconds,
     get_object,
-    get_objects,
+    get_object_list,
     get_text,
     make_side_record,
     make_tool_result,
@@ -90,7 +90,7 @@ def _is_headless(info: JsonObject) -> bool:
     """
     return any(
         get_text(rule, "permission") == "question" and get_text(rule, "action") == "deny"
-        for rule in get_objects(info, "permission")
+        for rule in get_object_list(info, "permission")
     )
 
 
@@ -104,7 +104,7 @@ def _read_message(
         line,
         get_epoch_seconds(get_object(info, "time"), "created"),
     )
-    parts = get_objects(data, "parts")
+    parts = get_object_list(data, "parts")
     found: tuple[TranscriptEntry, ...] = ()
     if get_text(info, "role") == "user":
         found = _read_user(parts, messages, is_typed=is_typed, is_headless=is_headless)
@@ -120,7 +120,7 @@ def _read_user(
     or a plugin put into it (`synthetic`, `ignored`). A command's template has no mark.
     """
     if any(get_text(part, "type") == "compaction" for part in parts):
-        return (messages.build_boundary(),)
+        return (messages.build_compaction_boundary(),)
     found = messages.build_user_message(
         [
             TextBlock(

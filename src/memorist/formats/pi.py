@@ -27,7 +27,7 @@ from memorist.formats.json_records import (
     get_count,
     get_epoch_seconds,
     get_object,
-    get_objects,
+    get_object_list,
     get_text,
     make_side_record,
     make_tool_result,
@@ -109,7 +109,7 @@ def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ..
         found = _read_message(get_object(data, "message"), messages)
     elif kind in ("compaction", "branch_summary"):
         summary = messages.build_summary(get_text(data, "summary"))
-        boundary = messages.build_boundary(get_count(data, "tokensBefore"))
+        boundary = messages.build_compaction_boundary(get_count(data, "tokensBefore"))
         found = (boundary, summary) if kind == "compaction" else (summary,)
     elif kind == "custom_message":
         found = messages.build_user_message(_read_texts(data), Origin.INJECTED)
@@ -123,11 +123,11 @@ def _read_message(message: JsonObject, messages: RecordMessageBuilder) -> tuple[
     if role == "assistant":
         return _read_assistant(message, messages)
     if role == "toolResult":
-        text = "\n".join(get_text(each, "text") for each in get_objects(message, "content"))
+        text = "\n".join(get_text(each, "text") for each in get_object_list(message, "content"))
         result = make_tool_result(
             get_text(message, "toolCallId"), text, is_error=message.get("isError") is True
         )
-        return messages.build_results((result,))
+        return messages.build_tool_results_message((result,))
     if role == "bashExecution":
         said = f"$ {get_text(message, 'command')}\n{get_text(message, 'output')}"
         return messages.build_user_message((TextBlock(said),), Origin.INJECTED)
@@ -139,14 +139,14 @@ def _read_texts(message: JsonObject) -> list[TextBlock]:
     texts = (
         [content]
         if isinstance(content, str)
-        else [get_text(each, "text") for each in get_objects(message, "content")]
+        else [get_text(each, "text") for each in get_object_list(message, "content")]
     )
     return [TextBlock(text) for text in texts if text]
 
 
 def _read_assistant(message: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
-    for part in get_objects(message, "content"):
+    for part in get_object_list(message, "content"):
         kind = get_text(part, "type")
         if kind == "text":
             blocks.append(TextBlock(get_text(part, "text")))

@@ -371,7 +371,7 @@ class Codec(ABC):
         return self.body_key
 
     @abstractmethod
-    def read_item(self, item: object, name: str) -> Message:
+    def decode_history_item(self, item: object, name: str) -> Message:
         """Read one entry of the history; `name` is the message id when the wire gives none. Never
         raises.
         """
@@ -386,10 +386,10 @@ class Codec(ABC):
         """
 
     @abstractmethod
-    def read_system_value(self, value: object) -> tuple[Message, ...]:
+    def decode_system_prompt(self, value: object) -> tuple[Message, ...]:
         """Read the system prompt from its own key of the body; empty for an unknown shape."""
 
-    def write_system_value(self, messages: Sequence[Message]) -> object:
+    def encode_system_prompt(self, messages: Sequence[Message]) -> object:
         """The value of the body's system key: all texts, joined by blank lines."""
         return "\n\n".join(join_block_texts(message.blocks) for message in messages)
 
@@ -423,22 +423,22 @@ class Codec(ABC):
         if system and self.system_key:
             body[self.system_key] = system
         if tools:
-            body["tools"] = [self.write_tool(tool) for tool in tools]
+            body["tools"] = [self.encode_tool_definition(tool) for tool in tools]
         if schema is not None:
-            body |= self.schema_fields(schema)
+            body |= self.build_answer_schema_fields(schema)
         body[self.body_key] = [*lead, *self.encode_messages(self.build_user_messages(text))]
         return body
 
     @abstractmethod
-    def schema_fields(self, schema: JsonObject) -> JsonObject:
+    def build_answer_schema_fields(self, schema: JsonObject) -> JsonObject:
         """The fields of a request that hold its answer to a schema."""
 
     @abstractmethod
-    def read_tool(self, raw: JsonObject) -> ToolDefinition:
+    def decode_tool_definition(self, raw: JsonObject) -> ToolDefinition:
         """Read a tool definition."""
 
     @abstractmethod
-    def write_tool(self, tool: ToolDefinition) -> JsonObject:
+    def encode_tool_definition(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool definition of any format: unchanged if it is of this one, otherwise from its
         fields.
         """
@@ -459,7 +459,7 @@ class Codec(ABC):
 
     def decode_item(self, item: object, *, id: str) -> tuple[Message, ...]:
         """Read one entry of the history: always one message."""
-        return (self.read_item(item, id),)
+        return (self.decode_history_item(item, id),)
 
     def history(self, body: JsonObject) -> list[Any]:
         """The entries of the history. Raises FormatError."""
@@ -471,10 +471,11 @@ class Codec(ABC):
         """
         require_object(body, f"The {self.name} request")
         messages = [
-            self.read_item(item, f"m{index}") for index, item in enumerate(self.history(body))
+            self.decode_history_item(item, f"m{index}")
+            for index, item in enumerate(self.history(body))
         ]
-        system = self.read_system_value(body[self.system_key]) if self.system_key in body else ()
-        tools = read_tools(body.get("tools"), self.read_tool)
+        system = self.decode_system_prompt(body[self.system_key]) if self.system_key in body else ()
+        tools = read_tools(body.get("tools"), self.decode_tool_definition)
         read_keys = {
             self.body_key,
             "tools" if tools else self.body_key,
@@ -495,9 +496,11 @@ class Codec(ABC):
         native = prompt.wire.format == self.name
         body = dict(prompt.params)
         if prompt.system and self.system_key:
-            body[self.system_key] = self.write_system_value(prompt.system)
+            body[self.system_key] = self.encode_system_prompt(prompt.system)
         if prompt.tools:
-            body["tools"] = [tool.raw if native else self.write_tool(tool) for tool in prompt.tools]
+            body["tools"] = [
+                tool.raw if native else self.encode_tool_definition(tool) for tool in prompt.tools
+            ]
         lead = () if self.system_key else prompt.system
         body[self.body_key] = self.encode_messages([*lead, *prompt.messages])
         return body

@@ -13,7 +13,7 @@ from typing import Self
 
 from memorist.errors import StoreError
 from memorist.hooks import hook_protocol
-from memorist.hooks.hook_client import HookUnanswered, enter_hooks_folder
+from memorist.hooks.hook_client import HookGotNoResponse, enter_hooks_folder
 from memorist.platforms import file_locks, sockets
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, rewrite_content
 
@@ -78,7 +78,7 @@ def open_daemon_socket(home: Path) -> LockedDaemonSocket | None:
     try:
         enter_hooks_folder(str(home), str(folder))
         lock = os.open(hook_protocol.LOCK, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
-    except (HookUnanswered, OSError) as error:
+    except (HookGotNoResponse, OSError) as error:
         raise StoreError(f"{folder} cannot be used for hooks: {error}") from error
     # The lock comes first: only its holder may replace the socket file.
     if not _acquire_lock(lock):

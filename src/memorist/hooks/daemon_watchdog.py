@@ -50,11 +50,11 @@ class EventLoopWatchdog:
         self._idle = 0
         self._beat_at = self._looked_at = cpu_seconds()
 
-    def beat(self) -> None:
+    def record_heartbeat(self) -> None:
         """Record that the loop is running."""
         self._beaten = True
 
-    def check(self) -> None:
+    def check_heartbeat(self) -> None:
         """Check whether the loop has run since the last check."""
         now = self._spent()
         worked = now - self._looked_at >= IDLE_CPU_SECONDS
@@ -74,13 +74,13 @@ class EventLoopWatchdog:
         """
 
         def beating() -> None:
-            self.beat()
+            self.record_heartbeat()
             loop.call_later(seconds * BEAT_SHARE, beating)
 
         def watching() -> None:
             while True:
                 time.sleep(seconds)
-                self.check()
+                self.check_heartbeat()
 
         beating()
         threading.Thread(target=watching, name="memorist-heartbeat", daemon=True).start()

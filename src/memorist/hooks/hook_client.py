@@ -43,7 +43,7 @@ MAX_ID_BYTES = 200
 """Longest id of a session; clients use 36 characters."""
 
 
-class HookUnanswered(Exception):
+class HookGotNoResponse(Exception):
     """There is no response; the message says why."""
 
 
@@ -71,10 +71,10 @@ class HookCommandArguments:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the deadline. Raises HookUnanswered when it has passed."""
+        """Seconds until the deadline. Raises HookGotNoResponse when it has passed."""
         left = self.deadline - time.monotonic()
         if left <= 0:
-            raise HookUnanswered(f"no answer within {self.seconds:g} seconds")
+            raise HookGotNoResponse(f"no answer within {self.seconds:g} seconds")
         return left
 
 
@@ -141,7 +141,7 @@ def _render_notice(why: str) -> bytes:
 def _enforce_deadline(asked: HookCommandArguments) -> None:
     """Exit the program when it is late, whatever it waits for. Runs in a thread."""
     time.sleep(asked.seconds + GRACE_SECONDS)
-    _exit(asked, HookUnanswered("it did not end by itself"))
+    _exit(asked, HookGotNoResponse("it did not end by itself"))
 
 
 def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> None:
@@ -160,7 +160,7 @@ def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> No
 
 
 def _describe_error(asked: HookCommandArguments, error: BaseException) -> str:
-    if isinstance(error, HookUnanswered):
+    if isinstance(error, HookGotNoResponse):
         return str(error)
     if isinstance(error, OSError) and error.errno is not None:
         path = error.filename or asked.folder
@@ -187,7 +187,7 @@ def _read_event(asked: HookCommandArguments) -> bytes:
         if size <= hook_protocol.MAX_EVENT_BYTES:
             parts.append(part)
     if size > hook_protocol.MAX_EVENT_BYTES:
-        raise HookUnanswered(f"the event is larger than {hook_protocol.MAX_EVENT_BYTES:,} bytes")
+        raise HookGotNoResponse(f"the event is larger than {hook_protocol.MAX_EVENT_BYTES:,} bytes")
     return b"".join(parts)
 
 
@@ -214,10 +214,10 @@ def record_memory_off_session(call: HookCommandArguments, event: bytes) -> None:
 def ensure_and_ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
     """Ask the daemon for the response. Starts a daemon if there is none, or one of another version.
 
-    Raises HookUnanswered, or OSError.
+    Raises HookGotNoResponse, or OSError.
     """
     if call.unknown_home:
-        raise HookUnanswered(call.unknown_home)
+        raise HookGotNoResponse(call.unknown_home)
     enter_hooks_folder(call.home, call.folder)
     question = (
         hook_protocol.encode_hook_header(
@@ -234,7 +234,7 @@ def ensure_and_ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
             return found[1]
         broken_off += said is not None and found is None
         if broken_off > 1:
-            raise HookUnanswered("the hook daemon ended during the request, twice")
+            raise HookGotNoResponse("the hook daemon ended during the request, twice")
         if said is None or found is not None:
             starting.start()
         time.sleep(min(RETRY_SECONDS, call.seconds_left))
@@ -243,7 +243,7 @@ def ensure_and_ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
 def enter_hooks_folder(home: str, folder: str) -> None:
     """Create the private hooks folder if needed and change into it.
 
-    Raises HookUnanswered if it is another user's or others may write to it, or OSError.
+    Raises HookGotNoResponse if it is another user's or others may write to it, or OSError.
     """
     os.makedirs(os.path.dirname(home), exist_ok=True)
     try:
@@ -254,11 +254,11 @@ def enter_hooks_folder(home: str, folder: str) -> None:
     except PermissionError:
         if not os.path.isdir(home):
             raise
-        raise HookUnanswered(OF_ANOTHER_USER.format(home=home)) from None
+        raise HookGotNoResponse(OF_ANOTHER_USER.format(home=home)) from None
     if hasattr(os, "getuid") and found.st_uid != os.getuid():
-        raise HookUnanswered(OF_ANOTHER_USER.format(home=home))
+        raise HookGotNoResponse(OF_ANOTHER_USER.format(home=home))
     if hasattr(os, "getuid") and found.st_mode & 0o022:
-        raise HookUnanswered(f"others may write to {folder}; make it private with chmod 700")
+        raise HookGotNoResponse(f"others may write to {folder}; make it private with chmod 700")
     os.chdir(folder)
 
 
@@ -280,7 +280,7 @@ def _exchange(asked: HookCommandArguments, question: bytes) -> bytes | None:
     except (ConnectionResetError, BrokenPipeError):
         return said
     except TimeoutError:
-        raise HookUnanswered(f"no answer within {asked.seconds:g} seconds") from None
+        raise HookGotNoResponse(f"no answer within {asked.seconds:g} seconds") from None
     finally:
         line.close()
     return said
@@ -297,7 +297,7 @@ class DaemonStarter:
     def start(self) -> None:
         """Start the daemon, unless it is being started.
 
-        Raises HookUnanswered if it failed to start, now or within START_BACKOFF_SECONDS.
+        Raises HookGotNoResponse if it failed to start, now or within START_BACKOFF_SECONDS.
         """
         if self._process:
             self._check_started()
@@ -310,7 +310,7 @@ class DaemonStarter:
             return
         lately = time.time() - os.fstat(self._lock).st_mtime
         if os.fstat(self._lock).st_size and 0 <= lately < START_BACKOFF_SECONDS:
-            raise HookUnanswered(
+            raise HookGotNoResponse(
                 f"the process behind the hooks could not start {lately:.0f} seconds ago; "
                 f"{self._output_hint}"
             )
@@ -324,7 +324,9 @@ class DaemonStarter:
     def _check_started(self) -> None:
         if spawning.find_exit_status(self._process):
             os.write(self._lock, b"broken")
-            raise HookUnanswered(f"the process behind the hooks ended at once; {self._output_hint}")
+            raise HookGotNoResponse(
+                f"the process behind the hooks ended at once; {self._output_hint}"
+            )
 
 
 def spawn_daemon(home: str) -> int:

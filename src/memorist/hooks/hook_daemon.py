@@ -110,7 +110,7 @@ class HookDaemon:
         """
         loop = asyncio.get_running_loop()
         EventLoopWatchdog(self._on_hang).start(loop)
-        processes.call_on_end_signals(loop, self._end.set)
+        processes.call_on_termination_signals(loop, self._end.set)
         engine = self._open_engine()
         if engine is not None:
             self._sessions = HookSessionPool(engine, self._on_failure)
@@ -247,7 +247,7 @@ class HookDaemon:
         self, sessions: HookSessionPool, client: Client, event: HookEvent, project: str
     ) -> bytes:
         seconds = NOTES_SHARE * self._find_time_limit(event)
-        answer = await sessions.answer(client, event, project, seconds)
+        answer = await sessions.render_output_for_event(client, event, project, seconds)
         notice = answer.notice
         if not notice and self._settings.notices and event.hook_event_name in NOTICE_EVENTS:
             notice = render_failure_notice(self._unrecorded_failure)

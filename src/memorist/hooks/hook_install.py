@@ -92,7 +92,7 @@ class InstalledFileRecord(Struct, frozen=True, kw_only=True):
     they become empty.
     """
 
-    def covers(self, data: bytes) -> bool:
+    def matches_content(self, data: bytes) -> bool:
         """Whether nobody else changed the file, whatever step of memorist's own was the last."""
         return _checksum(data) in (self.after, self.replaced, self.before)
 
@@ -139,14 +139,14 @@ class HookInstaller:
         if before is None:
             return SettingsChange(path, None, None)
         record = self.read_records().get(str(path))
-        if target.purpose == "command" and (record is None or not record.covers(before)):
+        if target.purpose == "command" and (record is None or not record.matches_content(before)):
             return SettingsChange(path, before, before)  # somebody else's words, as a whole
         text = _decode_text(before, path)
         kept = () if record is None else record.kept
         after = _edit_text(lambda: target.remove(text, kept), path)
         if record is not None and record.created and after.strip() in (b"", b"{}"):
             return SettingsChange(path, before, None)
-        if record is not None and record.covers(before):
+        if record is not None and record.matches_content(before):
             for exact in (record.blank.encode(), after, after.removesuffix(b"\n")):
                 if _checksum(exact) == record.before:
                     return SettingsChange(path, before, exact)
@@ -188,7 +188,7 @@ class HookInstaller:
         old = records.get(str(change.path))
         if old is None or change.before is None:
             now = _new_record(change, change.after, self._list_made_folders(change.path, records))
-        elif old.covers(change.before):
+        elif old.matches_content(change.before):
             now = msgspec.structs.replace(
                 old, after=_checksum(change.after), replaced=_checksum(change.before)
             )

@@ -133,7 +133,7 @@ class HookSession:
         except UnreadableSession:
             return ""
 
-    async def answer(self, event: HookEvent, seconds: float) -> str:
+    async def render_text_for_event(self, event: HookEvent, seconds: float) -> str:
         """The text to show at an event; empty for an event that only causes work.
 
         `seconds` is the time available for updating the notes.
@@ -375,7 +375,7 @@ class HookSessionPool:
     def __len__(self) -> int:
         return len(self._pool)
 
-    async def answer(
+    async def render_output_for_event(
         self, client: Client, event: HookEvent, project: str, seconds: float
     ) -> HookOutput:
         """What to show at an event; its follow-up work then runs in the background."""
@@ -400,7 +400,7 @@ class HookSessionPool:
                 session.turn_memory_off()
                 self._off.add(event.session_id)
                 return HookOutput(render_hook_context([OFF_CONTEXT], client), OFF_NOTICE)
-            said = await session.answer(event, seconds)
+            said = await session.render_text_for_event(event, seconds)
             notice = await session.take_notice(event) if self._shows_notices else ""
             work = self._run_follow_up(key, session, event, hold.pop_all())
         task = asyncio.create_task(work)

@@ -25,7 +25,7 @@ from memorist.safety.permission_claims import (
 )
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
-from memorist.transcript_analysis.answer_check import LineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineCheck
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60
@@ -58,19 +58,19 @@ class MagicDocument(Struct, frozen=True):
         return self.text[len(self.header.frame) :]
 
 
-class AcceptedUpdate(Struct, frozen=True):
+class AcceptedDocumentUpdate(Struct, frozen=True):
     """The change may be written, as these bytes."""
 
     data: bytes
 
 
-class RejectedUpdate(Struct, frozen=True):
+class RejectedDocumentUpdate(Struct, frozen=True):
     """The change is rejected."""
 
     reasons: tuple[str, ...]
 
 
-class UnchangedUpdate(Struct, frozen=True):
+class UnchangedDocumentUpdate(Struct, frozen=True):
     """The change says nothing new, and is not written."""
 
 
@@ -91,7 +91,7 @@ def parse_magic_document(data: bytes, max_bytes: int) -> MagicDocument | str:
 
 def judge_document_update(
     before: MagicDocument, data: bytes, evidence: WriteEvidence, max_bytes: int
-) -> AcceptedUpdate | RejectedUpdate | UnchangedUpdate:
+) -> AcceptedDocumentUpdate | RejectedDocumentUpdate | UnchangedDocumentUpdate:
     """Judge the bytes that a fork made of a document.
 
     `evidence` is what the conversation holds, by speaker.
@@ -99,12 +99,12 @@ def judge_document_update(
     try:
         after = preserve_line_endings(before.text, data.decode("utf-8"))
     except UnicodeDecodeError:
-        return RejectedUpdate(("it would not be UTF-8 text",))
+        return RejectedDocumentUpdate(("it would not be UTF-8 text",))
     if after.split() == before.text.split():
-        return UnchangedUpdate()
+        return UnchangedDocumentUpdate()
     encoded = after.encode("utf-8")
     if not after.startswith(before.header.frame) or find_magic_doc_header(after) != before.header:
-        return RejectedUpdate(
+        return RejectedDocumentUpdate(
             ("it would change the title, the instruction under it, or what stands above them",)
         )
     body = after[len(before.header.frame) :]
@@ -115,7 +115,7 @@ def judge_document_update(
         *_hidden_character_problems(added, removed),
         *_order_problems(before, added, removed, evidence),
     )
-    return RejectedUpdate(reasons) if reasons else AcceptedUpdate(encoded)
+    return RejectedDocumentUpdate(reasons) if reasons else AcceptedDocumentUpdate(encoded)
 
 
 MIN_KEPT_SHARE = 0.5
@@ -285,7 +285,7 @@ def explain_unsupported_name_changes(
         for name in sorted(find_recognizable_names(document.body))
         if not (present[name] or mentioned[name] or mentioned[re.split(r"/|::|->", name)[-1]])
     )
-    check = LineCheck(f"{conversation}\n{before}", "")
+    check = AnswerLineCheck(f"{conversation}\n{before}", "")
     added, _ = find_added_and_removed_lines(before, after)
     lines = added.splitlines()
     invented = filter(None, map(check.find_invented_name, lines))

@@ -173,7 +173,7 @@ class SessionDocumentRegistry:
             with contextlib.suppress(StoreError):
                 self._files.write(self._path, msgspec.json.encode(now))
 
-    def remove_leftovers(self, document: Path, now: float) -> None:
+    def remove_old_temporary_files(self, document: Path, now: float) -> None:
         """Delete temporary files that a killed writer left next to a document at least an
         hour ago.
         """

@@ -30,10 +30,10 @@ from memorist.forks.fork_spec import (
 )
 from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.magic_docs.document_check import (
-    AcceptedUpdate,
+    AcceptedDocumentUpdate,
     MagicDocument,
-    RejectedUpdate,
-    UnchangedUpdate,
+    RejectedDocumentUpdate,
+    UnchangedDocumentUpdate,
     explain_unseen_part_loss,
     explain_unsupported_name_changes,
     judge_document_update,
@@ -128,7 +128,7 @@ class MagicDocs(SessionExtension):
             conversation.on_file_read(path)
 
     @property
-    def registered(self) -> tuple[Path, ...]:
+    def registered_documents(self) -> tuple[Path, ...]:
         """The documents that are kept up to date, in the order in which they were found."""
         return tuple(self._known)
 
@@ -174,7 +174,7 @@ class MagicDocs(SessionExtension):
 
     async def _update_all(self, scope: DocumentScope, parent: ParentCall | None, upto: int) -> None:
         await self._register_read_files(scope)
-        for path in self.registered:
+        for path in self.registered_documents:
             await self._update_document(scope, path, parent, upto)
         self._asked = dict.fromkeys(map(str, self._known))
         self._registry.save(self._asked)
@@ -189,7 +189,7 @@ class MagicDocs(SessionExtension):
         """Wait for running updates, at most as long as configured; then cancel them, and nothing of
         them is written.
         """
-        await self._queue.drain(self._settings.drain_seconds)
+        await self._queue.wait_or_cancel(self._settings.drain_seconds)
 
     async def _register_read_files(self, scope: DocumentScope) -> None:
         """Inspect the files read since the last time, in a thread."""
@@ -208,7 +208,7 @@ class MagicDocs(SessionExtension):
                 )
             else:
                 self._known[document.path] = _DocumentState()
-                self._registry.remove_leftovers(document.path, self._runtime.clock.now())
+                self._registry.remove_old_temporary_files(document.path, self._runtime.clock.now())
                 self._runtime.emit(MagicDocFound(str(document.path), document.title))
 
     def _report_skipped(self, path: Path, reasons: tuple[str, ...]) -> None:
@@ -304,7 +304,7 @@ class MagicDocs(SessionExtension):
         verdict = await asyncio.to_thread(
             judge_document_update, update.document, update.after, said, scope.max_bytes
         )
-        if isinstance(verdict, AcceptedUpdate):
+        if isinstance(verdict, AcceptedDocumentUpdate):
             missing = find_new_missing_paths(
                 scope, update.path, update.document.text, verdict.data.decode("utf-8")
             )
@@ -315,14 +315,14 @@ class MagicDocs(SessionExtension):
                 verdict.data,
                 "\n".join(map(_source_text, self._conversation.messages)),
             )
-            verdict = RejectedUpdate(reasons) if reasons else verdict
+            verdict = RejectedDocumentUpdate(reasons) if reasons else verdict
         match verdict:
-            case RejectedUpdate(reasons=reasons):
+            case RejectedDocumentUpdate(reasons=reasons):
                 self._runtime.emit(MagicDocUnchanged(str(update.path), reasons))
                 return reasons
-            case UnchangedUpdate():
+            case UnchangedDocumentUpdate():
                 return ("it would say the same in another layout",)
-            case AcceptedUpdate(data=data):
+            case AcceptedDocumentUpdate(data=data):
                 return self._replace_file(scope, update, data)
 
     def _replace_file(

@@ -21,7 +21,7 @@ from memorist.mcp_server.project_status import list_sessions_with_notes, render_
 from memorist.mcp_server.result_rendering import (
     cut_text_page,
     cut_to_answer_limit,
-    sanitize_data,
+    sanitize_for_model,
     to_safe_line,
 )
 from memorist.mcp_server.session_tools import (
@@ -119,7 +119,7 @@ class ToolDispatcher:
         text = render_grouped_index(self.open_project(root).memory)
         return render_template(
             load_prompt("mcp/index"),
-            {"index": cut_text_page(sanitize_data(text)) if text else "(there are none yet)"},
+            {"index": cut_text_page(sanitize_for_model(text)) if text else "(there are none yet)"},
             strict=True,
         ).strip()
 
@@ -137,7 +137,10 @@ class ToolDispatcher:
             known, text = self.open_project(root).sessions.find_notes(session)
             notes = render_template(
                 load_prompt("mcp/compact_notes"),
-                {"session": to_safe_line(known.id), "notes": cut_text_page(sanitize_data(text))},
+                {
+                    "session": to_safe_line(known.id),
+                    "notes": cut_text_page(sanitize_for_model(text)),
+                },
                 strict=True,
             )
         request = (
@@ -161,7 +164,9 @@ class ToolDispatcher:
     def read_memory(self, root: Path, path: str, client: str) -> str:
         """Return one memory, as the resource of its path. Raises InputError, StoreError."""
         return cut_to_answer_limit(
-            self.open_project(root).memory_tools(client).read(MemoryReadArguments(path=path))
+            self.open_project(root)
+            .memory_tools(client)
+            .read_memory_as_text(MemoryReadArguments(path=path))
         )
 
     def close(self) -> None:
@@ -179,10 +184,10 @@ def _call_memory_tool(
 ) -> str:
     match arguments:
         case MemorySearchArguments():
-            return tools.search(arguments)
+            return tools.search_as_text(arguments)
         case MemoryReadArguments():
-            return tools.read(arguments)
+            return tools.read_memory_as_text(arguments)
         case MemoryWriteArguments():
-            return tools.write(arguments)
+            return tools.write_memory(arguments)
         case MemoryForgetArguments():
-            return tools.forget(arguments)
+            return tools.forget_memory(arguments)

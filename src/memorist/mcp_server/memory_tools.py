@@ -38,7 +38,7 @@ from memorist.mcp_server.result_rendering import (
     MAX_ANSWER_CHARS,
     cut_text_page,
     render_write_result,
-    sanitize_data,
+    sanitize_for_model,
     to_safe_line,
 )
 from memorist.mcp_server.tool_arguments import (
@@ -103,7 +103,7 @@ class MemoryTools:
         """Label of the client in the ledger and the history."""
         return f"mcp:{self._dependencies.client}"
 
-    def search(self, arguments: MemorySearchArguments) -> str:
+    def search_as_text(self, arguments: MemorySearchArguments) -> str:
         """Return the memories that match a query, as far as they may be shown and the answer has
         room.
 
@@ -164,7 +164,7 @@ class MemoryTools:
         ]
         if not lines:
             return []
-        return [sanitize_data("\n".join(("For every project of the user:", *lines)))]
+        return [sanitize_for_model("\n".join(("For every project of the user:", *lines)))]
 
     def _render_matches(
         self, matches: Sequence[MemoryMatch], heads: Mapping[str, MemoryHeader], limit: int
@@ -198,7 +198,7 @@ class MemoryTools:
                 if len(rendered.text) > room:
                     break
                 room -= len(rendered.text)
-                shown.append(sanitize_data(rendered.text))
+                shown.append(sanitize_for_model(rendered.text))
                 bodies.append(topic.body)
                 uses.append(
                     self._build_use(
@@ -212,7 +212,7 @@ class MemoryTools:
         self._record_uses(uses)
         return shown, withheld
 
-    def read(self, arguments: MemoryReadArguments) -> str:
+    def read_memory_as_text(self, arguments: MemoryReadArguments) -> str:
         """Return one memory in full.
 
         Raises InputError when there is none of that path, or it may not be shown.
@@ -227,7 +227,7 @@ class MemoryTools:
             + (f", “{to_safe_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
             "day": topic.provenance.created[:10] or "not known",
             "description": to_safe_line(topic.description),
-            "text": cut_text_page(sanitize_data(topic.body), arguments.start),
+            "text": cut_text_page(sanitize_for_model(topic.body), arguments.start),
         }
         return render_template(load_prompt("mcp/memory"), values, strict=True).strip()
 
@@ -245,7 +245,7 @@ class MemoryTools:
             )
         return topic
 
-    def write(self, arguments: MemoryWriteArguments) -> str:
+    def write_memory(self, arguments: MemoryWriteArguments) -> str:
         """Write a new memory, or change one.
 
         Raises WriteConflict if it changed since it was read, InputError, StoreError.
@@ -368,7 +368,7 @@ class MemoryTools:
         )
         return memory.write([change], why, said)
 
-    def forget(self, arguments: MemoryForgetArguments) -> str:
+    def forget_memory(self, arguments: MemoryForgetArguments) -> str:
         """Forget a memory if the user asked for it; otherwise ask the user.
 
         Raises InputError, WriteConflict, StoreError.

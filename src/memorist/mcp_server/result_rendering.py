@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.write_result import WriteResult
+from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_minute
-from memorist.mcp_server.tool_arguments import make_encodable
 from memorist.recall.memory_selection import MemoryMatch, SelectedMemory
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -26,11 +26,11 @@ FRAME_CHARS = 2_000
 """Characters of an answer that are reserved for the text around the data."""
 
 
-def sanitize_data(text: str) -> str:
+def sanitize_for_model(text: str) -> str:
     """Sanitize data of a file or transcript for a model: no hidden characters, secrets or host
     markup.
     """
-    return neutralize_markup(redact(strip_hidden_characters(make_encodable(text))).text)
+    return neutralize_markup(redact(strip_hidden_characters(replace_surrogates(text))).text)
 
 
 def cut_text_page(text: str, start: int = 0, limit: int = MAX_ANSWER_CHARS - FRAME_CHARS) -> str:
@@ -59,7 +59,7 @@ def cut_to_answer_limit(text: str) -> str:
 
 def to_safe_line(text: str, limit: int = 200) -> str:
     """Sanitize data and put it on one line of at most `limit` characters."""
-    flat = " ".join(sanitize_data(text).split())
+    flat = " ".join(sanitize_for_model(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 

@@ -9,7 +9,11 @@ from pathlib import Path
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import NothingToDo
 from memorist.mcp_server.project_sessions import ProjectSessions
-from memorist.mcp_server.result_rendering import cut_text_page, sanitize_data, to_safe_line
+from memorist.mcp_server.result_rendering import (
+    cut_text_page,
+    sanitize_for_model,
+    to_safe_line,
+)
 from memorist.mcp_server.tool_arguments import (
     FetchBackArguments,
     SessionReadArguments,
@@ -66,7 +70,7 @@ def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str
     parts = [f"session {to_safe_line(id)}"]
     for turn in turns:
         parts.append(f"## {format_day(turn.at)} line {turn.line}")
-        parts += [f"{who}: {sanitize_data(text)}" for who, text in _parts(turn)]
+        parts += [f"{who}: {sanitize_for_model(text)}" for who, text in _parts(turn)]
     return _frame("\n".join(parts))
 
 
@@ -93,7 +97,7 @@ def fetch_back_removed_text(sessions: ProjectSessions, arguments: FetchBackArgum
     values = {
         "id": to_safe_line(arguments.id),
         "session": to_safe_line(known.id),
-        "text": cut_text_page(sanitize_data(text), arguments.start),
+        "text": cut_text_page(sanitize_for_model(text), arguments.start),
     }
     return render_template(load_prompt("mcp/fetched"), values, strict=True).strip()
 
@@ -106,6 +110,6 @@ def render_session_notes(sessions: ProjectSessions, session: str, start: int) ->
     known, text = sessions.find_notes(session)
     values = {
         "session": to_safe_line(known.id),
-        "notes": cut_text_page(sanitize_data(text), start),
+        "notes": cut_text_page(sanitize_for_model(text), start),
     }
     return render_template(load_prompt("mcp/notes"), values, strict=True).strip()

@@ -5,10 +5,10 @@ Imported on demand: the ledger of a session takes long to load.
 
 from __future__ import annotations
 
+from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, NothingToDo
 from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.mcp_server.result_rendering import cut_to_answer_limit
-from memorist.mcp_server.tool_arguments import make_encodable
 from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skillify import build_skill_skeleton, render_skill_interview
 from memorist.skills.skillify_source import SkillMaterial, read_skill_material
@@ -23,7 +23,7 @@ def build_skill_interview_prompt(sessions: ProjectSessions, session: str, descri
     found = _find_material(sessions, session)
     draft = build_skill_skeleton(found.ledger, found.user_messages, description=description)
     return cut_to_answer_limit(
-        make_encodable(
+        replace_surrogates(
             render_skill_interview(
                 draft, found.notes, found.user_messages, load_skill_prompts(), description
             )

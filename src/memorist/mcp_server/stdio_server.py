@@ -29,12 +29,12 @@ from mcp.shared.message import ServerMessageMetadata
 
 from memorist import __version__
 from memorist.core.prompt_templates import load_prompt
+from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, MemoristError, UsageError
 from memorist.mcp_server.tool_arguments import (
     MAX_NAME_CHARS,
     MAX_QUERY_CHARS,
     TOOLS,
-    make_encodable,
     parse_arguments,
 )
 
@@ -188,7 +188,7 @@ class McpServer:
             return _request_roots()
         except MemoristError as error:
             return types.CallToolResult(
-                content=[types.TextContent(type="text", text=make_encodable(str(error)))],
+                content=[types.TextContent(type="text", text=replace_surrogates(str(error)))],
                 is_error=True,
             )
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
@@ -213,7 +213,7 @@ class McpServer:
             found.append(
                 types.Resource(
                     uri=uri,
-                    name=f"notes {make_encodable(each.id)[:MAX_NAME_CHARS]}",
+                    name=f"notes {replace_surrogates(each.id)[:MAX_NAME_CHARS]}",
                     title="Notes of a session",
                     mime_type=MARKDOWN,
                 )
@@ -266,7 +266,7 @@ class McpServer:
         self, context: McpContext, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
         given = {
-            name: make_encodable(value)[:MAX_QUERY_CHARS]
+            name: replace_surrogates(value)[:MAX_QUERY_CHARS]
             for name, value in (params.arguments or {}).items()
         }
         try:
@@ -313,9 +313,12 @@ def _read_uri(dispatcher: ToolDispatcher, root: Path, uri: str, client: str) -> 
         (f"{NOTES_URI}/", dispatcher.read_notes),
     ):
         if uri.startswith(start):
-            return read(root, make_encodable(unquote(uri.removeprefix(start)))[:MAX_NAME_CHARS])
+            return read(
+                root,
+                replace_surrogates(unquote(uri.removeprefix(start)))[:MAX_NAME_CHARS],
+            )
     raise InputError(
-        f"there is no resource {make_encodable(uri)[:MAX_NAME_CHARS]!r}; {INDEX_URI} names the "
+        f"there is no resource {replace_surrogates(uri)[:MAX_NAME_CHARS]!r}; {INDEX_URI} names the "
         f"memories"
     )
 
@@ -324,7 +327,7 @@ def _to_mcp_error(error: MemoristError) -> MCPError:
     wrong = isinstance(error, InputError | UsageError)
     return MCPError(
         code=types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR,
-        message=make_encodable(str(error)),
+        message=replace_surrogates(str(error)),
     )
 
 

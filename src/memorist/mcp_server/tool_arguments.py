@@ -298,24 +298,19 @@ def parse_arguments(name: str, arguments: Mapping[str, Any]) -> ToolArguments:
     tool = _TOOLS_BY_NAME.get(name)
     if tool is None:
         raise UsageError(
-            f"there is no tool {make_encodable(name)[:MAX_NAME_CHARS]!r}; there are "
+            f"there is no tool {replace_surrogates(name)[:MAX_NAME_CHARS]!r}; there are "
             f"{', '.join(_TOOLS_BY_NAME)}"
         )
     try:
         asked = msgspec.convert(dict(arguments), tool.arguments_type)
     except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
         # UnicodeEncodeError: a string with lone surrogates where a number is expected.
-        raise InputError(f"{name}: {make_encodable(str(error))[:MAX_ERROR_CHARS]}") from error
+        raise InputError(f"{name}: {replace_surrogates(str(error))[:MAX_ERROR_CHARS]}") from error
     return replace(
         asked,
         **{
-            field: make_encodable(value)
+            field: replace_surrogates(value)
             for field, value in asdict(asked).items()
             if isinstance(value, str)
         },
     )
-
-
-def make_encodable(text: str) -> str:
-    """Return the text with a question mark for each lone surrogate, which no encoder accepts."""
-    return replace_surrogates(text)

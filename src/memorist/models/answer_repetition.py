@@ -82,7 +82,7 @@ class _Growth(Struct, frozen=True):
     text: str
 
 
-class RepetitionWatch:
+class RepetitionDetector:
     """Reads along with a stream. Each text of an answer (words, thought, the arguments of a call)
     is watched by itself.
     """

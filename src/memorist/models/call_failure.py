@@ -15,7 +15,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import parse_word_list
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
-from memorist.models.context_window import RequestSize, read_refused_size
+from memorist.models.context_window import RequestSize, parse_refused_request_size
 
 FailureKind = Literal["status", "connection", "cut", "invalid"]
 """The provider returned an error status; it was not reached; its reply ended early; its reply was
@@ -131,7 +131,7 @@ def build_failure_from_error_object(error: JsonObject) -> CallFailure:
         status=status,
         code=code,
         message=(said := str(error.get("message") or found or "no reason given")),
-        size=read_refused_size(said, error),
+        size=parse_refused_request_size(said, error),
     )
 
 
@@ -228,7 +228,7 @@ def build_failure_from_status(
     error: Mapping[str, object] = inner if isinstance(inner, Mapping) else outer
     code = next((name for key in ("code", "type") if isinstance(name := error.get(key), str)), None)
     said = str(error.get("message") or message)
-    size = read_refused_size(said, error)
+    size = parse_refused_request_size(said, error)
     if 300 <= status < 400:
         location = headers.get("location") or "another address"
         said = (

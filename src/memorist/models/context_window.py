@@ -71,7 +71,9 @@ class RequestSize(NamedTuple):
     window: int | None = None
 
 
-def read_refused_size(message: str, fields: Mapping[str, object] | None = None) -> RequestSize:
+def parse_refused_request_size(
+    message: str, fields: Mapping[str, object] | None = None
+) -> RequestSize:
     """Read how large a refused request was and how large the window is.
 
     `fields` is the error's object: its numbers (llama.cpp's `n_prompt_tokens` and `n_ctx`) count

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from memorist.core.messages import JsonObject
-from memorist.models.answer_repetition import RepetitionWatch, assemble_reply_without_repetition
+from memorist.models.answer_repetition import RepetitionDetector, assemble_reply_without_repetition
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import ReplyAssembler, parse_plain_reply
 
@@ -68,7 +68,7 @@ async def _read_events(stream: SdkEventStream) -> tuple[list[JsonObject], int, i
     """The events, to the end or to where the answer is a loop; the characters that it repeated
     there, and those that were read.
     """
-    watch = RepetitionWatch()
+    watch = RepetitionDetector()
     events: list[JsonObject] = []
     async for event in stream:
         if not isinstance(event, dict):

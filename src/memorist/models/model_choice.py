@@ -32,7 +32,7 @@ MODEL_NAME_FORMS = (
 """The forms of a model string, for error messages and help."""
 
 
-class StructuralChoice(Struct, frozen=True, tag="structural"):
+class NoModelChoice(Struct, frozen=True, tag="structural"):
     """No model: every subsystem uses its structural method."""
 
 
@@ -63,7 +63,7 @@ class OpenAIChatChoice(Struct, frozen=True, tag="openai-chat"):
     base_url: str
 
 
-ModelChoice = StructuralChoice | LocalChoice | AnthropicChoice | OpenAIChoice | OpenAIChatChoice
+ModelChoice = NoModelChoice | LocalChoice | AnthropicChoice | OpenAIChoice | OpenAIChatChoice
 """A parsed model string."""
 
 _WITH_URL = re.compile(r"(?P<name>.*?)@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*)", re.DOTALL)
@@ -88,7 +88,7 @@ def parse_model_name(text: str) -> ModelChoice:
     kind, colon, rest = given.partition(":")
     match kind.lower():
         case "structural" if not colon:
-            return StructuralChoice()
+            return NoModelChoice()
         case "local" if not colon or rest:
             return LocalChoice(rest or None)
         case "anthropic":
@@ -152,7 +152,7 @@ def get_model_wire_name(text: str) -> str:
             return name
         case LocalChoice():
             return "local"
-        case StructuralChoice():
+        case NoModelChoice():
             return "structural"
 
 
@@ -173,7 +173,7 @@ def open_model(
     choice = parse_model_name(text)
     name = text.strip()
     match choice:
-        case StructuralChoice():
+        case NoModelChoice():
             return None
         case LocalChoice(path=path):
             return LocalModel(name, path, settings, clock=clock, environment=environment)

@@ -19,7 +19,7 @@ from memorist.models.context_window import (
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_model import OpenAIBaseModel
-from memorist.models.reply_assembly import assemble_chat, separate_thoughts
+from memorist.models.reply_assembly import assemble_chat, split_thoughts_from_answers
 from memorist.models.server_location import is_server_on_own_network
 from memorist.ports import Clock
 
@@ -113,5 +113,5 @@ class OpenAIChatModel(OpenAIBaseModel):
                 sent["temperature"] = self._settings.temperature
         reply = await self._post("/chat/completions", sent, assemble_chat)
         if self._server_root and not isinstance(reply, CallFailure):
-            reply = separate_thoughts(reply)
+            reply = split_thoughts_from_answers(reply)
         return reply

@@ -40,7 +40,7 @@ RateLimitListener = Callable[[RateLimitReport], None]
 class RateLimitSource(Protocol):
     """A model that reports what its provider says about rate limits."""
 
-    def listen(self, listener: RateLimitListener) -> None:
+    def set_rate_limit_listener(self, listener: RateLimitListener) -> None:
         """Set the listener, replacing the previous one."""
         ...
 
@@ -48,7 +48,7 @@ class RateLimitSource(Protocol):
 def subscribe_to_rate_limits(model: object, listener: RateLimitListener) -> None:
     """Subscribe to the model's rate limits, if it reports any; does nothing otherwise."""
     if isinstance(model, RateLimitSource):
-        model.listen(listener)
+        model.set_rate_limit_listener(listener)
 
 
 def build_rate_limit_report_of_failure(model: str, fault: CallFailure) -> RateLimitReport | None:

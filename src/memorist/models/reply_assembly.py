@@ -193,7 +193,7 @@ def _complete_choice(index: int, choice: JsonObject) -> JsonObject:
     return {"index": index, **choice, "message": message}
 
 
-def separate_thoughts(body: JsonObject) -> JsonObject:
+def split_thoughts_from_answers(body: JsonObject) -> JsonObject:
     """The reply with what its model thought apart from what it says.
 
     A server that does not know a model's marks passes its thoughts on inside the text, where every

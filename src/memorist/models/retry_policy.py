@@ -1,5 +1,5 @@
-"""Retries: when, how long to wait, and when to give up. The schedule is pure; `RetryRunner.call`
-runs it on a clock.
+"""Retries: when, how long to wait, and when to give up. The schedule is pure;
+`RetryRunner.call_with_retries` runs it on a clock.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class RetryRunner(NamedTuple):
     clock: Clock
     draw_random: Callable[[], float]
 
-    async def call(self, attempt: ModelAttempt, limit_seconds: float | None) -> RetryResult:
+    async def call_with_retries(
+        self, attempt: ModelAttempt, limit_seconds: float | None
+    ) -> RetryResult:
         """Try until there is a reply. The limit counts real time over all attempts and waits; a
         server that still loads its model is waited for until then.
 

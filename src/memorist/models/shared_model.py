@@ -89,7 +89,7 @@ class SharedModelHandle:
         """Send one request and return the whole reply. Raises a `ModelError`."""
         return await self._shared.model.send(request)
 
-    def listen(self, listener: RateLimitListener) -> None:
+    def set_rate_limit_listener(self, listener: RateLimitListener) -> None:
         """Set this user's listener for the provider's rate limits."""
         self._listener = listener
 

@@ -71,7 +71,7 @@ class StreamingModel(ABC):
         self._window_asked = False
         self._takes_schemas = True
 
-    def listen(self, listener: RateLimitListener) -> None:
+    def set_rate_limit_listener(self, listener: RateLimitListener) -> None:
         """Set the listener for the provider's rate limits."""
         self._listener = listener
 
@@ -118,7 +118,7 @@ class StreamingModel(ABC):
                 f"{self._name} speaks {self._format}, and the request is in {request.format}; "
                 f"translate it first."
             )
-        answer = await self._retry_policy.call(
+        answer = await self._retry_policy.call_with_retries(
             lambda: self._attempt_and_report(request.body), request.timeout_seconds
         )
         try:

@@ -31,7 +31,7 @@ def build_inbox_view(context: PageContext) -> PageView:
         blocks.append(
             ActionBlock(
                 actions=[
-                    context.action(
+                    context.build_button(
                         translate("Accept all {count:,} from {origin}", count=count, origin=origin),
                         "accept-origin",
                         origin=origin,
@@ -59,7 +59,7 @@ def build_inbox_view(context: PageContext) -> PageView:
         blocks.append(
             ActionBlock(
                 actions=[
-                    context.action(
+                    context.build_button(
                         translate("Undo the last change: {what}", what=last.why.what[:80]),
                         "undo",
                         key="u",
@@ -112,7 +112,7 @@ def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> 
         right_title=translate("Proposed"),
         right=given.after or "",
         actions=[
-            context.action(
+            context.build_button(
                 translate("Accept all the same"),
                 "accept",
                 danger=True,
@@ -120,8 +120,8 @@ def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> 
                 despite=newer_words,
             )
             if newer_words
-            else context.action(translate("Accept"), "accept", key="a", id=given.id),
-            context.action(translate("Reject"), "reject", key="r", id=given.id),
+            else context.build_button(translate("Accept"), "accept", key="a", id=given.id),
+            context.build_button(translate("Reject"), "reject", key="r", id=given.id),
         ],
     )
 
@@ -138,7 +138,7 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
         blocks.append(
             ActionBlock(
                 actions=[
-                    context.action(
+                    context.build_button(
                         translate("Take back the last dream: {what}", what=last.why.what[:80]),
                         "undo",
                         key="u",
@@ -154,7 +154,9 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
             rows=[
                 build_table_row(
                     format_utc_time(each.at),
-                    PageCell(each.why.what, context.address("dreams", change=each.id)),
+                    PageCell(
+                        each.why.what, context.build_project_view_address("dreams", change=each.id)
+                    ),
                     ", ".join(path for path in each.paths if path != INDEX_NAME),
                     PageCell(translate("taken back"), tone="note")
                     if each.id in undone

@@ -23,14 +23,14 @@ def perform_memory_action(context: PageContext, action: str, fields: dict[str, s
     changes: dict[str, Callable[[], str]] = {
         "accept": lambda: _accept(memory, fields["id"], fields.get("despite", "")),
         "accept-origin": lambda: _accept_origin(memory, fields["origin"]),
-        "confirm": lambda: _confirm(*context.locate(fields["path"])),
+        "confirm": lambda: _confirm(*context.find_context_and_path(fields["path"])),
         "reject": lambda: translate("Rejected: {path}", path=memory.reject(fields["id"]).path),
         "undo": lambda: translate(
             "Taken back: {what}", what=memory.undo(fields["change"]).why.what
         ),
-        "edit": lambda: _edit(*context.locate(fields["path"]), fields["text"]),
-        "forget": lambda: _forget(*context.locate(fields["path"])),
-        "forget-hard": lambda: _forget_hard(*context.locate(fields["path"])),
+        "edit": lambda: _edit(*context.find_context_and_path(fields["path"]), fields["text"]),
+        "forget": lambda: _forget(*context.find_context_and_path(fields["path"])),
+        "forget-hard": lambda: _forget_hard(*context.find_context_and_path(fields["path"])),
     }
     if action not in changes:
         raise InputError(f"the page knows no change {action!r}")

@@ -54,12 +54,12 @@ CHECKED = 1_000
 
 def build_memories_view(context: PageContext, query: str, page: int) -> PageView:
     """All memories of a project, newest first; with a query the ones that fit, best first."""
-    mine, *others = context.folders()
+    mine, *others = context.list_memory_contexts()
     heads = _find_heads(mine, query)
     blocks: list[PageBlock] = [
         FormBlock(
             fields=[
-                *context.fields(),
+                *context.build_form_fields(),
                 FormField(name="q", label=translate("Find a memory"), value=query),
             ],
             button=translate("Search"),
@@ -105,7 +105,7 @@ def _find_heads(context: PageContext, query: str) -> list[MemoryHeader]:
 def _list_memories(
     context: PageContext, heads: Sequence[MemoryHeader], heading: str, empty: str
 ) -> TableBlock:
-    uses = context.uses()
+    uses = context.read_memory_uses()
     return TableBlock(
         heading=heading,
         columns=translate_each("Memory", "Kind", "Origin", "Age", "Shown", "Used", "Last shown"),
@@ -119,7 +119,7 @@ def build_problem_blocks(context: PageContext, path: str = "") -> list[PageBlock
     """What `memorist memory check` finds, in all memories or in one."""
     rows = _list_problems(context)
     if path:
-        wanted = context.address("memory", path=path)
+        wanted = context.build_project_view_address("memory", path=path)
         rows = [each for each in rows if each.cells[0].href == wanted]
     columns = translate_each("Memory", "What is wrong, and what fixes it")
     table = TableBlock(heading=translate("What is wrong"), columns=columns, rows=rows[:PAGE_ROWS])
@@ -131,7 +131,7 @@ def _list_problems(context: PageContext) -> list[PageRow]:
     rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
     for stale in find_memories_with_changed_anchors(context.memory):
         what = describe_anchor_changes(stale.changes, stale.since)
-        still = context.action(translate("Still true"), "confirm", path=stale.path)
+        still = context.build_button(translate("Still true"), "confirm", path=stale.path)
         row = _problem_row(
             context, stale.path, what, translate("still true? else edit or forget it")
         )
@@ -140,7 +140,7 @@ def _list_problems(context: PageContext) -> list[PageRow]:
 
 
 def _problem_row(context: PageContext, path: str, what: str, cure: str) -> PageRow:
-    href = context.address("memory", path=path) if path else ""
+    href = context.build_project_view_address("memory", path=path) if path else ""
     return build_table_row(
         PageCell(path or translate("the folder"), href), PageCell(what, quiet=cure)
     )
@@ -173,7 +173,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
     number of the change to show, counted from 1; 0 for the present text.
     """
     of_project = context
-    context, path = context.locate(name)
+    context, path = context.find_context_and_path(name)
     memory = context.memory
     present = path in {head.path for head in memory.headers()}
     log, lines = blame_memory(memory.folder.history, path)
@@ -205,7 +205,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
         blocks += [
             FormBlock(
                 fields=[
-                    *context.fields(),
+                    *context.build_form_fields(),
                     FormField(name="path", kind="hidden", value=context.prefix + path),
                     FormField(
                         name="text", label=translate("Change its text"), kind="text", value=text
@@ -218,8 +218,8 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
             ),
             ActionBlock(
                 actions=[
-                    context.action(translate("Forget"), "forget", path=context.prefix + path),
-                    context.action(
+                    context.build_button(translate("Forget"), "forget", path=context.prefix + path),
+                    context.build_button(
                         translate("Forget for good"),
                         "forget-hard",
                         path=context.prefix + path,
@@ -243,7 +243,7 @@ def _memory_numbers(
     context: PageContext, path: str, log: Sequence[RecordedChange]
 ) -> list[tuple[str, str]]:
     head = next(each for each in context.memory.headers() if each.path == path)
-    total = context.uses().get(path, MemoryUseTotal())
+    total = context.read_memory_uses().get(path, MemoryUseTotal())
     return [
         (translate("kind"), head.kind.value if head.kind else "—"),
         (translate("origin"), head.trust.value),
@@ -262,7 +262,7 @@ def _build_slider(
     return [
         FormBlock(
             fields=[
-                *context.fields(),
+                *context.build_form_fields(),
                 FormField(name="path", kind="hidden", value=context.prefix + path),
                 FormField(
                     name="at",
@@ -338,7 +338,7 @@ def _build_changes(context: PageContext, log: Sequence[RecordedChange]) -> Table
                 each.why.what,
                 actions=[]
                 if each.id in undone
-                else [context.action(translate("Undo"), "undo", key="u", change=each.id)],
+                else [context.build_button(translate("Undo"), "undo", key="u", change=each.id)],
             )
             for each in reversed(log)
         ],
@@ -368,7 +368,7 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
     blocks: list[PageBlock] = [
         FormBlock(
             fields=[
-                *context.fields(),
+                *context.build_form_fields(),
                 FormField(name="message", label=translate("A message to the agent"), value=message),
             ],
             button=translate("Ask"),
@@ -386,7 +386,7 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
                     build_table_row(
                         PageCell(
                             heads[each.path].description or each.path,
-                            context.address("memory", path=each.path),
+                            context.build_project_view_address("memory", path=each.path),
                             quiet=each.path,
                         ),
                         f"{each.score:.2f}",
@@ -402,7 +402,10 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
                 heading=translate("Found, and left out"),
                 columns=translate_each("Memory", "Why not"),
                 rows=[
-                    build_table_row(PageCell(path, context.address("memory", path=path)), reason)
+                    build_table_row(
+                        PageCell(path, context.build_project_view_address("memory", path=path)),
+                        reason,
+                    )
                     for path, reason in found.left_out
                 ],
                 empty=translate("Nothing else has anything in common with it."),

@@ -72,7 +72,7 @@ def _link_inbox(context: PageContext, count: int) -> LinkBlock:
     words = translate_count(
         "1 change waits for your word", "{count:,} changes wait for your word", count
     )
-    link = (words, context.address("inbox"), False)
+    link = (words, context.build_project_view_address("inbox"), False)
     return LinkBlock(label=translate("Inbox"), links=[link])
 
 
@@ -144,7 +144,7 @@ def _list_changes(context: PageContext) -> TableBlock:
             build_table_row(
                 format_utc_time(each.at),
                 each.why.actor,
-                PageCell(each.why.what, context.address("memories")),
+                PageCell(each.why.what, context.build_project_view_address("memories")),
             )
             for each in context.memory.folder.history.log("", NEWEST)
         ],

@@ -44,7 +44,7 @@ class PageAccess:
         """The address that lets one browser in, once."""
         return f"http://127.0.0.1:{self._port}/?token={self._invitation}"
 
-    def exchange(self, token: str) -> str | None:
+    def exchange_token_for_cookie(self, token: str) -> str | None:
         """The cookie's value for the one-time token; None when it is wrong or was used."""
         if not self._invitation or not is_same_token(token, self._invitation):
             return None

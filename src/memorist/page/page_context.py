@@ -50,12 +50,12 @@ class PageContext:
         self.home, self.memory, self.project, self.now = home, memory, project, now
         self.prefix = prefix
 
-    def folders(self) -> tuple[PageContext, ...]:
+    def list_memory_contexts(self) -> tuple[PageContext, ...]:
         """This memory, and the one of what holds in every project where there is one."""
         user = self.memory.everywhere
         return (self,) if user is None else (self, self._at(user))
 
-    def locate(self, name: str) -> tuple[PageContext, str]:
+    def find_context_and_path(self, name: str) -> tuple[PageContext, str]:
         """The folder that has what the page calls `name`, and its path there."""
         memory, path = self.memory.find_folder_and_path(name)
         return (self if memory is self.memory else self._at(memory)), path
@@ -65,13 +65,13 @@ class PageContext:
 
     def memory_address(self, path: str, **query: object) -> str:
         """The address of one memory of this folder."""
-        return self.address("memory", path=self.prefix + path, **query)
+        return self.build_project_view_address("memory", path=self.prefix + path, **query)
 
-    def address(self, view: str, /, **query: object) -> str:
+    def build_project_view_address(self, view: str, /, **query: object) -> str:
         """An address of a view of this project."""
         return build_view_address(view, project=self.project, **query)
 
-    def action(
+    def build_button(
         self, label: str, action: str, *, key: str = "", danger: bool = False, **fields: str
     ) -> PageAction:
         """A button that changes this memory."""
@@ -83,11 +83,11 @@ class PageContext:
             danger=danger,
         )
 
-    def fields(self) -> list[FormField]:
+    def build_form_fields(self) -> list[FormField]:
         """What every form of this project sends along."""
         return [FormField(name="project", kind="hidden", value=self.project)]
 
-    def uses(self) -> dict[str, MemoryUseTotal]:
+    def read_memory_uses(self) -> dict[str, MemoryUseTotal]:
         """How often each memory was shown and used."""
         return sum_memory_uses(self.home.database(), str(self.memory.layout.folder))
 

@@ -143,21 +143,21 @@ class PageServer:
         """The page as an ASGI application."""
         app = Starlette(
             routes=[
-                Route("/", self.enter),
+                Route("/", self.exchange_token),
                 Route("/static/{name}", self.send_asset),
                 Route("/now/stream", self.stream_now),
-                Route("/do/{action}", self.change, methods=["POST"]),
-                Route("/{view}", self.show),
+                Route("/do/{action}", self.perform_form_action, methods=["POST"]),
+                Route("/{view}", self.show_view),
             ]
         )
         return PageGuard(app, self)
 
-    async def enter(self, request: Request) -> Response:
+    async def exchange_token(self, request: Request) -> Response:
         """Exchange the one-time token for a cookie."""
         token = request.query_params.get("token", "")
         if not token and self.access.has_session(group_header_values(request.headers)):
             return RedirectResponse("/now", 303)
-        value = self.access.exchange(token)
+        value = self.access.exchange_token_for_cookie(token)
         if value is None:
             return PlainTextResponse(
                 "This address was used already, or is not whole. Run `memorist ui` again.", 401
@@ -175,7 +175,7 @@ class PageServer:
             return PlainTextResponse("There is no such file.", 404)
         return Response(read_asset(name), headers={"content-type": ASSETS[name]})
 
-    async def show(self, request: Request) -> Response:
+    async def show_view(self, request: Request) -> Response:
         """A view: as a page, as JSON, or as one file to keep."""
         name, _, form = request.path_params["view"].partition(".")
         with use_language(ENGLISH if form == "json" else self._choose_language(request)):
@@ -221,7 +221,7 @@ class PageServer:
             saved=saved,
         )
 
-    async def change(self, request: Request) -> Response:
+    async def perform_form_action(self, request: Request) -> Response:
         """Do what a form of the page asks for, and go back to where it stood."""
         text = (await request.body()).decode("utf-8", "replace")
         fields = dict(parse_qsl(text, keep_blank_values=True))

@@ -113,7 +113,7 @@ def terminate_process(process: int) -> None:
         os.kill(process, signal.SIGTERM)
 
 
-def kill_group(process: int) -> None:
+def kill_process_group(process: int) -> None:
     """Kill a process and, where there are process groups, all that it started."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
@@ -149,7 +149,7 @@ def end_this_process_with_starter() -> None:
     threading.Thread(target=wait, name="memorist-starter", daemon=True).start()
 
 
-def call_on_end_signals(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> None:
+def call_on_termination_signals(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> None:
     """Call `act` in the loop when the process is asked to end."""
     for number in (signal.SIGTERM, signal.SIGINT):
         try:

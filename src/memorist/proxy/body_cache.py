@@ -36,7 +36,7 @@ class CachedBody(Struct, frozen=True, eq=False):
     shape: RequestShape
 
 
-class BodyCacheLookup(Struct, frozen=True):
+class ParsedBodyWithCacheInfo(Struct, frozen=True):
     """A body that was just parsed."""
 
     body: RequestBody
@@ -66,7 +66,9 @@ class BodyCache:
         """
         return self._size
 
-    def read(self, format: str, raw: bytes, tenant: str = "") -> BodyCacheLookup:
+    def parse_with_cache(
+        self, format: str, raw: bytes, tenant: str = ""
+    ) -> ParsedBodyWithCacheInfo:
         """Parse a body. Raises FormatError."""
         key = (tenant, format, raw[:PREFIX_BYTES])
         kept = max(
@@ -78,7 +80,9 @@ class BodyCache:
             raw, find_codec(format).history_key(), kept.body if kept else None
         )
         if kept is None:
-            return BodyCacheLookup(body, [], hash_instructions_and_tools(format, body), key, None)
+            return ParsedBodyWithCacheInfo(
+                body, [], hash_instructions_and_tools(format, body), key, None
+            )
         same = all(
             one is other
             for one, other in zip(
@@ -87,7 +91,7 @@ class BodyCache:
                 strict=True,
             )
         )
-        return BodyCacheLookup(
+        return ParsedBodyWithCacheInfo(
             body,
             kept.links[: body.shared_entries],
             kept.shape if same else hash_instructions_and_tools(format, body),
@@ -95,7 +99,7 @@ class BodyCache:
             kept,
         )
 
-    def store(self, reading: BodyCacheLookup, links: list[HistoryPrefixDigest]) -> None:
+    def store(self, reading: ParsedBodyWithCacheInfo, links: list[HistoryPrefixDigest]) -> None:
         """Cache a body for the next request.
 
         It replaces the body that it extends, unless the two share little more than an opening.

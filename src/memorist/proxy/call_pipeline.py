@@ -18,7 +18,7 @@ from memorist.errors import FormatError, MemoristError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import parse_reply
-from memorist.proxy.body_cache import BodyCache, BodyCacheLookup
+from memorist.proxy.body_cache import BodyCache, ParsedBodyWithCacheInfo
 from memorist.proxy.body_limit import LARGE_BODY_BYTES
 from memorist.proxy.conversation_matching import (
     ConversationCall,
@@ -32,7 +32,7 @@ from memorist.proxy.conversation_matching import (
 )
 from memorist.proxy.conversation_store import ConversationStore
 from memorist.proxy.declared_conversation import read_declared_conversation
-from memorist.proxy.header_rules import hash_caller
+from memorist.proxy.header_rules import hash_api_key_of_caller
 from memorist.proxy.provider_routing import ProviderRoute
 from memorist.proxy.proxy_session_pool import (
     EngineCallFailed,
@@ -126,7 +126,7 @@ class CallPipeline:
         self._by_tenant.move_to_end(tenant)
         return found
 
-    async def prepare(
+    async def prepare_call(
         self, route: ProviderRoute, headers: Mapping[str, str], raw: bytes, tenant: str = ""
     ) -> PreparedCall:
         """Prepare a model call of a tenant with this body.
@@ -171,8 +171,8 @@ class CallPipeline:
 
         plain = await self._unpack(raw, headers.get("content-encoding", ""))
 
-        def read() -> tuple[BodyCacheLookup, IncomingCall]:
-            reading = self._bodies.read(route.format, plain, tenant)
+        def read() -> tuple[ParsedBodyWithCacheInfo, IncomingCall]:
+            reading = self._bodies.parse_with_cache(route.format, plain, tenant)
             who = read_declared_conversation(headers, reading.body)
             links: Sequence[HistoryPrefixDigest] = ()
             if who.certainty not in ("named", "likely") and not who.unrelated_reason:
@@ -180,7 +180,7 @@ class CallPipeline:
             return reading, IncomingCall(
                 format=route.format,
                 identity=who,
-                caller=hash_caller(headers, salt),
+                caller=hash_api_key_of_caller(headers, salt),
                 body=reading.body,
                 known_links=links,
                 shape=reading.shape,
@@ -204,10 +204,10 @@ class CallPipeline:
             )
 
     def _match(
-        self, reading: BodyCacheLookup, call: IncomingCall, tenant: str
+        self, reading: ParsedBodyWithCacheInfo, call: IncomingCall, tenant: str
     ) -> ConversationCall | UnrelatedCall:
         """Find the conversation of a request that was read, and keep the reading for the next."""
-        found = self._home(tenant).matcher.match(call)
+        found = self._home(tenant).matcher.find_or_start_conversation(call)
         is_related = isinstance(found, ConversationCall)
         self._bodies.store(reading, list(call.known_links) if is_related else [])
         if isinstance(found, ConversationCall):

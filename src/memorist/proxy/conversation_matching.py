@@ -108,7 +108,7 @@ class IncomingCall(Struct, frozen=True, kw_only=True):
     format: str
     identity: DeclaredConversation
     caller: str
-    """A hash of its API key; see `hash_caller`."""
+    """A hash of its API key; see `hash_api_key_of_caller`."""
     body: RequestBody
     known_links: Sequence[HistoryPrefixDigest] = ()
     """The links of the entries that the body shares with an earlier one."""
@@ -156,7 +156,7 @@ class ConversationMatcher:
         for end in filter(None, conversation.history_ends):
             self._index_end(conversation, end)
 
-    def match(self, call: IncomingCall) -> ConversationCall | UnrelatedCall:
+    def find_or_start_conversation(self, call: IncomingCall) -> ConversationCall | UnrelatedCall:
         """Match a model call to its conversation, or start a new one."""
         values = call.body.values
         if call.identity.unrelated_reason:

@@ -75,12 +75,12 @@ def _readable_encodings(value: str) -> str:
     return ", ".join(kept) or "identity"
 
 
-def clean_header_value(text: str) -> str:
+def sanitize_header_value(text: str) -> str:
     """A text as a header value: at most 200 characters, printable ASCII."""
     return "".join(sign if " " <= sign <= "~" else "?" for sign in text[:200])
 
 
-def hash_caller(headers: Mapping[str, str], salt: bytes) -> str:
+def hash_api_key_of_caller(headers: Mapping[str, str], salt: bytes) -> str:
     """A salted hash of the request's API key: conversations of different keys are never mixed."""
     given = "\0".join(headers.get(name, "") for name in _KEY_HEADERS)
     return hashlib.blake2b(

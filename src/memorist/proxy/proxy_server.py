@@ -267,7 +267,7 @@ async def serve_until_signal(
 ) -> None:
     """Serve until the process receives SIGINT or SIGTERM."""
     until = asyncio.Event()
-    processes.call_on_end_signals(asyncio.get_running_loop(), until.set)
+    processes.call_on_termination_signals(asyncio.get_running_loop(), until.set)
     gc.freeze()  # imported modules stay for good; a collection that scans them would delay requests
     gc.set_threshold(*GC_THRESHOLDS)
     sys.setswitchinterval(SWITCH_SECONDS)

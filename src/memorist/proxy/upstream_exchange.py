@@ -18,9 +18,9 @@ from memorist.proxy.body_limit import read_request_body
 from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
 from memorist.proxy.header_rules import (
     HeaderPairs,
-    clean_header_value,
     filter_reply_headers,
     filter_request_headers,
+    sanitize_header_value,
 )
 from memorist.proxy.provider_routing import ProviderRoute, join_url
 from memorist.proxy.upstream_reply import decompress_body, is_context_overflow
@@ -195,7 +195,7 @@ class ProxyExchange:
         if not whole:
             self.outcome = "passed: it is too large to be read"
             return await self._relay(await self._pass_through(raw), None)
-        call = await self._pipeline.prepare(
+        call = await self._pipeline.prepare_call(
             self._route, self._headers, raw, self._dependencies.tenant
         )
         self.outcome = call.outcome
@@ -255,9 +255,9 @@ class ProxyExchange:
     ) -> web.StreamResponse:
         """Pass the reply on as it arrives, and read it on the side."""
         headers = CIMultiDict(filter_reply_headers(upstream.headers.items()))
-        headers["x-memorist"] = clean_header_value(self.outcome)
+        headers["x-memorist"] = sanitize_header_value(self.outcome)
         if call is not None and call.prepared is not None:
-            headers["x-memorist-session"] = clean_header_value(call.prepared.session.id)
+            headers["x-memorist-session"] = sanitize_header_value(call.prepared.session.id)
         answer = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
         recorder = ReplyRecorder(self._pipeline, call, upstream)
         try:
@@ -278,7 +278,7 @@ class ProxyExchange:
             # The client disconnected, or the proxy stops: the provider need not continue.
             upstream.close()
             raise
-        recorder.finish()
+        recorder.record_once()
         with contextlib.suppress(ConnectionError):  # it has all but the end, and left
             await answer.write_eof()
         return answer
@@ -346,9 +346,9 @@ class ReplyRecorder:
             return
         self._parts.append(part)
         if self._ending.append_and_check_end(part):
-            self.finish()
+            self.record_once()
 
-    def finish(self) -> None:
+    def record_once(self) -> None:
         """Record the reply, once: it is complete, or the provider closed the connection."""
         if self._call is not None and self._left >= 0:
             data = _decode_body(self._upstream, b"".join(self._parts))

@@ -58,21 +58,21 @@ class ChartPlane(Struct, frozen=True):
     right: int = 14
     bottom: int = 40
 
-    def x(self, message: float) -> float:
+    def x_of_message(self, message: float) -> float:
         """Horizontal coordinate of a message."""
         return self.left + (self.size.width - self.left - self.right) * message / self.messages
 
-    def y(self, tokens: float) -> float:
+    def y_of_tokens(self, tokens: float) -> float:
         """Vertical coordinate of a token count."""
-        return self.base - (self.base - self.top) * tokens / self.tokens
+        return self.y_of_zero_tokens - (self.y_of_zero_tokens - self.top) * tokens / self.tokens
 
     @property
-    def base(self) -> int:
+    def y_of_zero_tokens(self) -> int:
         """The vertical coordinate of zero tokens."""
         return self.size.height - self.bottom
 
     @property
-    def end(self) -> int:
+    def axis_end_x(self) -> int:
         """The right end of the axes."""
         return self.size.width - self.right
 
@@ -185,38 +185,46 @@ def _build_plane(session: SessionRecord, size: ChartSize, start_tokens: int) -> 
 
 def _grid(plane: ChartPlane) -> Iterator[Markup]:
     for tokens in choose_axis_steps(plane.tokens, 5):
-        y = plane.y(tokens)
+        y = plane.y_of_tokens(tokens)
         kind = "axis" if tokens == 0 else "grid"
         yield Markup('<line class="{}" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>').format(
-            kind, plane.left, y, plane.end, y
+            kind, plane.left, y, plane.axis_end_x, y
         )
         yield Markup('<text class="tick end" x="{}" y="{:.1f}">{}</text>').format(
             plane.left - 7, y + 4.5, format_compact(tokens)
         )
     for message in choose_axis_steps(plane.messages, plane.size.ticks):
         if message == int(message):
-            x = plane.x(message)
+            x = plane.x_of_message(message)
             yield Markup('<text class="tick middle" x="{:.1f}" y="{}">{}</text>').format(
-                x, plane.base + 18, format_compact(message)
+                x, plane.y_of_zero_tokens + 18, format_compact(message)
             )
     yield Markup('<text class="tick" x="2" y="12">tokens</text>')
     yield Markup('<text class="tick end" x="{}" y="{}">message</text>').format(
-        plane.end, plane.size.height - 5
+        plane.axis_end_x, plane.size.height - 5
     )
 
 
 def _threshold(plane: ChartPlane, start_tokens: int) -> Iterator[Markup]:
-    y = plane.y(start_tokens)
+    y = plane.y_of_tokens(start_tokens)
     yield Markup(
         '<g><title>Notes begin at {:,} tokens of context</title><line class="threshold" '
         'x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/></g>'
-    ).format(start_tokens, plane.left, y, plane.end, y)
+    ).format(start_tokens, plane.left, y, plane.axis_end_x, y)
 
 
 def _context_line(plane: ChartPlane, points: Sequence[ContextPoint]) -> Iterator[Markup]:
-    coordinates = [f"{plane.x(point.message):.1f},{plane.y(point.tokens):.1f}" for point in points]
+    coordinates = [
+        f"{plane.x_of_message(point.message):.1f},{plane.y_of_tokens(point.tokens):.1f}"
+        for point in points
+    ]
     first, last = points[0], points[-1]
-    ends = plane.x(first.message), plane.base, plane.x(last.message), plane.base
+    ends = (
+        plane.x_of_message(first.message),
+        plane.y_of_zero_tokens,
+        plane.x_of_message(last.message),
+        plane.y_of_zero_tokens,
+    )
     yield Markup('<path class="area" d="M{:.1f},{} L{} L{:.1f},{} Z"/>').format(
         ends[0], ends[1], " ".join(coordinates), ends[2], ends[3]
     )
@@ -224,8 +232,8 @@ def _context_line(plane: ChartPlane, points: Sequence[ContextPoint]) -> Iterator
     yield Markup(
         '<circle class="last" cx="{:.1f}" cy="{:.1f}" r="3.5"><title>{}</title></circle>'
     ).format(
-        plane.x(last.message),
-        plane.y(last.tokens),
+        plane.x_of_message(last.message),
+        plane.y_of_tokens(last.tokens),
         f"At the end: {last.tokens:,} tokens at message {last.message:,}",
     )
 
@@ -233,7 +241,7 @@ def _context_line(plane: ChartPlane, points: Sequence[ContextPoint]) -> Iterator
 def _compactions(plane: ChartPlane, compactions: Sequence[CompactionRecord]) -> Iterator[Markup]:
     labels = ChartLabelPlacer()
     for number, each in enumerate(compactions, 1):
-        x = plane.x(each.index)
+        x = plane.x_of_message(each.index)
         sizes = f"{each.tokens_before:,} tokens before, {each.tokens_after:,} after"
         said = f"Compaction {number} after message {each.index:,}: {sizes}; {each.trigger}"
         yield Markup(
@@ -244,20 +252,20 @@ def _compactions(plane: ChartPlane, compactions: Sequence[CompactionRecord]) -> 
             x,
             plane.top,
             x,
-            plane.base,
-            labels.add(x, plane.top - 6, f"C{number}"),
+            plane.y_of_zero_tokens,
+            labels.render_label_if_free(x, plane.top - 6, f"C{number}"),
         )
 
 
 def _updates(plane: ChartPlane, updates: Sequence[NotesUpdateRecord]) -> Iterator[Markup]:
     labels, drawn = ChartLabelPlacer(), []
     for number, each in enumerate(updates, 1):
-        x, y = plane.x(each.index), plane.y(each.tokens)
+        x, y = plane.x_of_message(each.index), plane.y_of_tokens(each.tokens)
         said = (
             f"Update {number} after message {each.index:,}, line {each.line:,}: "
             f"{each.tokens:,} tokens of context; {each.why}"
         )
-        drawn.append(labels.add(x, y - 11, str(number)))
+        drawn.append(labels.render_label_if_free(x, y - 11, str(number)))
         yield Markup(
             '<g class="update"><title>{}</title><path d="M{:.1f},{:.1f} l6,6 -6,6 -6,-6 z"/></g>'
         ).format(_title_text(said), x, y - 6)
@@ -272,7 +280,7 @@ class ChartLabelPlacer:
     def __init__(self) -> None:
         self._free = 0.0
 
-    def add(self, x: float, y: float, text: str) -> Markup:
+    def render_label_if_free(self, x: float, y: float, text: str) -> Markup:
         """The label, or empty markup if it would overlap."""
         if x < self._free:
             return Markup()

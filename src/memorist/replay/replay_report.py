@@ -35,7 +35,7 @@ def render_report(record: ReplayedSessions, start_tokens: int = START_TOKENS) ->
     for number, session in enumerate(record.sessions, 1):
         key = replay_tables.make_chapter_address(number).removeprefix("#")
         title = replay_tables.get_session_title(session)
-        chapter = build_chapter(session, key, start_tokens)
+        chapter = build_session_chapter(session, key, start_tokens)
         blocks.append(ChapterBlock(key=key, heading=title, blocks=chapter))
     view = PageView(
         name="replay",
@@ -49,7 +49,7 @@ def render_report(record: ReplayedSessions, start_tokens: int = START_TOKENS) ->
     return render_page(view, PageFrame(saved=True, footer=footer))
 
 
-def build_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[PageBlock]:
+def build_session_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[PageBlock]:
     """Everything that the report says of a session; `key` makes ids its own."""
     facts = replay_tables.build_session_facts_block(session)
     lines: list[PageBlock] = [replay_tables.build_damaged_lines_table(session)]

@@ -19,7 +19,13 @@ import msgspec
 
 from memorist.core.messages import JsonObject, Message
 from memorist.formats.cursor import read_chat
-from memorist.formats.json_records import ChatDocument, JsonRecord, get_count, get_objects, get_text
+from memorist.formats.json_records import (
+    ChatDocument,
+    JsonRecord,
+    get_count,
+    get_object_list,
+    get_text,
+)
 from memorist.formats.opencode import read_exported_session
 from memorist.formats.transcript_format import (
     FAILURES,
@@ -174,11 +180,11 @@ def _list_chats(database: sqlite3.Connection) -> Iterator[JsonObject]:
 
 def _read_bubbles(database: sqlite3.Connection, chat: JsonObject) -> Iterator[JsonRecord]:
     """The messages of a chat: within its record, as once, or in rows of their own."""
-    chats = get_objects(chat, "conversation")
+    chats = get_object_list(chat, "conversation")
     number = 0
     for number, bubble in enumerate(chats, 1):
         yield JsonRecord(number, bubble)
-    for header in () if chats else get_objects(chat, "fullConversationHeadersOnly"):
+    for header in () if chats else get_object_list(chat, "fullConversationHeadersOnly"):
         id = get_text(header, "bubbleId")
         row = database.execute(
             "select value from cursorDiskKV where key = ?",
@@ -201,7 +207,7 @@ def _find_chat_folders(storage: Path) -> dict[str, str]:
                 row = database.execute(
                     "select value from ItemTable where key = 'composer.composerData'"
                 ).fetchone()
-            chats = get_objects(_parse_row(row["value"] if row else None), "allComposers")
+            chats = get_object_list(_parse_row(row["value"] if row else None), "allComposers")
             found |= dict.fromkeys(
                 (get_text(each, "composerId") for each in chats), unquote(folder.path)
             )

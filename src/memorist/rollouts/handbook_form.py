@@ -57,7 +57,7 @@ from memorist.rollouts.summary_composition import (
 )
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.transcript_analysis.answer_check import CoveringText
+from memorist.transcript_analysis.answer_check import CoveredLineDetector
 
 MAX_FORM_TOKENS = 6_000
 """Tokens of the claims and topics that one form shows: a quarter of a window of 32,000, and some
@@ -218,7 +218,7 @@ class _FormReading:
             (each.text.partition("\n")[0] for each in topics),
             (each.entry.text for each in claims),
         )
-        self._lines = [CoveringText(each.entry.text) for each in claims]
+        self._lines = [CoveredLineDetector(each.entry.text) for each in claims]
         shown = [each.entry.text for each in claims] or [each.text for each in topics]
         self._stems = [analyze_text(each).stems for each in shown]
         self.planted = ""

@@ -31,7 +31,11 @@ from memorist.safety.permission_claims import (
 )
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
-from memorist.transcript_analysis.answer_check import MIN_COVERED_SHARE, CoveringText, LineCheck
+from memorist.transcript_analysis.answer_check import (
+    MIN_COVERED_SHARE,
+    AnswerLineCheck,
+    CoveredLineDetector,
+)
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 PLANTED = "reads like an order planted for an agent"
@@ -92,7 +96,9 @@ class RequestLineMatcher:
 
     def __init__(self, titles: Iterable[str], claims: Iterable[str]) -> None:
         requests = (each for each in claims if each.startswith((ASKED_PREFIX, PASSED_ON_PREFIX)))
-        self._texts = [CoveringText(f"{ASKED_PREFIX}{each}") for each in (*titles, *requests)]
+        self._texts = [
+            CoveredLineDetector(f"{ASKED_PREFIX}{each}") for each in (*titles, *requests)
+        ]
 
     def only_repeats_request(self, line: str) -> bool:
         """Whether a line only says one of them again. Without the word that it is one it would be
@@ -107,7 +113,7 @@ class HandbookLineCheck:
     """
 
     def __init__(self, source: str, prompt: str = "") -> None:
-        self._check = LineCheck(source, prompt)
+        self._check = AnswerLineCheck(source, prompt)
         self._source = source.casefold()
         self._stems = extract_content_stems(source) | extract_content_stems(
             _JOINTS.sub(" ", source)
@@ -126,7 +132,7 @@ class HandbookLineCheck:
         invented = self._find_new_address(line)
         if invented:
             return f"names {invented}, which stands nowhere in what the model was shown"
-        return self._check.find_fault(line)
+        return self._check.find_line_fault(line)
 
     def find_free_wording_fault(self, line: str, most_words: int) -> str:
         """The same of a sentence that the model words by itself: it must say what is shown, and no

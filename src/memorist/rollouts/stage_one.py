@@ -56,7 +56,7 @@ from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile
-from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 EXTRACTION_LABEL = "rollouts"
 
@@ -96,7 +96,7 @@ async def extract_session_with_model_or_structure(
     ask_model = runtime.model is not None and scanned.task_log.has_exchange
     if runtime.model is not None and ask_model:
         await discover_window(runtime.model)
-        outcomes = ProvenOutcomes(scanned.task_log.ledger.work_record)
+        outcomes = OutcomeClaimCheck(scanned.task_log.ledger.work_record)
         found = await _ModelExtraction(thread, runtime, runtime.model, proven, outcomes).run(
             lines, scanned, before
         )
@@ -143,7 +143,7 @@ class _ModelExtraction:
         runtime: Runtime,
         model: Model,
         proven: StageOneResult,
-        outcomes: ProvenOutcomes,
+        outcomes: OutcomeClaimCheck,
     ) -> None:
         self._thread = thread
         self._outcomes = outcomes

@@ -61,7 +61,7 @@ from memorist.safety.permission_claims import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript_analysis.answer_check import CoveringText, LineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineCheck, CoveredLineDetector
 
 MAX_SUMMARY_CHARACTERS = 40_000
 """Characters of a summary that are kept."""
@@ -159,7 +159,7 @@ class MergedStageOneResult(Struct, frozen=True, kw_only=True):
 class AnswerReviewBasis(Struct, frozen=True):
     """What an answer is held against: the session's head, what its structure proves, what the model
     was shown of it (by speaker, and as one text), the words that asked, what the session proves
-    against a line (as for `LineCheck`), and the user's messages with what they pasted.
+    against a line (as for `AnswerLineCheck`), and the user's messages with what they pasted.
     """
 
     thread: Rollout
@@ -267,7 +267,7 @@ class _AlreadySaid:
         every = [
             each for task in tasks for field in SECTION_TITLES for each in getattr(task, field)
         ]
-        self._lines = [CoveringText(each.text) for each in every]
+        self._lines = [CoveredLineDetector(each.text) for each in every]
         self._said = " ".join(
             normalize_for_comparison(each.text) for each in every if each.proof == "said"
         )
@@ -289,7 +289,7 @@ class _EntryJudge:
         self._typed = tuple(map(normalize_for_comparison, session.typed))
         messages = dict.fromkeys((*self._user.values(), *session.typed))
         self._sentences = [each for text in messages for each in split_sentences_by_line(text)]
-        self._check = LineCheck(
+        self._check = AnswerLineCheck(
             session.source,
             session.prompt,
             asked="\n".join(self._user.values()),
@@ -302,7 +302,7 @@ class _EntryJudge:
         """Return the text if it may stand, else nothing."""
         if not self.is_harmless(text) or _is_frame_or_row_head(text):
             return ""
-        fault = self._check.find_fault(text)
+        fault = self._check.find_line_fault(text)
         if fault and not self.example:
             self.example = f"“{text[:80]}” {fault}"
         return "" if fault else text
@@ -430,14 +430,14 @@ class _EntryJudge:
             return True
         wanted = _USER_WANTED.match(text)
         return wanted is not None and any(
-            CoveringText(words).covers(text[wanted.end() :]) for words in self._user.values()
+            CoveredLineDetector(words).covers(text[wanted.end() :]) for words in self._user.values()
         )
 
     def _is_near_copy(self, text: str) -> bool:
         """Tell whether it is a sentence of the user with hardly a word changed, put right."""
-        mine = CoveringText(text)
+        mine = CoveredLineDetector(text)
         return any(
-            mine.covers(each) and CoveringText(each).covers(text) for each in self._sentences
+            mine.covers(each) and CoveredLineDetector(each).covers(text) for each in self._sentences
         )
 
     def _find_user_words(self, text: str) -> tuple[str, QuotedUserSentences | None]:
@@ -494,7 +494,7 @@ class _EntryJudge:
         """Return the summary that structure makes, and after it the lines of the model's that say
         more and may stand. Without the former all lines of the latter that may stand.
         """
-        known = CoveringText(proven)
+        known = CoveredLineDetector(proven)
         kept = []
         for line in redact(neutralize_markup(text[: 2 * MAX_SUMMARY_CHARACTERS])).text.split("\n"):
             frame = not line.strip() or _SUMMARY_FRAME.fullmatch(line.strip()) is not None

@@ -101,7 +101,7 @@ _LINE = 200
 """Characters of a line that are looked at on either side."""
 
 
-class NamedValue(NamedTuple):
+class KeyValueMatch(NamedTuple):
     """A value and the key that names it: from and to of both, and what stands between."""
 
     text: str
@@ -142,7 +142,7 @@ def _names_password(value: str) -> bool:
     )
 
 
-def is_password_only_position(named: NamedValue) -> bool:
+def is_password_only_position(named: KeyValueMatch) -> bool:
     """Nothing but a password can stand here, whatever it looks like."""
     text, (start, end) = named.text, named.name
     begin = text.rfind("\n", max(0, start - _LINE), start) + 1 or max(0, start - _LINE)
@@ -155,7 +155,7 @@ def is_password_only_position(named: NamedValue) -> bool:
     return check is not None and check(named, before)
 
 
-def _is_assigned(named: NamedValue, before: str) -> bool:
+def _is_assigned(named: KeyValueMatch, before: str) -> bool:
     return (
         _is_variable(named)
         or _is_after_login(named, before)
@@ -176,16 +176,16 @@ def _is_option(text: str, start: int, end: int) -> bool:
     )
 
 
-def _is_in_sql(_: NamedValue, before: str) -> bool:
+def _is_in_sql(_: KeyValueMatch, before: str) -> bool:
     return _SQL.search(before) is not None
 
 
-def _is_constant(_: NamedValue, before: str) -> bool:
+def _is_constant(_: KeyValueMatch, before: str) -> bool:
     """`define('DB_PASSWORD', '…')`."""
     return before.endswith(("define('", 'define("'))
 
 
-def _is_directive(named: NamedValue, before: str) -> bool:
+def _is_directive(named: KeyValueMatch, before: str) -> bool:
     """`requirepass …` on a line of its own."""
     name = named.text[named.name[0] : named.name[1]].lower()
     return (
@@ -195,7 +195,7 @@ def _is_directive(named: NamedValue, before: str) -> bool:
     )
 
 
-def _is_named(named: NamedValue) -> bool:
+def _is_named(named: KeyValueMatch) -> bool:
     """`the new password: hunter22` within a line, at its end or that of a sentence."""
     value = named.text[slice(*named.value)]
     between = named.text[named.name[1] : named.value[0]]
@@ -206,19 +206,19 @@ def _is_named(named: NamedValue) -> bool:
     return named.text[named.value[1] : named.value[1] + 1] not in {",", ";"} and _is_said(named)
 
 
-def _is_said(named: NamedValue, _: str = "") -> bool:
+def _is_said(named: KeyValueMatch, _: str = "") -> bool:
     """`the password is hunter22.`: letters and digits, and the sentence ends."""
     value = named.text[named.value[0] : named.value[1]]
     drawn = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
     return drawn and _SENTENCE_END.match(named.text, named.value[1]) is not None
 
 
-def _glued(named: NamedValue) -> bool:
+def _glued(named: KeyValueMatch) -> bool:
     between = named.text[named.name[1] : named.value[0]]
     return between.rstrip("\"'") == "="
 
 
-def _is_variable(named: NamedValue) -> bool:
+def _is_variable(named: KeyValueMatch) -> bool:
     """`PGPASSWORD=…`: capitals or an option for variables, and the sign glued to both."""
     text, (start, end) = named.text, named.name
     return (
@@ -229,7 +229,7 @@ def _is_variable(named: NamedValue) -> bool:
     )
 
 
-def _is_after_login(named: NamedValue, before: str) -> bool:
+def _is_after_login(named: KeyValueMatch, before: str) -> bool:
     """`user: bob, password: …`; arguments of a call and members of an object are code."""
     at, stop = named.value
     is_code = not named.quoted and (
@@ -240,7 +240,7 @@ def _is_after_login(named: NamedValue, before: str) -> bool:
     return not is_code and _LOGIN_BEFORE.search(before) is not None
 
 
-def _is_pair(named: NamedValue, before: str) -> bool:
+def _is_pair(named: KeyValueMatch, before: str) -> bool:
     """In a row of pairs such as a connection string, with a user's or a host's name."""
     text, stop = named.text, named.value[1]
     return (
@@ -254,19 +254,19 @@ def _is_pair(named: NamedValue, before: str) -> bool:
     )
 
 
-def _is_in_json(named: NamedValue) -> bool:
+def _is_in_json(named: KeyValueMatch) -> bool:
     text, end = named.text, named.name[1]
     return named.quoted and text[end : end + 1] in {'"', "'"} and ":" in text[end : named.value[0]]
 
 
-def _is_in_xml(named: NamedValue) -> bool:
+def _is_in_xml(named: KeyValueMatch) -> bool:
     text, (start, end) = named.text, named.name
     return text[start - 1 : start] == "<" and text.startswith(
         "</" + text[start:end], named.value[1]
     )
 
 
-def _is_own_line(named: NamedValue, before: str) -> bool:
+def _is_own_line(named: KeyValueMatch, before: str) -> bool:
     """Name, sign and value have a line for themselves, and the lines around it are no code."""
     text, (start, end), (at, stop) = named.text, named.name, named.value
     if _LINE_BEGINNING.match(before) is None:
@@ -297,7 +297,7 @@ def _is_between_code(text: str, start: int, end: int) -> bool:
     )
 
 
-_CHECKS: dict[str, Callable[[NamedValue, str], bool]] = {
+_CHECKS: dict[str, Callable[[KeyValueMatch, str], bool]] = {
     "attribute": lambda *_: True,
     "pair": lambda *_: True,
     "quote": _is_in_sql,

@@ -213,7 +213,7 @@ class FoldedText(Struct, frozen=True, dict=True):
         """The original offset of each folded character: wanted only where something is found."""
         return [at for at, width in enumerate(self.widths or ()) for _ in range(width)]
 
-    def original_span(self, start: int, end: int) -> tuple[int, int]:
+    def map_to_original_span(self, start: int, end: int) -> tuple[int, int]:
         """The range of the original text that a range of the folded text came from."""
         if self.widths is None or start >= end:
             return start, end
@@ -248,6 +248,6 @@ _SPACED_LETTERS = lazy_pattern(r"(?<![^\W_])(?:[^\W_][ .\-_*|/]{1,3}){7,}[^\W_](
 def find_spaced_letters(folded: FoldedText) -> list[tuple[tuple[int, int], str]]:
     """Runs of single letters separated by a sign or space, and the letters alone."""
     return [
-        (folded.original_span(*found.span()), re.sub(r"[\W_]+", "", found[0]))
+        (folded.map_to_original_span(*found.span()), re.sub(r"[\W_]+", "", found[0]))
         for found in _SPACED_LETTERS.finditer(folded.text)
     ]

@@ -316,7 +316,9 @@ def _match_signs(folded: FoldedText) -> Iterator[SafetyFinding]:
     }
     for number in sorted(hinted):
         for found in INJECTION_SIGNS[number].pattern.finditer(text):
-            yield SafetyFinding(*folded.original_span(*found.span()), INJECTION_SIGNS[number].rule)
+            yield SafetyFinding(
+                *folded.map_to_original_span(*found.span()), INJECTION_SIGNS[number].rule
+            )
 
 
 def _match_gapless(letters: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from memorist.safety.secrets import CLEAN, redact, redact_id_keeping_distinct
+from memorist.safety.secrets import CLEAN, redact, redact_id_keeping_ids_distinct
 
 JsonT = TypeVar("JsonT")
 """The type of a value, which stays as it is."""
@@ -60,7 +60,7 @@ def _redact_object(value: dict[object, object], *, named: bool) -> dict[object, 
         names = named or key in _ARGUMENT_KEYS
         if not names and (inner in CLEAN if isinstance(inner, str) else _is_plain(inner)):
             continue
-        shown = redact_id_keeping_distinct(key) if named and isinstance(key, str) else key
+        shown = redact_id_keeping_ids_distinct(key) if named and isinstance(key, str) else key
         clean = _redact_member(key, inner, named=names, legible=legible)
         if clean is not inner or shown is not key:
             changed[key] = shown, clean
@@ -81,7 +81,7 @@ def _redact_member(key: object, value: object, *, named: bool, legible: bool) ->
     if (key in _UNREAD_KEYS and not legible) or (not named and value in CLEAN):
         return value
     if key in _ID_KEYS and not named:
-        return redact_id_keeping_distinct(value)
+        return redact_id_keeping_ids_distinct(value)
     if named and len(value) <= _MAX_NAMED_CHARS:
         prefix = f"{key}="
         found = redact(prefix + value).text

@@ -14,7 +14,7 @@ from string import ascii_letters, digits
 
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.chosen_passwords import (
-    NamedValue,
+    KeyValueMatch,
     is_password_only_position,
     may_be_chosen_password,
 )
@@ -284,10 +284,10 @@ def _is_chosen(text: str, start: int, end: int, kind: KeyKind, one: _AssignedVal
     )
 
 
-def _name_value(text: str, start: int, end: int, one: _AssignedValue) -> NamedValue:
+def _name_value(text: str, start: int, end: int, one: _AssignedValue) -> KeyValueMatch:
     value = one.start, one.start + len(one.value)
     way = one.between.lastgroup or ""
-    return NamedValue(text, (start, end), value, one.kind != "bare", way)
+    return KeyValueMatch(text, (start, end), value, one.kind != "bare", way)
 
 
 def _is_drawn_key(one: _AssignedValue, value: str, name: str) -> bool:

@@ -44,7 +44,7 @@ from memorist.safety.secret_values import (
     is_random_looking,
     is_token_placeholder,
 )
-from memorist.safety.terminal_text import COLOR_SIGNS, TextView, build_view_without_colors
+from memorist.safety.terminal_text import COLOR_SIGNS, ColorlessText, build_view_without_colors
 
 if TYPE_CHECKING:
     import ahocorasick_rs as automata
@@ -125,7 +125,9 @@ def _find(text: str) -> tuple[SafetyFinding, ...]:
         return ()
     apart = keep_earliest_of_overlapping_findings(found)
     if signs:
-        apart = tuple(SafetyFinding(*view.span(one.start, one.end), one.rule) for one in apart)
+        apart = tuple(
+            SafetyFinding(*view.map_to_original_span(one.start, one.end), one.rule) for one in apart
+        )
     return tuple(_exclude_marks(text, apart)) if _MARK_HINT in text else apart
 
 
@@ -155,7 +157,7 @@ def redact_bytes(data: bytes) -> bytes:
     return data if clean is text else clean.encode("utf-8", "surrogateescape")
 
 
-def redact_id_keeping_distinct(text: str) -> str:
+def redact_id_keeping_ids_distinct(text: str) -> str:
     """An identifier without the secrets in it; the same object where there is none. Identifiers
     that differ stay apart, by eight digits of their hash.
     """
@@ -310,11 +312,11 @@ def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFindin
         and _is_token(kind, found[0])
         and any(map(str.isdigit, found[0]))
     ):
-        start, end = view.span(*found.span())
+        start, end = view.map_to_original_span(*found.span())
         yield SafetyFinding(start + max(0, at - 1), end + max(0, at - 1), kind.name)
 
 
-def _seamless(text: str) -> TextView:
+def _seamless(text: str) -> ColorlessText:
     parts: list[str] = []
     shown_from: list[int] = []
     original_from: list[int] = []
@@ -326,7 +328,7 @@ def _seamless(text: str) -> TextView:
         size += len(parts[-1])
         done = seam.end()
     parts.append(text[done:])
-    return TextView("".join(parts), (*shown_from, size), (*original_from, done))
+    return ColorlessText("".join(parts), (*shown_from, size), (*original_from, done))
 
 
 def _exclude_marks(text: str, found: tuple[SafetyFinding, ...]) -> Iterator[SafetyFinding]:

@@ -21,7 +21,7 @@ COLOR_SIGNS = ("\x1b", "\\x1b[", "\\x1B[", "\\u001b[", "\\u001B[", "\\033[", "\\
 """How a control sequence begins."""
 
 
-class TextView(Struct, frozen=True):
+class ColorlessText(Struct, frozen=True):
     """The text without what was left out, and where the parts that were kept begin: in the view,
     and in the text it was made of.
     """
@@ -30,7 +30,7 @@ class TextView(Struct, frozen=True):
     shown_from: tuple[int, ...] = ()
     original_from: tuple[int, ...] = ()
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
+    def map_to_original_span(self, start: int, end: int) -> tuple[int, int]:
         """Where the characters from `start` up to `end` (never an empty range) stood."""
         if not self.shown_from:
             return start, end
@@ -46,7 +46,7 @@ def remove_color_codes(text: str) -> str:
     return _COLOR.sub("", text) if any(sign in text for sign in COLOR_SIGNS) else text
 
 
-def build_view_without_colors(text: str, positions: Iterable[int]) -> TextView:
+def build_view_without_colors(text: str, positions: Iterable[int]) -> ColorlessText:
     """The text without colour codes; the text itself, as the same object, where it has none.
     `places`: where a sign of one stands, in order.
     """
@@ -65,9 +65,9 @@ def build_view_without_colors(text: str, positions: Iterable[int]) -> TextView:
             size += len(parts[-1])
         done = code.end()
     if not done:
-        return TextView(text)
+        return ColorlessText(text)
     if done < len(text):
         parts.append(text[done:])
         shown_from.append(size)
         original_from.append(done)
-    return TextView("".join(parts), tuple(shown_from), tuple(original_from))
+    return ColorlessText("".join(parts), tuple(shown_from), tuple(original_from))

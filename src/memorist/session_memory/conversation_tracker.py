@@ -98,7 +98,9 @@ class ConversationTracker:
         if not self._open:
             self.last_complete_message = message.id
 
-    def on_measurement(self, context: int, *, output: int = 0, reasoning: int = 0) -> None:
+    def record_context_measurement(
+        self, context: int, *, output: int = 0, reasoning: int = 0
+    ) -> None:
         """The provider's own token count arrived separately from a message."""
         self.meter.record_measurement(context, output=output, reasoning=reasoning)
         self.peak_tokens = max(self.peak_tokens, self.meter.tokens)
@@ -107,7 +109,7 @@ class ConversationTracker:
     def on_reply_end(self, usage: Usage) -> None:
         """A live reply is complete. Its usage counts if none of its messages carried it."""
         if self._check_pending and usage.context_tokens:
-            self.on_measurement(
+            self.record_context_measurement(
                 usage.context_tokens, output=usage.output, reasoning=usage.reasoning
             )
         elif self._check_pending:
@@ -122,7 +124,7 @@ class ConversationTracker:
         self._check_pending = False
         self._due = check_notes_due(self.progress, self._settings()) or self._due
 
-    def take_due(self) -> NotesDue | None:
+    def take_due_notes_update(self) -> NotesDue | None:
         """The update of the notes that became due since the last call; None where none did."""
         due, self._due = self._due, None
         return due

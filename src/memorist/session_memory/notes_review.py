@@ -15,11 +15,11 @@ from memorist.core.text_analysis import analyze_text
 from memorist.forks.answer_form import list_answer_texts
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
-    compose_with_structural,
+    compose_notes_with_derived,
     parse_authored_sections,
     parse_section_bodies,
 )
-from memorist.transcript_analysis.answer_check import CoveringText, LineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineCheck, CoveredLineDetector
 
 _WORD = lazy_pattern(r"\w+")
 _EMPTY_ENTRY = lazy_pattern(
@@ -89,7 +89,7 @@ def _plain_words(line: str) -> str:
 
 
 def review_notes_and_add_derived(
-    before: str, after: str, template: str, derived: Mapping[str, str], check: LineCheck
+    before: str, after: str, template: str, derived: Mapping[str, str], check: AnswerLineCheck
 ) -> ReviewedNotes:
     """Review an edit (`before`, `after`: notes in the template's frame). What structure derives now
     is added section by section, without the lines that the model's text says already.
@@ -124,7 +124,7 @@ def review_notes_and_add_derived(
             fault = (
                 made_up
                 or (_REPEATED if words in proved or _find_label(line) in labels else "")
-                or check.find_fault(line.strip(), title)
+                or check.find_line_fault(line.strip(), title)
                 or ("says nothing" if _is_empty_entry(line, title, check) else "")
                 or check.find_announcement(line)
                 or check.find_unsupported_user_claim(line)
@@ -140,7 +140,7 @@ def review_notes_and_add_derived(
         written[title] = "\n".join(kept).strip("\n")
     proven = _drop_said(derived, written)
     return ReviewedNotes(
-        text=compose_with_structural(template, written, proven),
+        text=compose_notes_with_derived(template, written, proven),
         stands=written != old_written,
         added=len(new) - len(dropped),
         proven=sum(1 for body in proven.values() for line in body.split("\n") if line.strip()),
@@ -148,7 +148,7 @@ def review_notes_and_add_derived(
     )
 
 
-def _is_empty_entry(line: str, title: str, check: LineCheck) -> bool:
+def _is_empty_entry(line: str, title: str, check: AnswerLineCheck) -> bool:
     """Whether an entry says that there is none, also in the words of its section's title."""
     if _EMPTY_ENTRY.match(line) or _BARE_NAME.match(line):
         return True
@@ -177,15 +177,15 @@ def says_notes_need_no_update(answer: str) -> bool:
 def join_uncovered_derived_notes(notes: str, template: str, derived: Mapping[str, str]) -> str:
     """The notes as they were written, with what structure derives now and they do not say."""
     written = parse_authored_sections(notes, template)
-    return compose_with_structural(template, written, _drop_said(derived, written))
+    return compose_notes_with_derived(template, written, _drop_said(derived, written))
 
 
 def _drop_said(derived: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
-    said = CoveringText("\n".join(written.values()))
+    said = CoveredLineDetector("\n".join(written.values()))
     return {title: drop_covered_entries(body, said) for title, body in derived.items()}
 
 
-def drop_covered_entries(body: str, said: CoveringText) -> str:
+def drop_covered_entries(body: str, said: CoveredLineDetector) -> str:
     """Return derived text without the list entries of which a text holds every name and word; lines
     of code, tables and entries of more than one line stay together with what is around them.
     """

@@ -115,7 +115,7 @@ def replace_structural_notes(text: str, template: str, derived: Mapping[str, str
     """Merge newly derived section texts into the notes: what a model wrote stays, what was derived
     before is replaced (SM-13).
     """
-    return compose_with_structural(template, parse_authored_sections(text, template), derived)
+    return compose_notes_with_derived(template, parse_authored_sections(text, template), derived)
 
 
 def parse_authored_sections(text: str, template: str) -> dict[str, str]:
@@ -128,7 +128,7 @@ def parse_authored_sections(text: str, template: str) -> dict[str, str]:
     }
 
 
-def compose_with_structural(
+def compose_notes_with_derived(
     template: str, parts: Mapping[str, str], derived: Mapping[str, str]
 ) -> str:
     """Compose the notes from what was written and what is derived now."""

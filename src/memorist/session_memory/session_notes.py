@@ -56,7 +56,7 @@ from memorist.session_memory.notes_review import (
     says_notes_need_no_update,
 )
 from memorist.session_memory.notes_template import (
-    compose_with_structural,
+    compose_notes_with_derived,
     is_empty_notes,
     parse_authored_sections,
     parse_section_bodies,
@@ -73,7 +73,7 @@ from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript_analysis.answer_source import build_fork_line_check
-from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 NOTES_LABEL = "session_memory"
 
@@ -217,7 +217,7 @@ class SessionMemory(SessionExtension):
         return found
 
     @property
-    def is_kept(self) -> bool:
+    def are_notes_kept(self) -> bool:
         """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
         return are_notes_allowed(self._host, self._settings())
 
@@ -231,14 +231,14 @@ class SessionMemory(SessionExtension):
 
     def schedule_if_due(self, parent: Callable[[], ParentCall | None] = lambda: None) -> None:
         """Update the notes in the background, if that became due and notes are kept."""
-        due = self._tracker.take_due()
-        if due is not None and self.is_kept:
+        due = self._tracker.take_due_notes_update()
+        if due is not None and self.are_notes_kept:
             self.schedule_update(due, parent())
 
     async def update_if_due(self, due: NotesDue | None = None) -> None:
         """Update the notes and wait for it, if that is due and notes are kept."""
-        due = due or self._tracker.take_due()
-        if due is not None and self.is_kept:
+        due = due or self._tracker.take_due_notes_update()
+        if due is not None and self.are_notes_kept:
             await self.update(due, None)
 
     def schedule_update(self, due: NotesDue, parent: ParentCall | None) -> None:
@@ -277,13 +277,13 @@ class SessionMemory(SessionExtension):
 
     async def wait_for_background(self) -> None:
         """Wait for all updates, at most `CLOSE_SECONDS`."""
-        await self.drain(CLOSE_SECONDS)
+        await self.wait_or_cancel(CLOSE_SECONDS)
 
-    async def drain(self, seconds: float) -> None:
+    async def wait_or_cancel(self, seconds: float) -> None:
         """Wait for all background updates, at most this long; those still running then are
         cancelled.
         """
-        await self._queue.drain(seconds)
+        await self._queue.wait_or_cancel(seconds)
 
     async def update(self, due: NotesDue, parent: ParentCall | None) -> None:
         """Update the notes now: by the model, or structurally where there is none or it failed."""
@@ -339,7 +339,7 @@ class SessionMemory(SessionExtension):
             if before != self._last_structural:
                 self._written_bodies = parse_authored_sections(before, self._prompts.template)
             text = _redact_notes(
-                compose_with_structural(self._prompts.template, self._written_bodies, derived)
+                compose_notes_with_derived(self._prompts.template, self._written_bodies, derived)
             )
             try:
                 self._write(text, before)
@@ -443,7 +443,7 @@ class SessionMemory(SessionExtension):
         derived = self._structural_sections()
         typed = [each.text for each in self._tracker.newest_messages if each.origin is Origin.USER]
         user_words = "\n".join([derived.get(TASK_SECTION, ""), *typed])
-        outcomes = ProvenOutcomes(self._tracker.ledger.work_record)
+        outcomes = OutcomeClaimCheck(self._tracker.ledger.work_record)
         reviewed = await asyncio.to_thread(
             lambda: review_notes_and_add_derived(
                 before,

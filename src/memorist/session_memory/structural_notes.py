@@ -30,8 +30,8 @@ from memorist.transcript_analysis.dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
 from memorist.transcript_analysis.note_lines import (
     LINE_OVERHEAD,
-    LineSelection,
     NoteLine,
+    NoteLineSelection,
     build_note_line,
     select_note_lines,
 )
@@ -553,7 +553,9 @@ def _render_actions(with_steps: list[StepAction], root: str) -> str:
     return "; ".join(found + (["searched " + ", ".join(sought[:3])] if sought else []))
 
 
-def build_state_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteLine], set[int]]:
+def build_current_state_lines(
+    ledger: TranscriptLedger, root: str
+) -> tuple[list[NoteLine], set[int]]:
     """The current state: the last request, the last words, running calls, open failures, the task
     list. Also returns the statements used.
     """
@@ -706,7 +708,7 @@ def render_structural_sections(
     budget = budget or NotesBudget()
     root = find_display_root(ledger.cwd, ledger.work_record.files.files)
     log, in_log = build_worklog_lines(ledger, root)
-    state, in_state = build_state_lines(ledger, root)
+    state, in_state = build_current_state_lines(ledger, root)
     lines = [
         *state,
         *build_user_request_lines(ledger),
@@ -766,7 +768,9 @@ def _render_bullets(lines: list[NoteLine]) -> str:
     return "\n".join(f"- {each.text}" for each in sorted(lines, key=lambda each: each.order))
 
 
-def _render_names(ledger: TranscriptLedger, chosen: LineSelection, budget: int, root: str) -> str:
+def _render_names(
+    ledger: TranscriptLedger, chosen: NoteLineSelection, budget: int, root: str
+) -> str:
     """The identifiers with the highest weights that occur nowhere else in the notes."""
     found: list[str] = []
     weights = ledger.dialogue.pool.names

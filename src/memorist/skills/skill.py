@@ -204,7 +204,7 @@ def parse_skill(
     )
 
 
-def are_skill_copies(one: Skill, other: Skill) -> bool:
+def are_equal_skills(one: Skill, other: Skill) -> bool:
     """Whether two skills are copies, so that it does not matter which one is meant."""
     return (one.name, one.description, one.body) == (other.name, other.description, other.body)
 

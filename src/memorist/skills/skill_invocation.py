@@ -58,14 +58,14 @@ def build_mentioned_skill_messages(
     texts = load_skill_prompts()
     called = find_skill_mentions(text, skills, cwd)
     bodies = [
-        build_body_message(skill, family, texts, chosen)
+        build_skill_body_message(skill, family, texts, chosen)
         for skill in called.skills
         if skill.path not in present_paths
     ]
     return (*bodies, *(_build_ambiguity_message(each, texts) for each in called.ambiguous))
 
 
-def build_body_message(
+def build_skill_body_message(
     skill: Skill, family: Family, prompts: SkillPrompts, settings: SkillsSettings
 ) -> Message:
     """Build the message with a skill's body, cut to its limit, in the family's tag.

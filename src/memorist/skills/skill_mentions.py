@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.skills.skill import SKILL_FILE, Skill, are_skill_copies
+from memorist.skills.skill import SKILL_FILE, Skill, are_equal_skills
 
 SHELL_VARIABLES = frozenset(
     ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM",
@@ -102,7 +102,7 @@ def _find_named_skills(
         if not name or name in linked:
             continue
         first, *others = by_name[name]
-        if all(are_skill_copies(first, other) for other in others):
+        if all(are_equal_skills(first, other) for other in others):
             found.append((start, first))
         else:
             doubtful[name] = AmbiguousMention(name, tuple(skill.path for skill in by_name[name]))
@@ -136,7 +136,7 @@ def _resolve_link(target: str, usable: Sequence[Skill], cwd: str) -> Skill | Non
         for skill in usable
         if f"/{wanted}" in (skill.path[-len(wanted) - 1 :], skill.folder[-len(wanted) - 1 :])
     ]
-    return ends[0] if ends and all(are_skill_copies(ends[0], each) for each in ends) else None
+    return ends[0] if ends and all(are_equal_skills(ends[0], each) for each in ends) else None
 
 
 def _unescape(escapes: re.Match[str]) -> str:

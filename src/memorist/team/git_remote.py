@@ -482,7 +482,7 @@ class GitRemote:
         try:
             out, errors = running.communicate(given, timeout=self._branch.timeout_seconds)
         except subprocess.TimeoutExpired:
-            processes.kill_group(running.pid)
+            processes.kill_process_group(running.pid)
             running.communicate()
             raise RemoteUnavailable(
                 f"{self.name} took longer than {self._branch.timeout_seconds:g} seconds; try again"

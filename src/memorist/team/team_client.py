@@ -30,12 +30,12 @@ from memorist.team.team_protocol import (
     SPACE_PATTERN,
     TeamChangesReceipt,
     TeamChangesRequest,
+    TeamListing,
     TeamLog,
     TeamRefusal,
     TeamTextChange,
     TeamTexts,
     TeamTextsRequest,
-    TeamView,
     build_entity_tag,
     is_checksum_or_empty,
 )
@@ -151,7 +151,7 @@ class ServerRemote:
         answer = self._request("GET", self._path, headers=headers)
         if answer.status == 304 and known_state.tag:
             return None
-        view = self._decode_response(answer, TeamView)
+        view = self._decode_response(answer, TeamListing)
         if not 0 <= view.version < _MAX_VERSION or not 0 < len(view.id) <= 64:
             raise RemoteRefused(f"{self.name} does not say which state it shows")
         if (
@@ -246,7 +246,7 @@ class ServerRemote:
         """
         try:
             looked = self._request_once("GET", self._path, b"", {})
-            self._decode_response(looked, TeamView)
+            self._decode_response(looked, TeamListing)
             written = self._request_once(
                 "PUT", self._path, msgspec.json.encode(TeamChangesRequest({})), {}
             )

@@ -1,6 +1,6 @@
 """The protocol between team client and server, as JSON. Paths are below `/v1/team/SPACE`.
 
-    GET  (If-None-Match)               200 TeamView and an entity tag, or 304
+    GET  (If-None-Match)               200 TeamListing and an entity tag, or 304
     POST /read TeamTextsRequest        200 TeamTexts
     GET  /log?key=NAME                 200 TeamLog, newest first; without a name of all memories
     PUT  TeamChangesRequest (If-Match) 200 TeamChangesReceipt, or 412 TeamRefusal with the
@@ -36,7 +36,7 @@ class TeamEntry(Struct, frozen=True):
     bytes: int
 
 
-class TeamView(Struct, frozen=True, kw_only=True):
+class TeamListing(Struct, frozen=True, kw_only=True):
     """A team's memories without their texts."""
 
     id: str

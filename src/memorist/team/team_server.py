@@ -40,12 +40,12 @@ from memorist.team.team_protocol import (
     TeamChangesReceipt,
     TeamChangesRequest,
     TeamEntry,
+    TeamListing,
     TeamLog,
     TeamRefusal,
     TeamTextChange,
     TeamTexts,
     TeamTextsRequest,
-    TeamView,
     build_entity_tag,
     is_checksum_or_empty,
 )
@@ -166,7 +166,7 @@ class TeamApplication:
         entries = {
             key: TeamEntry(checksum, size) for key, (checksum, size) in found.entries.items()
         }
-        view = TeamView(
+        view = TeamListing(
             id=found.id,
             version=found.version,
             entries=entries,

@@ -69,7 +69,7 @@ class ScriptedModel:
         self.closed = False
         self._listener: RateLimitListener | None = None
 
-    def listen(self, listener: RateLimitListener) -> None:
+    def set_rate_limit_listener(self, listener: RateLimitListener) -> None:
         """Set the listener for refusals that the script plays, and for what `announce_rate_limits`
         reports.
         """

@@ -102,13 +102,13 @@ _CODE_NAME = lazy_pattern(r"\w_\w|::|->|[a-z]\.[A-Za-z_]\w*\(|^[0-9a-f]{7,}$|^\d
 """An identifier that is no word of any language; `GitHub` and `HTTP2` are common words."""
 
 
-class LineCheck:
+class AnswerLineCheck:
     """Judges lines of one answer.
 
     `source` is everything that the model was shown of the session, `prompt` the words that asked,
     `said` what user and agent said and called in it, `asked` the user's own words; both empty where
     that is not known. `disprove` tells what the session proves against a line
-    (`outcome_claims.ProvenOutcomes`).
+    (`outcome_claims.OutcomeClaimCheck`).
     """
 
     def __init__(
@@ -130,19 +130,19 @@ class LineCheck:
         self._source = f" {' '.join(_words(source))} "
         self._prompt = f" {' '.join(_words(prompt))} "
 
-    def find_fault(self, line: str, title: str = "") -> str:
+    def find_line_fault(self, line: str, title: str = "") -> str:
         """Return why a line is worth nothing; empty where it may stand. The words of the `title`
         that it stands under are no evidence, and a line under one is judged however short it is.
         """
         return (
             self.find_prompt_echo(line)
-            or self.find_falsehood(line)
+            or self.find_contradicted_or_invented_part(line)
             or self._find_missing_content(line)
             or self.find_misplaced_value(line)
             or self._find_other_subject(line, title)
         )
 
-    def find_falsehood(self, line: str) -> str:
+    def find_contradicted_or_invented_part(self, line: str) -> str:
         """Return that a line names what is nowhere in the source, or what the session proves
         against it; empty where it does neither.
         """
@@ -295,9 +295,9 @@ class LineCheck:
 
     def find_prompt_echo(self, line: str) -> str:
         """Return that a line is the prompt's and not the session's; empty where it is not."""
-        return "repeats the prompt" if self.is_echo(line) else ""
+        return "repeats the prompt" if self.is_prompt_echo(line) else ""
 
-    def is_echo(self, line: str) -> bool:
+    def is_prompt_echo(self, line: str) -> bool:
         """Tell whether a line is the prompt's and not the session's."""
         words = _words(line)[:MAX_LINE_WORDS]
         if not words:
@@ -368,7 +368,7 @@ MIN_COVERED_SHARE = 0.8
 Our choice."""
 
 
-class CoveringText:
+class CoveredLineDetector:
     """Tells which lines a text says already, in whatever order of words."""
 
     def __init__(self, text: str) -> None:

@@ -70,7 +70,7 @@ def _weigh_text(text: str) -> tuple[frozenset[str], frozenset[str], int]:
     )
 
 
-class LineSelection:
+class NoteLineSelection:
     """The lines selected so far, and what they cover."""
 
     __slots__ = ("budget", "caps", "keys", "lines", "per_section", "spent", "stems")
@@ -114,11 +114,11 @@ class LineSelection:
         self.keys |= candidate.keys
         return True
 
-    def weigh(self, candidate: NoteLine) -> float:
+    def compute_value_per_token(self, candidate: NoteLine) -> float:
         """What the line adds to the notes, for each token."""
         return candidate.weight * self._count_new(candidate) / (candidate.cost + 4)
 
-    def adds(self, candidate: NoteLine) -> bool:
+    def says_enough_new(self, candidate: NoteLine) -> bool:
         """Whether enough of the line is not in the notes yet."""
         whole = len(candidate.stems) + NAME_WEIGHT * len(candidate.keys)
         return self._count_new(candidate) > MIN_NEW_SHARE * whole
@@ -129,11 +129,11 @@ class LineSelection:
 
 def select_note_lines(
     lines: Sequence[NoteLine], budget: int, caps: Mapping[str, int], floors: Mapping[str, int]
-) -> LineSelection:
+) -> NoteLineSelection:
     """Select lines: first those that must be included, in order; then the best of each section up
     to its floor; then the best of all while there is room.
     """
-    chosen = LineSelection(budget, caps)
+    chosen = NoteLineSelection(budget, caps)
     for each in lines:
         if each.must:
             chosen.add(each)
@@ -150,7 +150,7 @@ def select_note_lines(
 
 
 def _fill(
-    chosen: LineSelection, lines: Sequence[NoteLine], most: int, worth: dict[int, float]
+    chosen: NoteLineSelection, lines: Sequence[NoteLine], most: int, worth: dict[int, float]
 ) -> None:
     """Add the best of the lines until none fits or adds anything; `most` is the limit of tokens of
     each section. `worth` is what each line added when it was last weighed, by its `id`.
@@ -164,7 +164,7 @@ def _fill(
         key = id(each)
         if key not in selected:
             if key not in worth:
-                worth[key] = chosen.weigh(each)
+                worth[key] = chosen.compute_value_per_token(each)
             queue.append((-worth[key], at))
     heapify(queue)
     while queue and not chosen.is_full:
@@ -172,8 +172,8 @@ def _fill(
         each = lines[at]
         if not chosen.fits(each, most):
             continue
-        worth[id(each)] = now = chosen.weigh(each)
+        worth[id(each)] = now = chosen.compute_value_per_token(each)
         if queue and (-now, at) > queue[0]:
             heappush(queue, (-now, at))
-        elif chosen.adds(each):
+        elif chosen.says_enough_new(each):
             chosen.add(each)

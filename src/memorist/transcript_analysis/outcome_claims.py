@@ -109,7 +109,7 @@ _LOOKS = parse_word_list("look test lint typecheck")
 """Kinds of commands of which nobody expects that they change a file."""
 
 
-class ProvenOutcomes:
+class OutcomeClaimCheck:
     """What came of the commands and files of a session. `actions` may be that of one that goes on:
     what is judged is what it holds at that time.
     """

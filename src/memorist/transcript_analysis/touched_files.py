@@ -66,14 +66,14 @@ _ADDED_LIMIT = 6
 _ADDED_LENGTH = 160
 
 
-class CommentsAndIdentifiers(Struct, frozen=True):
+class ChangedCommentsAndIdentifiers(Struct, frozen=True):
     """The comments and identifiers in a change, besides what its file record holds."""
 
     comments: str
     names: tuple[str, ...]
 
 
-class SessionFiles:
+class SessionFileLog:
     """The files of a session, at most `2 * FILE_LIMIT`."""
 
     __slots__ = ("_before", "_order", "files")
@@ -104,7 +104,7 @@ class SessionFiles:
         note.reads += 1
         note.has_text = note.has_text or _FILE_TEXT.search(shown) is not None
 
-    def record_change(self, change: FileEdit, *, created: bool) -> CommentsAndIdentifiers:
+    def record_change(self, change: FileEdit, *, created: bool) -> ChangedCommentsAndIdentifiers:
         """Record a change of a file."""
         note = self.get_or_create_record(change.path)
         self._save_before_change(note)
@@ -139,7 +139,7 @@ class SessionFiles:
         for name in fresh:
             if name not in former and len(note.touched) < _TOUCHED_LIMIT and 3 < len(name) < 50:
                 note.touched[name] = None
-        return CommentsAndIdentifiers(comments, fresh + former)
+        return ChangedCommentsAndIdentifiers(comments, fresh + former)
 
     def _save_before_change(self, note: FileRecord) -> None:
         """Save a record as it is before the first change since the last commit."""

@@ -60,7 +60,7 @@ from memorist.transcript_analysis.tool_actions import (
     ToolAction,
     parse_tool_action,
 )
-from memorist.transcript_analysis.touched_files import SessionFiles, parse_git_status
+from memorist.transcript_analysis.touched_files import SessionFileLog, parse_git_status
 from memorist.transcript_analysis.turn_log import StepAction, TurnLog
 
 # What was done in a session: calls and their results, recorded as files, commands, tasks and
@@ -115,7 +115,7 @@ class SessionActions:
         self._talk = talk
         self.cwd = ""
         self.commands = commands
-        self.files = SessionFiles()
+        self.files = SessionFileLog()
         self.tasks: dict[str, TaskItem] = {}
         self.tools: dict[str, int] = {}
         self.searches: dict[str, None] = {}

@@ -84,7 +84,7 @@ def parse_tool_action_unless_mcp(use: ToolUse) -> ToolAction:
     return OtherToolAction(use.name) if foreign else parse_tool_action(use)
 
 
-class UserWordsReader:
+class UserWordsInResultsReader:
     """Follows the messages of a session and reads the replies in them."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class UserWordsReader:
 
 def insert_user_words_from_results(messages: Iterable[Message]) -> Iterator[Message]:
     """Yield the messages, and after each what a person typed in reply to a call."""
-    reader = UserWordsReader()
+    reader = UserWordsInResultsReader()
     for message in messages:
         yield message
         reply = reader.read(message)

@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import matches_state
 from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quotations
 from memorist.auto_memory.write_evidence import split_script_words
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript_analysis.answer_check import CoveringText
+from memorist.transcript_analysis.answer_check import CoveredLineDetector
 
 MIN_SHARED = 0.7
 """Share of the words of a request and of a memory that each has of the other's. Our choice: a
@@ -158,9 +158,9 @@ def repeats_only_task_requests(memory: Sequence[str], said: Sequence[str]) -> bo
 def _repeats_request(sentence: str, said: Sequence[str]) -> bool:
     if may_hold_lasting_statement(sentence):
         return False
-    mine, asks = CoveringText(sentence), is_task_request(sentence)
+    mine, asks = CoveredLineDetector(sentence), is_task_request(sentence)
     return any(
-        CoveringText(other).covers(sentence, MIN_SHARED)
+        CoveredLineDetector(other).covers(sentence, MIN_SHARED)
         and (asks or mine.covers(other, MIN_SHARED))
         and is_task_request(other)
         for other in said

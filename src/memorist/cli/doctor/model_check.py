@@ -48,7 +48,7 @@ from memorist.forks.file_tool_calls import (
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import extract_id_from_model_string, render_edit_instructions
 from memorist.forks.fork_spec import EditMethod
-from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
+from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_tool_calls_in_text
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import CUT_OFF_REASONS, REPEATED_REASON
 from memorist.models.model_choice import (
@@ -61,7 +61,7 @@ from memorist.models.model_choice import (
 from memorist.ports import ContextWindowSource, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.settings import AutoMemorySettings
-from memorist.transcript_analysis.answer_check import LineCheck
+from memorist.transcript_analysis.answer_check import AnswerLineCheck
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
 MAX_OUTPUT = 2_000
@@ -378,7 +378,7 @@ def _judge_calls(calls: tuple[ForkToolCall, ...]) -> str:
 
 def _judge_tool_calls(reply: Reply) -> TrialVerdict:
     calls = tuple(parse_tool_call(use) for message in reply.messages for use in message.tool_uses)
-    return TrialVerdict(_judge_calls(calls or parse_written_calls(_reply_text(reply)).calls))
+    return TrialVerdict(_judge_calls(calls or parse_tool_calls_in_text(_reply_text(reply)).calls))
 
 
 def _build_summary(session: str) -> JsonObject:
@@ -391,7 +391,7 @@ def _judge_summary(reply: Reply) -> TrialVerdict:
     if isinstance(found, UnusableSummary):
         return TrialVerdict(found.why)
     session = load_prompt("doctor/session")
-    if dropped := drop_invented_sentences(found, LineCheck(session, "")).dropped:
+    if dropped := drop_invented_sentences(found, AnswerLineCheck(session, "")).dropped:
         return TrialVerdict(f"it names a file that does not exist: {dropped[0].strip()[:80]}")
     wanted, present = find_recognizable_names(session), NamePresence(found)
     present_count, needed = sum(present[name] for name in wanted), len(wanted) * MIN_NAME_SHARE

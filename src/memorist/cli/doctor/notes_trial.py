@@ -30,9 +30,9 @@ from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.session_memory.structural_notes import render_structural_sections
-from memorist.transcript_analysis.answer_check import CoveringText
+from memorist.transcript_analysis.answer_check import CoveredLineDetector
 from memorist.transcript_analysis.answer_source import build_fork_line_check
-from memorist.transcript_analysis.outcome_claims import ProvenOutcomes
+from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 from memorist.transcript_analysis.transcript_ledger import SessionActions, TranscriptLedger
 
 MIN_STANDING_SHARE = 0.5
@@ -80,7 +80,7 @@ def judge_notes(text: str) -> tuple[str, bool]:
     written = next((call for call in edits.calls if isinstance(call, EditFileCall)), None)
     if written is None:
         return "it adds nothing to what is derived without a model", False
-    outcomes = ProvenOutcomes(trial.actions)
+    outcomes = OutcomeClaimCheck(trial.actions)
     asked = f"{load_prompt('session_memory/form')}\n{template}"
     reviewed = review_notes_and_add_derived(
         template,
@@ -98,7 +98,7 @@ def judge_notes(text: str) -> tuple[str, bool]:
     count = len(lines) + len(reviewed.dropped)
     if len(lines) < MIN_STANDING_SHARE * count:
         return f"{len(lines)} of its {count} lines stand; {reviewed.remarks[0]}", False
-    known = CoveringText("\n".join(trial.derived.values()))
+    known = CoveredLineDetector("\n".join(trial.derived.values()))
     if all(map(known.covers, lines)):
         return "it adds nothing to what is derived without a model", False
     return "", len(reviewed.dropped) > 0 and len(lines) - 1 < MIN_STANDING_SHARE * count
