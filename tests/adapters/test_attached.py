@@ -355,8 +355,8 @@ async def test_a_mapping_that_fails_stops_no_agent(tmp_path: Path) -> None:
             await conversation.aprepare_mapped(lambda: REQUEST, lambda body: "theirs", own)
             == "theirs"
         )
-        conversation.observe_mapped(broken)
-        await conversation.aobserve_mapped(lambda: reply("Done."))
+        conversation.encode_and_observe(broken)
+        await conversation.aencode_and_observe(lambda: reply("Done."))
         assert conversation.shrink_refused_request_mapped(broken) is None
         assert await conversation.ashrink_refused_request_mapped(broken) is None
 

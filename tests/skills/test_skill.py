@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
-from memorist.skills.folder_listings import _scan_folder, read_limited_text
+from memorist.skills.folder_listings import _scan_folder, read_text_up_to_limit
 from memorist.skills.skill import MAX_NAME_CHARS, Skill, SkillProblem, parse_skill
 from memorist.skills.skill_discovery import (
     DiscoveredSkills,
@@ -360,10 +360,10 @@ def test_a_second_search_lists_and_reads_nothing_that_stayed(
 
     def opening(path: str, limit: int) -> str:
         opened.append(path)
-        return read_limited_text(path, limit)
+        return read_text_up_to_limit(path, limit)
 
     monkeypatch.setattr("memorist.skills.folder_listings._scan_folder", listing)
-    monkeypatch.setattr("memorist.skills.skill_discovery.read_limited_text", opening)
+    monkeypatch.setattr("memorist.skills.skill_discovery.read_text_up_to_limit", opening)
     search = SkillDiscovery(
         SkillBaseFolders(project=str(project), cwd=str(project), system=()), SkillsSettings()
     )

@@ -186,7 +186,7 @@ class _MemoristChatMiddleware(ChatMiddleware):
 
     async def _observe(self, response: ChatResponse) -> None:
         if response.messages:
-            await self._conversation.aobserve_mapped(lambda: encode_wire_reply(response))
+            await self._conversation.aencode_and_observe(lambda: encode_wire_reply(response))
 
 
 def _remove_own_name(messages: Sequence[Message], author: str) -> list[Message]:

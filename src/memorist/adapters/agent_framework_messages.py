@@ -10,13 +10,13 @@ from agent_framework import ChatResponse, Content, Message
 from memorist.adapters.chat_messages import (
     build_assistant_item,
     build_chat_completion,
+    build_chat_user_message,
     build_content,
     build_media_part,
     build_result_item,
     build_text_part,
     build_tool_call,
     build_usage,
-    build_user_item,
     dump_json_line,
     extract_content_text,
     read_tool_calls,
@@ -66,7 +66,7 @@ def _encode_contents(
     elif parts and role in {"system", "developer"}:
         yield {"role": role, "content": build_content(parts)}
     elif parts:
-        yield build_user_item(parts)
+        yield build_chat_user_message(parts)
 
 
 def _encode_part(content: Content) -> JsonObject | None:

@@ -63,7 +63,7 @@ def build_content(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
     return list(parts)
 
 
-def build_user_item(parts: Sequence[JsonObject]) -> JsonObject:
+def build_chat_user_message(parts: Sequence[JsonObject]) -> JsonObject:
     """A user message."""
     return {"role": "user", "content": build_content(parts)}
 

@@ -167,7 +167,7 @@ class MemoristPlugin(BasePlugin):
             and llm_response.content is not None
             and llm_response.content.parts
         ):
-            await self._conversation(callback_context).aobserve_mapped(
+            await self._conversation(callback_context).aencode_and_observe(
                 lambda: contents.encode_reply(llm_response)
             )
 

@@ -17,13 +17,13 @@ from google.genai import types
 from memorist.adapters.chat_messages import (
     build_assistant_item,
     build_chat_completion,
+    build_chat_user_message,
     build_content,
     build_media_part,
     build_result_item,
     build_text_part,
     build_tool_call,
     build_usage,
-    build_user_item,
     dump_json_line,
     extract_content_text,
     read_tool_calls,
@@ -68,7 +68,7 @@ class AdkContentMap:
             elif (shown := _encode_part(part)) is not None:
                 parts.append(shown)
         if parts:
-            yield build_user_item(parts)
+            yield build_chat_user_message(parts)
 
     def _encode_model_parts(self, content_parts: Iterable[types.Part]) -> Iterator[JsonObject]:
         parts: list[JsonObject] = []

@@ -34,7 +34,7 @@ from memorist.adapters.message_map import MessageMap
 from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tool_pairs import holds_same_objects
-from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
 from memorist.errors import MemoristError
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
@@ -291,7 +291,7 @@ class MemoristEngine(ContextEngine):
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """The fetch tool, where it was requested."""
-        return [dict(build_fetch_tool(FORMAT)["function"])] if self.shared.fetch else []
+        return [dict(build_fetch_tool_definition(FORMAT)["function"])] if self.shared.fetch else []
 
     def handle_tool_call(self, name: str, args: dict[str, Any], **kwargs: object) -> str:
         """Answer a call of the fetch tool."""

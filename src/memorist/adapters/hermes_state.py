@@ -147,7 +147,7 @@ class HermesPluginState:
             output=_usage_count(usage, "completion_tokens"),
             cached=_usage_count(usage, "cache_read_tokens"),
         )
-        self.conversation(session_id).observe_mapped(
+        self.conversation(session_id).encode_and_observe(
             lambda: build_chat_completion([_encode_assistant(assistant_message)], used, self.model)
         )
 

@@ -228,13 +228,13 @@ class HostConversation:
             "prepare", lambda session: _prepare_mapped(session, encode, decode), fallback
         )
 
-    def observe_mapped(self, encode: Callable[[], object]) -> None:
+    def encode_and_observe(self, encode: Callable[[], object]) -> None:
         """Observe what `encode` returns, with the mapping inside."""
-        self._call("observe", lambda session: _observe_mapped(session, encode), None)
+        self._call("observe", lambda session: _encode_and_observe(session, encode), None)
 
-    async def aobserve_mapped(self, encode: Callable[[], object]) -> None:
-        """As `observe_mapped`."""
-        await self._acall("observe", lambda session: _observe_mapped(session, encode), None)
+    async def aencode_and_observe(self, encode: Callable[[], object]) -> None:
+        """As `encode_and_observe`."""
+        await self._acall("observe", lambda session: _encode_and_observe(session, encode), None)
 
     def shrink_refused_request_mapped(
         self, decode: Callable[[JsonObject], Result]
@@ -436,7 +436,7 @@ async def _prepare_mapped(
     return decode(await session.prepare(encode()))
 
 
-async def _observe_mapped(session: Session, encode: Callable[[], object]) -> None:
+async def _encode_and_observe(session: Session, encode: Callable[[], object]) -> None:
     await session.observe(encode())
 
 

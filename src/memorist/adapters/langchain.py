@@ -40,7 +40,7 @@ from memorist.adapters.run_identity import (
 )
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
-from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
 from memorist.errors import FormatError
 from memorist.ports import HostInfo
 
@@ -187,7 +187,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if again is None:
                 raise
             response = handler(again)
-        talk.observe_mapped(lambda: encode_wire_reply(_model_message(response)))
+        talk.encode_and_observe(lambda: encode_wire_reply(_model_message(response)))
         return response
 
     async def awrap_model_call(
@@ -209,7 +209,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if again is None:
                 raise
             response = await handler(again)
-        await talk.aobserve_mapped(lambda: encode_wire_reply(_model_message(response)))
+        await talk.aencode_and_observe(lambda: encode_wire_reply(_model_message(response)))
         return response
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
@@ -271,7 +271,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 id
             )
 
-        description = build_fetch_tool("openai_chat")["function"]["description"]
+        description = build_fetch_tool_definition("openai_chat")["function"]["description"]
         return StructuredTool.from_function(
             fetch, afetch, name=FETCH_TOOL_NAME, description=description
         )

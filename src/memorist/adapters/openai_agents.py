@@ -41,7 +41,7 @@ from memorist.adapters.engine_thread import (
 from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
-from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
 from memorist.engine.host_history import to_plain_json
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
@@ -163,7 +163,7 @@ class MemoristSession:
     @property
     def fetch_tool(self) -> Tool:
         """A tool by which the agent's model fetches back what was removed."""
-        definition = build_fetch_tool("openai_responses")
+        definition = build_fetch_tool_definition("openai_responses")
 
         async def fetch(context: ToolContext[Any], arguments: str) -> str:
             del context
@@ -199,7 +199,7 @@ class HostForwardingRunHooks(RunHooks[Any]):
         self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
     ) -> None:
         """Observe a reply."""
-        await self._session.conversation.aobserve_mapped(lambda: encode_wire_reply(response))
+        await self._session.conversation.aencode_and_observe(lambda: encode_wire_reply(response))
         await self._host_hooks.on_llm_end(context, agent, response)
 
     async def on_agent_end(

@@ -42,7 +42,7 @@ from memorist.adapters.run_identity import (
 )
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
-from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
 from memorist.models.context_window import resolve_window
 from memorist.models.model_settings import ModelSettings
 
@@ -127,7 +127,7 @@ class MemoristCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Observe a reply."""
         del request_context
-        await self._run_conversation(ctx).aobserve_mapped(lambda: encode_wire_reply(response))
+        await self._run_conversation(ctx).aencode_and_observe(lambda: encode_wire_reply(response))
         return response
 
     async def after_run(
@@ -149,7 +149,7 @@ class MemoristCapability(AbstractCapability[Any]):
         tools.add_function(
             fetch,
             name=FETCH_TOOL_NAME,
-            description=build_fetch_tool("openai_chat")["function"]["description"],
+            description=build_fetch_tool_definition("openai_chat")["function"]["description"],
         )
         return tools
 

@@ -29,7 +29,7 @@ from memorist.adapters.run_identity import (
 )
 from memorist.adapters.wire_reply import assemble_reply_json, ends_turn
 from memorist.core.messages import JsonObject
-from memorist.engine.fetch_tool import build_fetch_tool
+from memorist.engine.fetch_tool import build_fetch_tool_definition
 from memorist.models.call_failure import is_too_long_response
 from memorist.ports import HostInfo, Model
 from memorist.settings import Settings
@@ -234,7 +234,7 @@ class WireAdapter:
         """The definition of a tool by which the model fetches back what was removed; answer its
         calls with `conversation().fetch(id)`.
         """
-        return build_fetch_tool(format or self.formats[0])
+        return build_fetch_tool_definition(format or self.formats[0])
 
     def within(self, id: str) -> AbstractContextManager[None]:
         """Make the calls in this block belong to the conversation of this id."""

@@ -132,7 +132,7 @@ def replace_anchors(topic: MemoryFile, anchors: Sequence[AnchoredFileOrCommand])
     return with_header(topic, {MEMORIST_KEY: given or None})
 
 
-def describe_anchor_changes(changes: AnchorChanges, since: str) -> str:
+def render_anchor_changes(changes: AnchorChanges, since: str) -> str:
     """One clause on what changed since a day; empty where nothing did."""
     clauses = [
         f"{_name_some(names)} {verb}"

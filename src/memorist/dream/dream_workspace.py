@@ -11,7 +11,7 @@ from difflib import unified_diff
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import describe_anchor_changes
+from memorist.auto_memory.anchors import render_anchor_changes
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
@@ -363,7 +363,7 @@ def _decode_lines(data: bytes | None) -> list[str]:
 
 
 def _tell_stale(stale: MemoryWithChangedAnchors) -> str:
-    return describe_anchor_changes(stale.changes, stale.since)
+    return render_anchor_changes(stale.changes, stale.since)
 
 
 def _stale_mark(stale: MemoryWithChangedAnchors) -> str:

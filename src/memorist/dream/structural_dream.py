@@ -27,8 +27,8 @@ from memorist.dream.link_repair import LinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import (
     DatedMemory,
     DreamRemark,
-    find_conflicts_and_duplicates,
     find_conflicts_with_instructions,
+    find_removal_questions,
 )
 
 _TRUST_RANK = {trust: place for place, trust in enumerate(Trust)}
@@ -90,7 +90,7 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
     ]
     found = [
         *find_conflicts_with_instructions(known, snapshot.instructions),
-        *find_conflicts_and_duplicates(known),
+        *find_removal_questions(known),
     ]
     return DreamPlan(
         changes=(*real, *removals),

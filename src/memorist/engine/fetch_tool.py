@@ -7,7 +7,7 @@ from memorist.core.messages import JsonObject
 FETCH_TOOL_NAME = "memorist_fetch"
 
 
-def build_fetch_tool(format: str) -> JsonObject:
+def build_fetch_tool_definition(format: str) -> JsonObject:
     """Return the tool's definition in a wire format.
 
     A host that offers the tool answers its calls with `Session.fetch`.

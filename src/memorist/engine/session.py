@@ -19,7 +19,7 @@ from memorist.engine.background_loading import PROMPT_PRIORITY
 from memorist.engine.cache_watcher import CacheBreakDetector
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
-from memorist.engine.fetch_tool import build_fetch_tool
+from memorist.engine.fetch_tool import build_fetch_tool_definition
 from memorist.engine.host_history import (
     HistoryAdditions,
     HostHistory,
@@ -560,7 +560,7 @@ class Session:
 
         A host that offers it answers its calls with `fetch`.
         """
-        return build_fetch_tool(self._format)
+        return build_fetch_tool_definition(self._format)
 
     def _parent_call(self, reply: JsonObject | None) -> ParentCall | None:
         """The parent's last request as it was sent, and the reply to it."""

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from msgspec import structs
 
-from memorist.auto_memory.anchors import describe_anchor_changes
+from memorist.auto_memory.anchors import render_anchor_changes
 from memorist.auto_memory.memory_blame import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
@@ -130,7 +130,7 @@ def _list_problems(context: PageContext) -> list[PageRow]:
     _, problems = load_and_lint_memories(context.memory)
     rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
     for stale in find_memories_with_changed_anchors(context.memory):
-        what = describe_anchor_changes(stale.changes, stale.since)
+        what = render_anchor_changes(stale.changes, stale.since)
         still = context.build_button(translate("Still true"), "confirm", path=stale.path)
         row = _problem_row(
             context, stale.path, what, translate("still true? else edit or forget it")

@@ -20,7 +20,7 @@ class BodyTooSlow(Exception):
     status = 408
 
 
-async def read_request_body(content: aiohttp.StreamReader, limit: int) -> tuple[bytes, bool]:
+async def read_request_body_up_to(content: aiohttp.StreamReader, limit: int) -> tuple[bytes, bool]:
     """A request's body up to `limit` bytes (`proxy.body_bytes`), and whether it is complete. Raises
     BodyTooSlow.
     """

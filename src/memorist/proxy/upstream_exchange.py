@@ -14,7 +14,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from memorist.errors import FormatError
-from memorist.proxy.body_limit import read_request_body
+from memorist.proxy.body_limit import read_request_body_up_to
 from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
 from memorist.proxy.header_rules import (
     HeaderPairs,
@@ -191,7 +191,7 @@ class ProxyExchange:
         if not self._route.format:
             return await self._relay(await self._pass_through(None), None)
         limit = self._dependencies.settings.body_bytes
-        raw, whole = await read_request_body(self._request.content, limit)
+        raw, whole = await read_request_body_up_to(self._request.content, limit)
         if not whole:
             self.outcome = "passed: it is too large to be read"
             return await self._relay(await self._pass_through(raw), None)

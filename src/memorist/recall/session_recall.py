@@ -13,7 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_anchors
+from memorist.auto_memory.anchors import read_memory_anchors, render_anchor_changes
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_manifest import MemoryHeader
@@ -331,7 +331,7 @@ class MemoryRecall:
                     settings=settings,
                 )
                 rendered = add_anchor_change_remark(
-                    rendered, describe_anchor_changes(changes, topic.verified_day), self._prompts
+                    rendered, render_anchor_changes(changes, topic.verified_day), self._prompts
                 )
                 if changes.is_everything_gone and heads[pick.path].trust not in USER_TRUST:
                     doubts = ("nothing that it names is there any more", *doubts)

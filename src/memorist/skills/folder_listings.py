@@ -102,7 +102,7 @@ def read_file_facts(path: str) -> SkillFileFacts | str:
     )
 
 
-def read_limited_text(path: str, limit: int) -> str:
+def read_text_up_to_limit(path: str, limit: int) -> str:
     """Read at most `limit` bytes of a file as text. Raises OSError."""
     # O_NONBLOCK: the file may have become a pipe meanwhile, on which open would block.
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | PRIVATE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from memorist.skills.folder_listings import describe_error, read_file_facts, read_limited_text
+from memorist.skills.folder_listings import describe_error, read_file_facts, read_text_up_to_limit
 from memorist.skills.plugin_manifests import (
     MANIFEST_PATHS,
     PluginManifest,
@@ -154,7 +154,7 @@ def _read_plugin_text(path: str) -> tuple[str | None, str]:
             return None, facts
         if facts.size > MAX_PLUGIN_FILE_BYTES:
             return None, f"it has {facts.size} bytes, {MAX_PLUGIN_FILE_BYTES} are the most"
-        return read_limited_text(facts.path, MAX_PLUGIN_FILE_BYTES).removeprefix("\ufeff"), ""
+        return read_text_up_to_limit(facts.path, MAX_PLUGIN_FILE_BYTES).removeprefix("\ufeff"), ""
     except (FileNotFoundError, NotADirectoryError):
         return None, ""
     except (OSError, ValueError) as error:

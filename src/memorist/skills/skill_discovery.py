@@ -25,7 +25,7 @@ from memorist.skills.folder_listings import (
     describe_error,
     list_visible_subfolders,
     read_file_facts,
-    read_limited_text,
+    read_text_up_to_limit,
     replace_undecodable_path_bytes,
 )
 from memorist.skills.plugin_manifests import MANIFEST_PATHS
@@ -241,7 +241,7 @@ class SkillDiscovery:
             found = self._previous_cache.get(key) or self._cache.get(key)
             if found is None:
                 interface = _read_interface(near)
-                text = read_limited_text(facts.path, limit)
+                text = read_text_up_to_limit(facts.path, limit)
                 skill = parse_skill(
                     text.replace("\r\n", "\n") if "\r" in text else text,
                     shown,
@@ -288,7 +288,7 @@ def _read_interface(facts: SkillFileFacts | str | None) -> SkillInterface:
     if not isinstance(facts, SkillFileFacts):
         return SkillInterface(problem=facts or "")
     try:
-        return parse_skill_interface(read_limited_text(facts.path, MAX_INTERFACE_BYTES))
+        return parse_skill_interface(read_text_up_to_limit(facts.path, MAX_INTERFACE_BYTES))
     except OSError as error:
         return SkillInterface(problem=f"it cannot be read: {describe_error(error)}")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from memorist.auto_memory.anchors import describe_anchor_changes
+from memorist.auto_memory.anchors import render_anchor_changes
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.moved_projects import (
@@ -71,7 +71,7 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
         for problem in problems:
             click.echo(f"{problem.path or memory.layout.folder}: {problem.what}\n  {problem.cure}")
         for old in stale:
-            changes = describe_anchor_changes(old.changes, old.since)
+            changes = render_anchor_changes(old.changes, old.since)
             click.echo(
                 f"{old.path}: {output.make_terminal_safe_line(changes)}\n"
                 f"  still true? memorist memory check --accept {shlex.quote(old.path)}; "

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_anchors
+from memorist.auto_memory.anchors import read_memory_anchors, render_anchor_changes
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_manifest import sort_newest_first
@@ -123,7 +123,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
         )
         changes = owner.project_files.compare(read_memory_anchors(topic))
-        moved = describe_anchor_changes(changes, topic.verified_day)
+        moved = render_anchor_changes(changes, topic.verified_day)
         by = (
             AuthorHistoryFile(owner.layout.team_layout, DiskFiles())
             .load()
