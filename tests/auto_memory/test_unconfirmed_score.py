@@ -70,6 +70,7 @@ def test_what_the_rules_say_of_a_sentence() -> None:
 
 WISHES = (
     "Make sure the docs and the types stay in the same style.",
+    "We switched to yarn",
     "our app is a booking site for small hotels",
     "I use fish on arch linux, so bash snippets fail for me",
     "los comentarios en el código deben estar en español",

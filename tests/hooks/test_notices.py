@@ -65,7 +65,7 @@ async def test_a_user_sees_at_once_what_was_remembered_changed_and_forgotten(
         "Never use npm, use pnpm here.",
         "Look at the parser.",
         "Always use npm.",
-        "You may use yarn again",
+        "no emojis please",
         "Forget that we always use npm.",
     )
 

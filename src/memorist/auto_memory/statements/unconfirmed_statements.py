@@ -59,7 +59,8 @@ Japanese one counts as two.
 
 LABEL = "label"
 OTHERS = "certain in others' words"
-ALWAYS_WAITS = frozenset({LABEL, OTHERS})
+FACT = "fact"
+ALWAYS_WAITS = frozenset({FACT, LABEL, OTHERS})
 """Verdicts of the rules with which a sentence waits whatever its words."""
 
 NEVER_WAITS = -99.0
@@ -240,7 +241,7 @@ def read_verdicts(sentence: ProseSentence, typed: str) -> tuple[str, ...] | None
         return None
     speaks_for = {
         "pattern": match_first_statement_pattern(_WAITING, sentence, start) is not None,
-        "fact": recognize_plain_fact(sentence) is not None
+        FACT: recognize_plain_fact(sentence) is not None
         and not contains_unattributable_text(typed),
         LABEL: _is_labelled(sentence),
         OTHERS: _may_be_others(sentence, typed),
