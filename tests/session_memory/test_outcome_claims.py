@@ -308,6 +308,39 @@ def test_a_copy_of_a_derived_entry_is_none_of_the_models(line: str, *, stands: b
     assert derived in reviewed.text
 
 
+@pytest.mark.parametrize(
+    ("title", "stands"),
+    [
+        ("Harbour Handbook for Guests", False),
+        ("harbour handbook, for guests", False),
+        ("Correct the winter times of the boat", True),
+        ("Add tickets for dogs", True),
+    ],
+)
+def test_the_heading_of_a_text_that_was_read_is_no_title_of_the_session(
+    title: str, *, stands: bool
+) -> None:
+    """It would stand in place of what the user asked for; a heading that is the user's own words
+    may stand.
+    """
+    template = load_prompt("session_memory/template")
+    before, after = template.split("# Session Title\n")
+    frame, rest = after.split("\n", 1)
+    asked = "Correct the winter times of the boat in docs/ferry.md. Add tickets for dogs."
+    read = "1→# Harbour Handbook for Guests\n2→\n3→## Add tickets for dogs\n"
+
+    reviewed = review_notes_and_add_derived(
+        template,
+        f"{before}# Session Title\n{frame}\n{title}\n{rest}",
+        template,
+        {"Session Title": "Winter times of the boat in docs/ferry.md"},
+        AnswerLineCheck(f"{asked}\n{read}", "", f"{asked} {READ} {read}", asked),
+    )
+
+    assert (reviewed.added == 1) == stands
+    assert ("Winter times of the boat in docs/ferry.md" in reviewed.text) or stands
+
+
 SETTINGS = f"""> ferry serve
 Listening on 8090 for requests over http.
 Connected to postgres://boat@localhost:5433/tickets after 2 attempts.

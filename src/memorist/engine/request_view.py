@@ -322,14 +322,6 @@ class RequestView:
             source = self._window if self._window.differs_from_host_history else self._history
             source.prepare_copy()
 
-    def copy_last_sent_items(self) -> list[Any]:
-        """The history as it was last sent."""
-        return (
-            self._window.build_request_items()
-            if self._window.differs_from_host_history
-            else self._history.items
-        )
-
     def fetch(self, id: str) -> str | None:
         """Return the full text of a message or tool result that is no longer shown in full; None
         when the session has none with this id.

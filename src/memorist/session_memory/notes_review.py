@@ -15,6 +15,7 @@ from memorist.core.text_analysis import analyze_text
 from memorist.forks.answer_form import list_answer_texts
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
+    TITLE_SECTION,
     compose_notes_with_derived,
     parse_authored_sections,
     parse_section_bodies,
@@ -127,6 +128,7 @@ def review_notes_and_add_derived(
                 or check.find_line_fault(line.strip(), title)
                 or ("says nothing" if _is_empty_entry(line, title, check) else "")
                 or check.find_announcement(line)
+                or (check.find_copied_heading(line) if title == TITLE_SECTION else "")
                 or check.find_unsupported_user_claim(line)
                 or (_SAID_TWICE if line.startswith("- ") and words in said else "")
                 or ("is more than a section holds" if size > MAX_SECTION_CHARACTERS else "")

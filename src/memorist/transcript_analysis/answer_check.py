@@ -101,6 +101,9 @@ _FILE = lazy_pattern(r"(?:[\w.@~-]*/)+[\w.@-]+\.[A-Za-z]\w{0,5}\b")
 _CODE_NAME = lazy_pattern(r"\w_\w|::|->|[a-z]\.[A-Za-z_]\w*\(|^[0-9a-f]{7,}$|^\d{5,}$")
 """An identifier that is no word of any language; `GitHub` and `HTTP2` are common words."""
 
+_HEADING = lazy_pattern(r"^[ \t]*(?:\d+[→\t:|] ?)?#{1,6}[ \t]+(?P<text>\S.*)$", re.MULTILINE)
+"""A heading in Markdown, also behind the number of its line."""
+
 
 class AnswerLineCheck:
     """Judges lines of one answer.
@@ -268,6 +271,16 @@ class AnswerLineCheck:
         if not _ANNOUNCEMENT.search(line) or run in f" {' '.join(_words(self._asked))} ":
             return ""
         return "is what the agent does next"
+
+    def find_copied_heading(self, line: str) -> str:
+        """Return that a line is the heading of a text that was read, copied; empty where it is not,
+        or is in the user's own words.
+        """
+        words = _words(line)
+        headings = (_words(each["text"]) for each in _HEADING.finditer(self._shown))
+        if words not in headings or f" {' '.join(words)} " in f" {' '.join(_words(self._asked))} ":
+            return ""
+        return "is the heading of a text that was read"
 
     def lacks_session_names(self, lines: Collection[str]) -> bool:
         """Tell whether many lines together name nothing of a session that is full of names."""
