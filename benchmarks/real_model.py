@@ -411,20 +411,22 @@ def try_recall(line: CommandLine) -> Iterator[ModelRun]:
 
 @contextmanager
 def serve_small_model(window: int) -> Iterator[str]:
-    """Serve the packaged model by llama.cpp's own server on loopback; gives the model's string.
+    """Serve the model file that MEMORIST_LOCAL_MODEL names, or the packaged one, by llama.cpp's own
+    server on loopback; gives the model's string.
 
     One thread: with more, a machine that does something else as well is many times slower.
     """
     xllamacpp = importlib.import_module("xllamacpp")
     parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(find_model_file(None, os.environ))
+    file = find_model_file(None, os.environ)
+    parameters.model.path = str(file)
     parameters.n_ctx, parameters.n_parallel = window, 1
     parameters.hostnames, parameters.port = ["127.0.0.1"], 0
     parameters.ui = parameters.warmup = False
     parameters.verbosity = -1
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(parameters)
-    yield f"openai-chat:smollm2-135m@{server.listening_address}/v1"
+    yield f"openai-chat:{file.stem}@{server.listening_address}/v1"
     del server
 
 

