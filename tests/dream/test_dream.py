@@ -615,7 +615,7 @@ def mortal(text):
     counted(lambda: None)()
     return two_changes(text)
 from dream.test_dream import model
-asyncio.run(World(Path(sys.argv[1])).dream(model(mortal) if sys.argv[4] == "model" else None).run("asked for", ()))
+asyncio.run(World(Path(sys.argv[1])).dream(model(mortal) if sys.argv[4] == "model" else None).dream_now("asked for", ()))
 """
 
 
