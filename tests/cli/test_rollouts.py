@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,12 @@ from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo, SettingsError
 from memorist.settings import RolloutsSettings
+from memorist.store.database import open_database, transaction
+from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import JobClaim, build_lease_policy
 from memorist.store.job_claims import claim_extraction, fail_job, postpone_job
 from memorist.store.rollout_rows import list_rollouts
+from memorist.store.session_removal import remove_session_copies
 from memorist.store.state_database import open_sqlite_state
 from rollouts.conftest import claude, codex
 
@@ -281,6 +285,25 @@ def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
     assert _holders(home, b"quagga")
     assert gone.exists()
     assert kept.exists()
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_a_damaged_row_lets_no_other_folder_be_deleted(
+    home: Path, tmp_path: Path, *, outside: bool
+) -> None:
+    """The folder stands in a database that may be damaged: the home itself, or one outside it."""
+    shop = tmp_path / "shop"
+    other = claude(shop / "gone.jsonl", ["Mend the till of okapi."], session="gone", at=ago(48))
+    asyncio.run(_observe(home, {"gone": "okapi till"}))
+    folder = f"{home}/{os.path.relpath(shop, home)}" if outside else str(home)
+    with closing(open_database(Layout(home).database)) as database, transaction(database):
+        database.execute("update sessions set folder = ?", (folder,))
+
+    deleted = remove_session_copies(Layout(home), "gone")
+
+    assert all(path.parent == Layout(home).session_index.parent for path in deleted)
+    assert Layout(home).database.exists()
+    assert other.exists()
 
 
 async def _observe(home: Path, said: dict[str, str]) -> None:

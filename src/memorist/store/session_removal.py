@@ -19,8 +19,8 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
     database of this machine, and the index of past sessions, which is made anew without it. Returns
     what was deleted; doing it again deletes nothing.
 
-    What the deleted rows held is overwritten. Receipts stay, which hold counts only. Raises
-    SessionInUse where another process has the session open, StoreError.
+    What the deleted rows held is overwritten. Receipts stay: counts, and reasons that may name a
+    file. Raises SessionInUse where another process has the session open, StoreError.
     """
     if not layout.database.exists():
         return ()
@@ -29,7 +29,8 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
         rows = database.execute("select folder from sessions where id = ?", (id,)).fetchall()
         for row in rows:
             folder = Path(row["folder"])
-            if folder.is_dir() and folder.is_relative_to(layout.home):
+            # A damaged row must not name the home itself, or lead out of it.
+            if folder.is_dir() and layout.home in folder.parents and ".." not in folder.parts:
                 _remove_folder(folder)
                 deleted.append(folder)
         try:
