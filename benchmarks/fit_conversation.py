@@ -1,4 +1,4 @@
-"""Fit the model of `statements.conversation_score`: two logistic regressions over its features, one
+"""Fit the model of `statements.prose_rule_score`: two logistic regressions over its features, one
 for English and one for the seven other languages.
 
     python -m benchmarks.fit_conversation
@@ -25,11 +25,11 @@ from msgspec import Struct
 
 from benchmarks.fit_written_rules import minimise_loss
 from benchmarks.statement_weights import write_sentence_weights
-from memorist.auto_memory.statements.conversation_score import (
-    clamp_rule_score,
-    list_conversation_features,
-)
 from memorist.auto_memory.statements.non_english_rule_score import score_non_english_rule
+from memorist.auto_memory.statements.prose_rule_score import (
+    clamp_rule_score,
+    list_prose_rule_feature_names,
+)
 from memorist.auto_memory.statements.sentence_weights import SentenceWeights
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 
@@ -95,7 +95,7 @@ def read_examples() -> list[Example]:
                 language,
                 lasts,
                 number[language, lasts] % FOLDS,
-                frozenset(list_conversation_features(sentence, text)),
+                frozenset(list_prose_rule_feature_names(sentence, text)),
                 0.0
                 if language == "en"
                 else clamp_rule_score(score_non_english_rule(sentence, text)),

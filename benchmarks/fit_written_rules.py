@@ -27,11 +27,11 @@ import numpy as np
 from msgspec import Struct
 
 from benchmarks.statement_weights import UNFIT, Vector, repository_of, write_sentence_weights
-from memorist.auto_memory.statements.non_english_rule_score import list_rule_features
+from memorist.auto_memory.statements.non_english_rule_score import list_rule_feature_names
 from memorist.auto_memory.statements.sentence_weights import SentenceWeights
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
-    is_question,
+    is_question_or_supposition,
     is_reported_speech,
 )
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
@@ -110,9 +110,9 @@ def _example(owner: str, language: str, row: dict[str, Any], *, is_rule: bool = 
         row.get("weight", 1.0),
         tuple(
             (
-                frozenset(list_rule_features(each, typed)),
+                frozenset(list_rule_feature_names(each, typed)),
                 not (
-                    is_question(each.masked)
+                    is_question_or_supposition(each.masked)
                     or is_reported_speech(each.masked)
                     or is_forbidden_in_memory(each.masked)
                 ),

@@ -33,8 +33,8 @@ from msgspec import Struct, structs
 
 from memorist.auto_memory.statements.sentence_weights import SentenceModel, SentenceWeights
 from memorist.auto_memory.statements.statement_parser import find_statements, split_typed_sentences
-from memorist.auto_memory.statements.unconfirmed_score import list_sentence_features
-from memorist.auto_memory.statements.unconfirmed_statements import read_verdicts
+from memorist.auto_memory.statements.unconfirmed_score import list_lasting_feature_names
+from memorist.auto_memory.statements.unconfirmed_statements import list_rule_verdicts
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import Message, Origin, TextBlock
 
@@ -160,13 +160,15 @@ def _label(
 ) -> LabelledMessage:
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
     typed = extract_redacted_user_text(message).strip()
-    found = [(each, read_verdicts(each, typed)) for each in split_typed_sentences(typed)]
+    found = [(each, list_rule_verdicts(each, typed)) for each in split_typed_sentences(typed)]
     return LabelledMessage(
         owner,
         keep,
         bool(find_statements(message)),
         tuple(
-            LabelledSentence(list_sentence_features(each, verdicts), _is_in(each.text, span or ""))
+            LabelledSentence(
+                list_lasting_feature_names(each, verdicts), _is_in(each.text, span or "")
+            )
             for each, verdicts in found
             if verdicts is not None
         ),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.conversation_score import (
+from memorist.auto_memory.statements.prose_rule_score import (
     clamp_rule_score,
-    score_conversation_sentence,
+    score_prose_rule,
 )
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 
@@ -38,7 +38,7 @@ RULES = (
 
 
 def _reads_as_rule(text: str) -> bool:
-    return any(score_conversation_sentence(each, text) >= 0 for each in split_prose_sentences(text))
+    return any(score_prose_rule(each, text) >= 0 for each in split_prose_sentences(text))
 
 
 @pytest.mark.covers("AM-8")

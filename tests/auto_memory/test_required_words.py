@@ -16,20 +16,20 @@ from memorist.auto_memory.statements import (
     plain_english_patterns,
     unconfirmed_patterns,
 )
+from memorist.auto_memory.statements.no_memory_and_pin_requests import message_asks_for_no_memory
 from memorist.auto_memory.statements.pattern_alternatives import (
     OpeningPattern,
     compile_opening_patterns_stepwise,
     match_alternatives,
     split_alternatives,
 )
-from memorist.auto_memory.statements.required_words import (
+from memorist.auto_memory.statements.pattern_required_words import (
     PrefilteredPattern,
-    find_beginnings,
+    find_required_beginnings,
     find_required_words,
     fold_case,
-    read_tokens,
+    parse_pattern_tokens,
 )
-from memorist.auto_memory.statements.session_requests import message_asks_for_no_memory
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
 from memorist.auto_memory.statements.statement_patterns import StatementPattern
@@ -166,7 +166,7 @@ def test_the_words_are_those_that_every_match_holds(pattern: str, words: set[str
 )
 def test_a_match_begins_with_one_of_the_words(pattern: str, words: set[str]) -> None:
     """What may be missing is passed over, and where anything may begin a match none is known."""
-    assert find_beginnings(read_tokens(pattern)) == words
+    assert find_required_beginnings(parse_pattern_tokens(pattern)) == words
 
 
 def test_an_alternative_is_compiled_only_where_it_may_match(
@@ -199,7 +199,7 @@ def test_what_is_compiled_ahead_is_all_that_messages_need(monkeypatch: pytest.Mo
     pattern = StatementPattern("rule", r"(?P<text>no \w+|not \d+)", exception_pattern=r"no \d")
 
     assert sum(1 for _ in compile_opening_patterns_stepwise()) == 2
-    assert sum(1 for _ in StatementPatternIndex(pattern).compile()) == 3
+    assert sum(1 for _ in StatementPatternIndex(pattern).compile_stepwise()) == 3
     assert compiled == [
         *(r"use \w+", r"take \d+", r"(?P<text>no \w+)", r"(?P<text>not \d+)", r"no \d")
     ]

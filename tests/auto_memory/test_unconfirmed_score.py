@@ -8,7 +8,7 @@ from memorist.auto_memory.statements import unconfirmed_score
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.unconfirmed_statements import (
     find_unconfirmed_statements,
-    read_verdicts,
+    list_rule_verdicts,
 )
 from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
 from memorist.core.messages import Message, Origin, TextBlock
@@ -32,7 +32,7 @@ def test_the_order_of_the_features_does_not_change_the_score(typed: str) -> None
     every other.
     """
     features = tuple(
-        sorted(unconfirmed_score.list_sentence_features(_only_sentence(typed), ("work",)))
+        sorted(unconfirmed_score.list_lasting_feature_names(_only_sentence(typed), ("work",)))
     )
     scores = {
         unconfirmed_score.score_unconfirmed_sentence((*features[turn:], *features[:turn]))
@@ -43,7 +43,9 @@ def test_the_order_of_the_features_does_not_change_the_score(typed: str) -> None
 
 def test_a_sentence_has_its_words_their_pairs_and_parts_and_the_verdicts_as_features() -> None:
     """Numbers count alike, and capitals do not count."""
-    found = unconfirmed_score.list_sentence_features(_only_sentence("Use port 8080"), ("pattern",))
+    found = unconfirmed_score.list_lasting_feature_names(
+        _only_sentence("Use port 8080"), ("pattern",)
+    )
     assert found == {
         "script:plain",
         "rule:pattern",
@@ -57,7 +59,7 @@ def test_a_sentence_has_its_words_their_pairs_and_parts_and_the_verdicts_as_feat
 def test_what_the_rules_say_of_a_sentence() -> None:
     """A part to play and a stop for the moment never wait."""
     verdicts = {
-        text: read_verdicts(_only_sentence(text), text)
+        text: list_rule_verdicts(_only_sentence(text), text)
         for text in (
             "Pretend to be a pirate in this chat.",
             "Don't do anything yet.",

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hooks.recordings import FOLDER, ClaudeFile
-from memorist.auto_memory.statements import session_requests
-from memorist.auto_memory.statements.required_words import holds_required_word
-from memorist.auto_memory.statements.session_requests import asks_for_no_memory, read_pinned_text
+from memorist.auto_memory.statements import no_memory_and_pin_requests
+from memorist.auto_memory.statements.no_memory_and_pin_requests import (
+    find_text_to_pin,
+    user_asks_for_no_memory,
+)
+from memorist.auto_memory.statements.pattern_required_words import holds_required_word
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.hooks.hook_event import HookEvent
@@ -179,7 +182,7 @@ async def test_a_session_of_any_name_is_left_out_once_memory_is_off(tmp_path: Pa
 )
 def test_a_wish_in_the_midst_of_a_message_is_heard(message: str) -> None:
     """Beside a task, a heading, a list or a letter of the user's own."""
-    assert asks_for_no_memory(message.format("Don't remember anything from this session."))
+    assert user_asks_for_no_memory(message.format("Don't remember anything from this session."))
 
 
 @pytest.mark.parametrize(
@@ -249,15 +252,15 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
         ignore memory errors for this session object|don't use memory mapped files|keep nothing in the cache
     """
     split = [each.strip() for line in off.splitlines() for each in line.split("|") if each.strip()]
-    assert [each for each in split if not asks_for_no_memory(each)] == []
+    assert [each for each in split if not user_asks_for_no_memory(each)] == []
     split = [each.strip() for line in on.splitlines() for each in line.split("|") if each.strip()]
-    assert [each for each in split if asks_for_no_memory(each)] == []
+    assert [each for each in split if user_asks_for_no_memory(each)] == []
     assert (
-        read_pinned_text("The key is q7. Keep that in sight for this session.") == "The key is q7."
+        find_text_to_pin("The key is q7. Keep that in sight for this session.") == "The key is q7."
     )
     for command in ("/memorist:pin", "$memorist-pin", "[$memorist-pin](/home/u/SKILL.md)"):
-        assert read_pinned_text(f"{command} the port is 9417") == "the port is 9417"
-    assert read_pinned_text("pin this dependency to 1.2") == ""
+        assert find_text_to_pin(f"{command} the port is 9417") == "the port is 9417"
+    assert find_text_to_pin("pin this dependency to 1.2") == ""
 
 
 @pytest.mark.parametrize(
@@ -274,14 +277,14 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
 )
 def test_a_text_is_pinned_in_the_words_of_many(wish: str) -> None:
     """However a person says that it holds for this session."""
-    assert read_pinned_text(wish.format("the port is 9417")) == "the port is 9417"
+    assert find_text_to_pin(wish.format("the port is 9417")) == "the port is 9417"
 
 
 FORMS = {
     form: st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True)
     for form, pattern in (
-        (session_requests._OFF_TEXT, session_requests._OFF),
-        (session_requests._PIN_TEXT, session_requests._PIN),
+        (no_memory_and_pin_requests._OFF_TEXT, no_memory_and_pin_requests._OFF),
+        (no_memory_and_pin_requests._PIN_TEXT, no_memory_and_pin_requests._PIN),
     )
 }
 

@@ -49,7 +49,7 @@ from memorist.auto_memory.stances import (
 )
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import (
-    extract_telling_part,
+    extract_distinctive_stem,
     is_same_rule,
 )
 from memorist.auto_memory.team_memory import is_team_path
@@ -697,7 +697,7 @@ def _measure_limits(said: str) -> _AgreementLimits:
     return _AgreementLimits(
         [_describe_opposed(each) for each in stances],
         ClauseTokenClassifier(frozenset(words | nouns).union(*groups)),
-        extract_telling_part(said),
+        extract_distinctive_stem(said),
         2 * len(said.split()) + _SPARE_WORDS,
         [_list_marks(map(_cut_ending, each)) for each in _list_given_up(said, stances)],
         [_list_marks(words) for words in list_required_corrected_words(said)],

@@ -18,8 +18,10 @@ from memorist.auto_memory.stances import (
     parse_stances,
     separate_chosen_alternative,
 )
-from memorist.auto_memory.statements.memory_title import derive_name_and_description
-from memorist.auto_memory.statements.statement_filters import is_question
+from memorist.auto_memory.statements.memory_name_and_description import (
+    derive_memory_name_and_description,
+)
+from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
 from memorist.auto_memory.statements.user_prose import find_sentence_ends, mask_quotations
@@ -142,7 +144,7 @@ tests?" asks for an opinion.
 def _asks(sentence: str) -> bool:
     """Whether a sentence asks for an answer; "could you run …" asks for a deed."""
     start = find_lead_in_end(sentence)
-    return is_question(sentence[start:]) and not _ASKS_NOTHING.match(sentence, start)
+    return is_question_or_supposition(sentence[start:]) and not _ASKS_NOTHING.match(sentence, start)
 
 
 def _narrowest_run(wanted: str, sentences: Sequence[str]) -> list[str]:
@@ -257,7 +259,7 @@ def restrict_memory_to_quotation(
         values["description"] = first[:150]
         left_out = (*left_out, topic.description)
     if not _is_covered_name(topic.name, covered):
-        values["name"] = derive_name_and_description(
+        values["name"] = derive_memory_name_and_description(
             Statement("rule", "feedback", first, first, "")
         )[0]
     restricted = with_body(topic, f"\n{body}\n") if body != topic.body else topic

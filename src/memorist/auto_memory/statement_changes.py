@@ -20,7 +20,9 @@ from memorist.auto_memory.memory_file import (
     make_file_name,
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.statements.memory_title import derive_name_and_description
+from memorist.auto_memory.statements.memory_name_and_description import (
+    derive_memory_name_and_description,
+)
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -70,7 +72,7 @@ def plan_memory_addition(
         make_dates_absolute(statement.text, timestamp) if timestamp is not None else statement.text
     )
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
-    slug, description = derive_name_and_description(
+    slug, description = derive_memory_name_and_description(
         replace(statement, text=redact(statement.text).text)
     )
     path = find_free_name(make_file_name(slug), {each.casefold() for each in used_paths})

@@ -14,7 +14,7 @@ from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
     extract_prose_lines,
     extract_redacted_user_text,
-    find_quotations,
+    find_quotation_spans,
     find_sentence_ends,
     mask_quotations,
 )
@@ -218,7 +218,7 @@ def _own_words_of_line(line: str) -> str:
             break
         start = end
     kept, done = [], 0
-    for begin, end in find_quotations(line[:start]):
+    for begin, end in find_quotation_spans(line[:start]):
         if (
             sum(2 if letter > "\u2e80" else 1 for letter in line[begin:end])
             > LONG_QUOTATION_COLUMNS

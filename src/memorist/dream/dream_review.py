@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
     count_negations,
-    keeps_denials_and_order,
+    keeps_negations_and_word_order,
 )
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
@@ -151,7 +151,7 @@ def _find_lost_sentence(path: str, old: bytes | None, left: Sequence[str], sessi
         if not any(
             count_negations(f"{text}\n{sessions}") >= denied
             and _holds_words(f"{text}\n{sessions}", wanted)
-            and keeps_denials_and_order(text, sentence)
+            and keeps_negations_and_word_order(text, sentence)
             for text in left
         ):
             return f"would lose “{' '.join(sentence.split())[:80]}”, which no other memory says"
@@ -213,7 +213,9 @@ def covers_whole_memory(text: str, body: str) -> bool:
     return any(
         CoveredLineDetector(part).covers(body, share=1.0)
         and count_negations(part) == denied
-        and all(keeps_denials_and_order(part, each) for each in split_sentences_by_line(body))
+        and all(
+            keeps_negations_and_word_order(part, each) for each in split_sentences_by_line(body)
+        )
         for part in (text, *text.splitlines())
     )
 

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
-from memorist.auto_memory.statements.session_requests import message_asks_for_no_memory
+from memorist.auto_memory.statements.no_memory_and_pin_requests import message_asks_for_no_memory
 from memorist.budget.budget_governor import update_hold_from_rate_limits
 from memorist.config import apply_project_settings, is_disabled_by_environment, load_settings
 from memorist.context.client_rule_reader import ClientRuleReader

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
-from memorist.auto_memory.statements.session_requests import read_pinned_text
+from memorist.auto_memory.statements.no_memory_and_pin_requests import find_text_to_pin
 from memorist.compaction.compactor import NO_USAGE
 from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import Message, Origin, ToolUse
@@ -246,7 +246,7 @@ class ObservedSession:
             strip_host_markup(prompt), f"prompt-{self._prompt_count}"
         )
         if self._pins is not None:
-            if pinned := read_pinned_text(prompt):
+            if pinned := find_text_to_pin(prompt):
                 self._pins.pin(pinned)
             texts += filter(None, [self._pins.take_pins_missing_from_view()])
         if self._session_recall is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from memorist.auto_memory.statements.session_requests import find_pinned_text_in_message
+from memorist.auto_memory.statements.no_memory_and_pin_requests import find_text_to_pin_in_message
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -57,7 +57,7 @@ class PinnedTextExtension(SessionExtension):
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """Pin what the user asks to keep in sight; it is in the message itself for now."""
         del replayed
-        text = find_pinned_text_in_message(message)
+        text = find_text_to_pin_in_message(message)
         if text:
             self.pin(text)
 

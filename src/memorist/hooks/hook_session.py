@@ -11,10 +11,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.session_requests import (
-    asks_for_no_memory,
-    contains_no_memory_request,
-    read_pinned_text,
+from memorist.auto_memory.statements.no_memory_and_pin_requests import (
+    find_text_to_pin,
+    text_contains_no_memory_request,
+    user_asks_for_no_memory,
 )
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.core.messages import Message, Origin, TextBlock, ToolUse
@@ -174,7 +174,7 @@ class HookSession:
                 await self.read_new_records()
         events, self._events = self._events, []
         typed = event.typed_prompt if event.hook_event_name == "UserPromptSubmit" else ""
-        pinned = read_pinned_text(typed)
+        pinned = find_text_to_pin(typed)
         begins = event.hook_event_name == "SessionStart" and event.source not in WITHIN_SESSION
         notices = (
             render_waiting_notice(self._session.count_inbox_proposals()) if begins else "",
@@ -183,7 +183,7 @@ class HookSession:
             render_memory_notice(events),
             render_pin_notice(pinned) if pinned else "",
             render_quoted_off_request_notice(self._client)
-            if contains_no_memory_request(typed)
+            if text_contains_no_memory_request(typed)
             else "",
         )
         return " · ".join(filter(None, notices))
@@ -394,7 +394,7 @@ class HookSessionPool:
             return HookOutput("")
         async with contextlib.AsyncExitStack() as hold:
             session = await hold.enter_async_context(self._pool.use(key, open_session))
-            if event.hook_event_name == "UserPromptSubmit" and asks_for_no_memory(
+            if event.hook_event_name == "UserPromptSubmit" and user_asks_for_no_memory(
                 event.typed_prompt
             ):
                 session.turn_memory_off()

@@ -14,7 +14,7 @@ from memorist.auto_memory.statements.statement_similarity import (
     count_negations,
     extract_content_words,
     is_same_rule,
-    keeps_denials_and_order,
+    keeps_negations_and_word_order,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
@@ -88,7 +88,11 @@ def find_lost_content(claim: str, text: str) -> str:
     if len(stems & extract_content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
         return "says something else than the claim"
     text, claim = (_ARROW.sub(". ", each) for each in (text, claim))
-    return "" if keeps_denials_and_order(text, claim) else "denies what a claim says, or turns it"
+    return (
+        ""
+        if keeps_negations_and_word_order(text, claim)
+        else "denies what a claim says, or turns it"
+    )
 
 
 class RequestLineMatcher:
@@ -232,7 +236,7 @@ class ModelWrittenLineReview:
         """Whether a line denies the claim that it words anew, or sets something in the place of one
         whose words it nearly all holds.
         """
-        if known and not keeps_denials_and_order(line, known):
+        if known and not keeps_negations_and_word_order(line, known):
             return True
         stems = extract_content_stems(line)
         return any(

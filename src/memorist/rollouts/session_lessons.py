@@ -272,8 +272,8 @@ def _find_telling_requests(
 
 def _only_asks(text: str, sentences: int) -> bool:
     """Whether the answer to a message teaches something, and the message does not."""
-    is_question = sentences <= 2 and text.endswith("?") and _ASKS_ONLY.match(text)
-    return bool(is_question or _WANTS_EXPLANATION.match(text))
+    is_question_or_supposition = sentences <= 2 and text.endswith("?") and _ASKS_ONLY.match(text)
+    return bool(is_question_or_supposition or _WANTS_EXPLANATION.match(text))
 
 
 def _agreed_start(words: str) -> str:

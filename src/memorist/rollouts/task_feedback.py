@@ -13,7 +13,7 @@ from memorist.auto_memory.statements.statement_parser import (
     list_certain_statements,
 )
 from memorist.auto_memory.statements.task_requests import (
-    forbids_in_general,
+    is_general_prohibition,
     is_task_request,
     may_hold_lasting_statement,
 )
@@ -211,7 +211,7 @@ def select_lasting_sentences(sentences: Sequence[str], typed: str) -> tuple[str,
         for each in sentences
         if find_habit_and_decision_sentences(each)
         or _SETTLES.search(each)
-        or forbids_in_general(each)
+        or is_general_prohibition(each)
         or (any(each in quote or quote in each for quote in stated) and not is_task_request(each))
     )
 

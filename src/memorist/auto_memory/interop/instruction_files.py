@@ -28,16 +28,16 @@ from memorist.auto_memory.interop.dialect import (
     split_headed_sections,
 )
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
-from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.non_english_rule_score import (
     score_non_english_rule,
-    split_words,
+    split_normalized_words,
 )
+from memorist.auto_memory.statements.prose_rule_score import score_prose_rule
 from memorist.auto_memory.statements.sentence_language import is_english
-from memorist.auto_memory.statements.statement_filters import is_question
+from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.unconfirmed_statements import (
-    is_long_enough,
-    matches_statement_pattern,
+    is_sentence_long_enough,
+    matches_certain_or_probable_pattern,
 )
 from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
 from memorist.core.text_analysis import replace_surrogates
@@ -179,18 +179,21 @@ def _find_rules_in_prose(line: str) -> list[str]:
     return [
         sentence.text
         for sentence in split_prose_sentences(plain)
-        if is_long_enough(sentence.masked)
+        if is_sentence_long_enough(sentence.masked)
         and not _INTRODUCES.search(sentence.text)
         and not _NO_RULE.search(sentence.text)
-        and not is_question(sentence.masked)
-        and (matches_statement_pattern(sentence) or _reads_as_rule(sentence, plain))
+        and not is_question_or_supposition(sentence.masked)
+        and (matches_certain_or_probable_pattern(sentence) or _reads_as_rule(sentence, plain))
     ]
 
 
 def _reads_as_rule(sentence: ProseSentence, plain: str) -> bool:
-    if score_conversation_sentence(sentence, plain) >= 0:
+    if score_prose_rule(sentence, plain) >= 0:
         return True
-    return not is_english(split_words(sentence)) and score_non_english_rule(sentence, plain) >= 0
+    return (
+        not is_english(split_normalized_words(sentence))
+        and score_non_english_rule(sentence, plain) >= 0
+    )
 
 
 def export_instruction_memory(

@@ -10,7 +10,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     NEGATION,
     VERB,
     StatementPattern,
-    define_correction_as_question,
+    define_question_correction_pattern,
     define_statement_pattern,
 )
 
@@ -90,7 +90,7 @@ BRIEF_RULES: tuple[StatementPattern, ...] = (
         r" (?:on |am |le |el |(?:no |em )?dia |il |)(?:the )?(?:\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|\d{1,2}\.? (?:of |de |di )?[^\W\d]{3,}|(?-i:[A-Z])[a-z]{2,} \d{1,2}(?:st|nd|rd|th)?)\b[^?]{0,30}$)",
         unless=r".*\b(?:line|row|column|chapter|zeile|ligne|línea|linha|lines?)\b",
     ),
-    define_correction_as_question(
+    define_question_correction_pattern(
         r"(?P<text>(?:我)?(?:都|已经)?(?:说了|说过|让你|叫你|告诉你)[^?？]{2,40}(?:怎么|为什么|为啥|干嘛)(?:还|又|不)[^。]*)"
     ),
     define_statement_pattern(

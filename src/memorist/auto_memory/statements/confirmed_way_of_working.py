@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.auto_memory.statements.statement_filters import is_question
+from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.core.lazy import lazy_pattern
 
@@ -65,4 +65,8 @@ def _is_manner(sentence: str) -> bool:
     if len(sentence) < MIN_MANNER_CHARS and sentence.isascii():
         return False
     is_own = _OWN_MANNER.match(sentence) or _JAPANESE_MANNER.fullmatch(sentence)
-    return bool(is_own) and not _ONE_RESULT.search(sentence) and not is_question(sentence)
+    return (
+        bool(is_own)
+        and not _ONE_RESULT.search(sentence)
+        and not is_question_or_supposition(sentence)
+    )

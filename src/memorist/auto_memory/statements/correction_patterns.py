@@ -10,7 +10,7 @@ from __future__ import annotations
 from memorist.auto_memory.statements.statement_patterns import (
     NEGATION,
     StatementPattern,
-    define_correction_as_question,
+    define_question_correction_pattern,
     define_statement_pattern,
 )
 
@@ -88,7 +88,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"(?P<text>you (?:should(?:n['’]?t| not)? have|shouldve|were(?:n['’]?t| not)? (?:supposed|meant|allowed|told|asked) to|had no business) (?!access\b|an?\b|the\b|all\b|every\w+\b|received\b|got\b|seen\b)\w+\b[^?]{3,}"
         r"|you (?:tend to|have (?:a|this) (?:bad )?(?:tendency to|habit of)) [^?]{4,}|no [\w-]+(?: [\w-]+)? ever(?: again)?\b[^?]*|you(?:['’]?re| are) (?:(?:always|constantly|again) \w+ing|over-?\w+ing|getting ahead|jumping to|rushing|guessing|assuming|hallucinating|inventing|making (?:things|stuff|it) up|hard-?\s?coding)\b[^?]*)",
     ),
-    define_correction_as_question(
+    define_question_correction_pattern(
         r"(?P<text>why (?:did|would|have) you [^?]{3,60}\b(?:without|again|behind my back|when i (?:said|told|asked))\b.*|(?:isn['’]?t|aren['’]?t|wasn['’]?t|is) (?:that|this|it|those) (?:not |just |only |simply )*(?:an? (?:\w+ )?(?:of|with|in) |because of |due to )?"
         r"your (?:own )?(?:sandbox|environment|container|network|proxy|shell|tool|permission|setup|machine|side|fault|end)\b.*)"
     ),
@@ -128,7 +128,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"|[^?？]{1,40}[했봤렸았었]어야(?:지|죠|했|해)[^?？]*|[^?？]{0,30}(?:네가|니가|너가) (?:직접|스스로|알아서) [^?？]+)",
         unless=r".*(?:这次|报错|失败|画面|ボタン|エラー|みます|ておきます|ました)",
     ),
-    define_correction_as_question(
+    define_question_correction_pattern(
         r"(?P<text>(?:warum|wieso|weshalb) \w+st du (?:schon )?(?:wieder|immer|ständig|dauernd|andauernd)\b.*|(?:warum|wieso) \w+st du .*\bohne zu\b.*|(?:wer hat|hab['’]?e? ich) dir (?:gesagt|erlaubt)\b.*|(?:wer hat|hab['’]?e? ich) dir .*\berlaubt\b.*|hab['’]?e? ich dir erlaubt\b.*"
         r"|pourquoi (?:est-ce que )?tu \w+ (?:encore|toujours)\b.*|pourquoi (?:est-ce que |as-)?tu .*\bsans (?:me |avoir )?demand\w+.*|qui t['’]a (?:dit|demandé|autorisé)\b.*|por qué \w+(?:as|es|aste|iste) (?:otra vez|siempre|de nuevo)\b.*|por qué \w+(?:as|es|aste|iste) .*\bsin (?:pregunt|avis|ped)\w+.*|quién te (?:dijo|pidió|dio permiso)\b.*"
         r"|por que (?:você|vc) .*\b(?:de novo|outra vez|sempre|sem (?:perguntar|avisar|pedir))\b.*|quem (?:te )?(?:mandou|pediu) .*|(?:почему|зачем) ты (?:опять|снова|постоянно|вс[её] время|каждый раз|вечно)\b.*|(?:почему|зачем) ты .*\b(?:без спроса|не спросив)\b.*|кто тебя просил\b.*"

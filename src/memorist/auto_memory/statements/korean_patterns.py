@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from memorist.auto_memory.statements.statement_patterns import (
     StatementPattern,
-    define_correction_as_question,
+    define_question_correction_pattern,
     define_statement_pattern,
 )
 
@@ -143,7 +143,7 @@ KOREAN_WAITING: tuple[StatementPattern, ...] = (
         r"|(?:묻지|물어보지) 말고 .+|.{2,60}(?:지켜|준수해|따라)(?:줘|주세요|야)\S*.*)",
         unless=_OF_NOW + r"|.*(?:문제|버그|에러|오류|이유|원인|뭐|무엇|어디|언제|누구|왜)",
     ),
-    define_correction_as_question(
+    define_question_correction_pattern(
         r"(?P<text>(?:아니 |근데 )?왜 (?:자꾸|계속|또|맨날|매번) .+|.*(?:하지 말라고|쓰지 말라고|라고) (?:안|몇 ?번) .*\?|몇 번(?:을|이나)? (?:말해야|얘기해야).+)"
     ),
 )

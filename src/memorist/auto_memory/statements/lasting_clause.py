@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.auto_memory.statements.required_words import holds_required_word
+from memorist.auto_memory.statements.pattern_required_words import holds_required_word
 from memorist.auto_memory.statements.statement_patterns import FROM_NOW_ON
 from memorist.core.lazy import lazy_pattern
 

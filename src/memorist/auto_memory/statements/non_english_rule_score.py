@@ -1,7 +1,7 @@
 """A small linear model of how much a sentence reads like a rule that people write down for an agent, in
 German, French, Spanish, Portuguese, Russian, Chinese and Japanese, rather than a task. Pure.
 
-It only decides what waits for the person's yes, never what is kept. `conversation_score` corrects it
+It only decides what waits for the person's yes, never what is kept. `prose_rule_score` corrects it
 in a conversation, and reads English by itself. `benchmarks/fit_written_rules.py` fits it on sentences
 of other people's instruction files, which are not part of the repository, and writes
 `written_rule_weights.json`.
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
-from memorist.auto_memory.statements.unconfirmed_score import list_cues_and_form
+from memorist.auto_memory.statements.unconfirmed_score import list_cue_and_form_feature_names
 from memorist.auto_memory.statements.user_prose import ProseSentence
 from memorist.core.lazy import lazy_pattern
 
@@ -27,7 +27,7 @@ _ENDING_CHARS = 2
 _LONG_MESSAGES = {"form:160 characters", "form:400 characters", "form:1000 characters"}
 
 
-def split_words(sentence: ProseSentence) -> list[str]:
+def split_normalized_words(sentence: ProseSentence) -> list[str]:
     """The words of a sentence after its lead-in, in lower case; numbers count as 0, and Chinese and
     Japanese characters one by one.
     """
@@ -36,12 +36,12 @@ def split_words(sentence: ProseSentence) -> list[str]:
     return ["0" if word.isdigit() else word for word in words if word]
 
 
-def list_rule_features(sentence: ProseSentence, typed: str) -> Iterator[str]:
+def list_rule_feature_names(sentence: ProseSentence, typed: str) -> Iterator[str]:
     """Yield the names of a sentence's features: cues and form as for what waits by its score, its
     words and pairs of them, and how its first and last word end. `typed` is the whole message.
     """
-    words = split_words(sentence)
-    for name in list_cues_and_form(sentence, typed):
+    words = split_normalized_words(sentence)
+    for name in list_cue_and_form_feature_names(sentence, typed):
         if not name.endswith("characters") or name in _LONG_MESSAGES:
             yield name
     yield from {f"word:{word}" for word in words}
@@ -56,4 +56,4 @@ def score_non_english_rule(sentence: ProseSentence, typed: str) -> float:
     reads like a rule. The sentence is not English.
     """
     model = load_sentence_weights("written_rule")
-    return round(model.sum_features(list_rule_features(sentence, typed)), 6)
+    return round(model.sum_feature_weights(list_rule_feature_names(sentence, typed)), 6)

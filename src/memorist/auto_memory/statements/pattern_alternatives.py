@@ -13,16 +13,16 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.required_words import (
+from memorist.auto_memory.statements.pattern_required_words import (
     Tokens,
     Words,
-    find_beginnings,
+    count_opened_groups,
+    find_required_beginnings,
     find_required_word_sets,
     fold_case,
     join_pattern_lines,
-    list_beginnings,
-    measure_depth,
-    read_tokens,
+    list_possible_match_beginnings,
+    parse_pattern_tokens,
 )
 from memorist.core.lazy import lazy_pattern
 
@@ -47,10 +47,8 @@ def match_alternatives(pattern: str, text: str) -> re.Match[str] | None:
     return None
 
 
-def compile_alternatives(pattern: str) -> Iterator[None]:
-    """Do what the first texts that hold its words would have to wait for, one alternative at each
-    step.
-    """
+def compile_alternatives_stepwise(pattern: str) -> Iterator[None]:
+    """Compile a pattern's alternatives before the first text that needs them, one at each step."""
     for each in _read_alternatives(pattern):
         each.compiled()
         yield
@@ -65,7 +63,7 @@ def compile_opening_patterns_stepwise() -> Iterator[None]:
     step.
     """
     for each in tuple(_OPENINGS):
-        yield from compile_alternatives(each)
+        yield from compile_alternatives_stepwise(each)
 
 
 class OpeningPattern:
@@ -107,7 +105,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(READ_TEXTS)
 def _fold(text: str) -> tuple[str, Words]:
-    return fold_case(text), list_beginnings(text)
+    return fold_case(text), list_possible_match_beginnings(text)
 
 
 @cache
@@ -116,7 +114,7 @@ def _read_alternatives(pattern: str) -> tuple[_Alternative, ...]:
         _Alternative(
             _join_tokens(each),
             _drop_short_words(find_required_word_sets(each)),
-            find_beginnings(each),
+            find_required_beginnings(each),
         )
         for each in split_alternatives(pattern)
     )
@@ -134,7 +132,7 @@ def split_alternatives(pattern: str) -> tuple[Tokens, ...]:
 
     Expressions that refer to their groups, or that name a group within an alternative, stay whole.
     """
-    tokens = read_tokens(pattern)
+    tokens = parse_pattern_tokens(pattern)
     names = _find_names(tokens)
     found = tuple(_split(tokens))
     if _REFERENCE.search(pattern) or any(_find_names(each) != names for each in found):
@@ -167,7 +165,7 @@ def _split(tokens: Tokens) -> Iterator[Tokens]:
 def _split_at_bars(tokens: Tokens) -> Iterator[Tokens]:
     depth = start = 0
     for at, token in enumerate(tokens):
-        depth += measure_depth(token)
+        depth += count_opened_groups(token)
         if token.lastgroup == "or" and not depth:
             yield tokens[start:at]
             start = at + 1
@@ -178,7 +176,7 @@ def _find_group_end(tokens: Tokens) -> int:
     """Where the group ends that a sequence begins with; -1 where it begins with none."""
     depth = 0
     for at, token in enumerate(tokens):
-        depth += measure_depth(token)
+        depth += count_opened_groups(token)
         if not depth:
             return at if tokens[0].lastgroup == "group" else -1
     return -1

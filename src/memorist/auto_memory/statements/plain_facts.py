@@ -14,7 +14,7 @@ from typing import Literal
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
-    is_question,
+    is_question_or_supposition,
     is_reported_speech,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
@@ -262,7 +262,7 @@ def _select_forms(masked: str, wide: int) -> tuple[OpeningPattern, ...]:
 def _is_of_the_moment(whole: str, masked: str) -> bool:
     """Whether it is a question, another's word, in trouble, planned or given for a task."""
     return (
-        is_question(masked)
+        is_question_or_supposition(masked)
         or is_forbidden_in_memory(masked)
         or is_reported_speech(whole)
         or _TROUBLE.search(masked) is not None

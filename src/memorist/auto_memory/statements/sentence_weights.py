@@ -23,7 +23,7 @@ class SentenceWeights(msgspec.Struct, frozen=True):
     rule_score_weight: float = 0.0
     """Weight of the score as a written rule."""
 
-    def sum_features(self, features: Iterable[str]) -> float:
+    def sum_feature_weights(self, features: Iterable[str]) -> float:
         """The sum of the features' weights, above or below the threshold."""
         return sum(self.weights.get(name, 0.0) for name in features) - self.threshold
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from memorist.auto_memory.statements.required_words import PrefilteredPattern
+from memorist.auto_memory.statements.pattern_required_words import PrefilteredPattern
 from memorist.auto_memory.statements.statement_patterns import CONDITION, READ_SENTENCES
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
 from memorist.core.lazy import lazy_pattern
@@ -157,7 +157,7 @@ def remove_tag_question(sentence: str) -> str:
 
 
 @lru_cache(READ_SENTENCES)
-def is_question(sentence: str) -> bool:
+def is_question_or_supposition(sentence: str) -> bool:
     """Whether it is a question, a supposition or a doubt; a request put as a question is not."""
     sentence = remove_tag_question(sentence)
     return (
@@ -178,7 +178,7 @@ def is_reported_speech(sentence: str) -> bool:
     return _REPORTED_SPEECH.is_in(sentence)
 
 
-def names_secret(text: str) -> bool:
+def states_secret_value(text: str) -> bool:
     """Whether it says what a password, a key or a token is; not what holds for them."""
     return _NAMED_SECRET.search(text) is not None
 
@@ -190,7 +190,7 @@ def is_forbidden_in_memory(text: str) -> bool:
     That is: secrets, judgements of people, what code or git show, fix recipes, passing state
     (AM-7).
     """
-    if names_secret(text) or any(
+    if states_secret_value(text) or any(
         pattern.search(text) for pattern in (_DERIVABLE_FACT, _FIX_RECIPE, _PASSING_STATE)
     ):
         return True

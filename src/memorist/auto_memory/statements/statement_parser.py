@@ -33,11 +33,11 @@ from memorist.auto_memory.statements.plain_facts import (
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
     is_polite_request,
-    is_question,
+    is_question_or_supposition,
     is_reported_speech,
     is_task_bound,
-    names_secret,
     remove_tag_question,
+    states_secret_value,
 )
 from memorist.auto_memory.statements.statement_kind import StatementKind, choose_memory_kind
 from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
@@ -104,7 +104,7 @@ def compile_statement_patterns_stepwise() -> Iterator[None]:
     words would.
     """
     for each in (_FORGETS, _REMEMBERS, _CORRECTIONS, _RULES):
-        yield from each.compile()
+        yield from each.compile_stepwise()
 
 
 LONE_CONFIRMATION = lazy_pattern(
@@ -251,7 +251,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
 def _asks_for_something(sentence: ProseSentence) -> bool:
     """Whether a sentence is a task or a question, for which the facts beside it may be told."""
     body = sentence.masked[find_lead_in_end(sentence.masked) :]
-    return is_question(body) or TASK_START.match(body) is not None
+    return is_question_or_supposition(body) or TASK_START.match(body) is not None
 
 
 def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] | None:
@@ -267,7 +267,7 @@ def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] 
     fit = (
         len(words) <= MAX_SENTENCE_CHARS
         and len(words) > 2
-        and not is_question(mask_quotations(words))
+        and not is_question_or_supposition(mask_quotations(words))
         and not (act == "remember" and is_forbidden_in_memory(words))
     )
     return [(act, words, words)] if fit else []
@@ -340,7 +340,7 @@ def _match_lasting_statement(
     masked = sentence.masked[start:]
     if (
         not is_lasting_statement(masked)
-        or is_question(masked)
+        or is_question_or_supposition(masked)
         or is_forbidden_in_memory(masked)
         or is_task_bound(masked, include_hints=True)
     ):
@@ -351,13 +351,13 @@ def _match_lasting_statement(
 def asks_to_remember_secret(message: Message) -> bool:
     """Whether a message of the user asks outright to keep a secret, which no memory does."""
     text = extract_redacted_user_text(message).strip()
-    if message.origin is not Origin.USER or not names_secret(text):
+    if message.origin is not Origin.USER or not states_secret_value(text):
         return False
     command = _COMMAND.match(text) or _match_memory_line(text)
     if command is not None:
-        return command.groupdict().get("name") != "forget" and names_secret(command["text"])
+        return command.groupdict().get("name") != "forget" and states_secret_value(command["text"])
     return any(
-        names_secret(sentence.masked) and _matches_remember_pattern(sentence)
+        states_secret_value(sentence.masked) and _matches_remember_pattern(sentence)
         for sentence in split_typed_sentences(text)
     )
 
@@ -383,7 +383,7 @@ def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] 
     words = before[start:]
     if (
         len(words) < 8
-        or is_question(words)
+        or is_question_or_supposition(words)
         or is_reported_speech(words)
         or is_forbidden_in_memory(words)
         or is_task_bound(words, include_hints=False)
@@ -399,13 +399,13 @@ def match_first_statement_pattern(
     masked = sentence.masked[start:]
     for each in sayings.select_patterns(masked):
         match = each.match(masked)
-        if match is None or not each.can_follow(sentence.before or sentence.masked):
+        if match is None or not each.can_follow_sentence(sentence.before or sentence.masked):
             continue
         group = "text" if match["text"] is not None else "other"
         begin, end = match.span(group)
         kept = masked[begin:end]
         if (
-            each.is_exception(kept)
+            each.is_exception_to_pattern(kept)
             or _is_vetoed(each, masked, kept)
             or (each.rejects_task_words and _is_within_task(sentence))
         ):
@@ -416,13 +416,13 @@ def match_first_statement_pattern(
 
 
 def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
-    if is_question(masked) and not each.may_ask:
+    if is_question_or_supposition(masked) and not each.may_ask:
         return True
     if each.act == "forget":
         return False
     return (
         is_forbidden_in_memory(kept)
-        or (is_question(kept) and not (each.may_ask or is_polite_request(masked)))
+        or (is_question_or_supposition(kept) and not (each.may_ask or is_polite_request(masked)))
         or is_task_bound(kept, include_hints=each.rejects_task_words)
     )
 
@@ -455,7 +455,7 @@ def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct
     if (
         len(rest) < 8
         or _ABOUT_SHOWN_THING.match(rest)
-        or is_question(rest)
+        or is_question_or_supposition(rest)
         or is_forbidden_in_memory(around)
         or is_task_bound(rest, include_hints=False)
     ):
@@ -478,7 +478,7 @@ def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str,
     if (
         announced is None
         or not _ORDER_START.match(sentence.masked)
-        or is_question(sentence.masked)
+        or is_question_or_supposition(sentence.masked)
         or is_forbidden_in_memory(sentence.masked)
     ):
         return None

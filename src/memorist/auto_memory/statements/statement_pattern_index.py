@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memorist.auto_memory.statements.required_words import find_required_words, fold_case
+from memorist.auto_memory.statements.pattern_required_words import find_required_words, fold_case
 from memorist.auto_memory.statements.statement_patterns import StatementPattern
 from memorist.core.lazy import lazy_module
 
@@ -40,11 +40,11 @@ class StatementPatternIndex:
     def _search(self) -> AhoCorasick:
         return automata.AhoCorasick(list(self._positions)[1:])
 
-    def compile(self) -> Iterator[None]:
-        """Do what the first sentences would have to wait for, one part at each step."""
+    def compile_stepwise(self) -> Iterator[None]:
+        """Compile the patterns before the first sentence that needs them, one part at each step."""
         self.select_patterns("")
         for each in self.patterns:
-            yield from each.compile()
+            yield from each.compile_stepwise()
 
     def select_patterns(self, sentence: str) -> list[StatementPattern]:
         """Return the patterns that may match a sentence, in order."""

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.auto_memory.statements.pattern_alternatives import (
-    compile_alternatives,
+    compile_alternatives_stepwise,
     match_alternatives,
 )
 from memorist.core.lazy import lazy_pattern
@@ -47,20 +47,20 @@ class StatementPattern(Struct, frozen=True):
         """Match a sentence against the pattern."""
         return match_alternatives(self.pattern, sentence)
 
-    def compile(self) -> Iterator[None]:
+    def compile_stepwise(self) -> Iterator[None]:
         """Compile its expressions, as the first look at them would, one part at each step."""
         for each in (self.pattern, self.exception_pattern, self.preceding_pattern):
             if each:
-                yield from compile_alternatives(each)
+                yield from compile_alternatives_stepwise(each)
 
-    def is_exception(self, statement_text: str) -> bool:
+    def is_exception_to_pattern(self, statement_text: str) -> bool:
         """Whether the statement's text is an exception to the pattern."""
         return (
             bool(self.exception_pattern)
             and match_alternatives(self.exception_pattern, statement_text) is not None
         )
 
-    def can_follow(self, before: str) -> bool:
+    def can_follow_sentence(self, before: str) -> bool:
         """Whether the pattern may match after this sentence."""
         return (
             not self.preceding_pattern
@@ -80,7 +80,7 @@ def define_statement_pattern(
     return StatementPattern(act, pattern, rejects_task_words, unless, after)
 
 
-def define_correction_as_question(pattern: str) -> StatementPattern:
+def define_question_correction_pattern(pattern: str) -> StatementPattern:
     """Define the pattern of a correction that is put as a question."""
     return StatementPattern("correction", pattern, may_ask=True)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
-from memorist.auto_memory.statements.required_words import PrefilteredPattern
+from memorist.auto_memory.statements.pattern_required_words import PrefilteredPattern
 from memorist.core.lazy import lazy_pattern
 
 _EVERY_PROJECT = lazy_pattern(

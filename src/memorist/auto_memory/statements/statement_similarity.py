@@ -88,7 +88,7 @@ _UNJUDGED = (
 _ORDER_VERB = lazy_pattern(VERB + r"\Z")
 
 
-class NearestText(Struct, frozen=True):
+class MostSimilarText(Struct, frozen=True):
     """The most similar known text: its index in the input, and the share of common words, 0 to 1."""
 
     index: int
@@ -105,13 +105,13 @@ def is_same_rule(left: str, right: str) -> bool:
     mine = compute_rule_key(left)
     return (
         bool(mine)
-        and extract_telling_part(left) in right.casefold()
+        and extract_distinctive_stem(left) in right.casefold()
         and mine == compute_rule_key(right)
     )
 
 
 @lru_cache(maxsize=2_000)
-def extract_telling_part(text: str) -> str:
+def extract_distinctive_stem(text: str) -> str:
     """A part that every text of the same rule has in small letters: the longest plain word, but for
     the letter that an ending may replace (`policy`, `policies`); empty for a text without one. Most
     texts are told apart by it in a hundredth of the time that it takes to read them.
@@ -129,18 +129,18 @@ def compute_rule_key(text: str) -> tuple[str, ...]:
 
 def find_most_similar_text(
     text: str, others: Sequence[str], *, min_share: float = SIMILAR_SHARE
-) -> NearestText | None:
+) -> MostSimilarText | None:
     """Return the first text with the greatest similarity of at least `min_share`; None where none
     is near.
     """
     words = extract_content_words(text)
-    best: NearestText | None = None
+    best: MostSimilarText | None = None
     for index, other in enumerate(others):
         share = (
             1.0 if is_same_rule(text, other) else _word_overlap(words, extract_content_words(other))
         )
         if share >= min_share and (best is None or share > best.share):
-            best = NearestText(index, share)
+            best = MostSimilarText(index, share)
     return best
 
 
@@ -151,7 +151,7 @@ def count_negations(text: str) -> int:
     return sum(token in _NEGATIONS for token in _canonical_tokens(text))
 
 
-def keeps_denials_and_order(text: str, sentence: str) -> bool:
+def keeps_negations_and_word_order(text: str, sentence: str) -> bool:
     """Tell whether a text that holds the words of a sentence denies the same of them, and leaves
     them in their order where the sentence speaks of one or is of a script without blanks.
 

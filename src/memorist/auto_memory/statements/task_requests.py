@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memorist.auto_memory.statements.statement_filters import is_question
+from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.statement_parser import DURABLE, TASK_START
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
 from memorist.auto_memory.statements.unconfirmed_score import CUES
-from memorist.auto_memory.statements.unconfirmed_statements import matches_statement_pattern
+from memorist.auto_memory.statements.unconfirmed_statements import (
+    matches_certain_or_probable_pattern,
+)
 from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quotations
 from memorist.auto_memory.write_evidence import split_script_words
 from memorist.core.lazy import lazy_pattern
@@ -89,7 +91,7 @@ def is_task_request(sentence: str) -> bool:
         _asks(request)
         and not may_hold_lasting_statement(sentence)
         and (
-            is_question(request)
+            is_question_or_supposition(request)
             or all(
                 _asks(clause.strip()) or len(split_script_words(clause)) < MIN_CLAUSE_WORDS
                 for clause in _STRONG_JOINT.split(request)
@@ -105,7 +107,7 @@ _FORBIDS = lazy_pattern(
 )
 
 
-def forbids_in_general(sentence: str) -> bool:
+def is_general_prohibition(sentence: str) -> bool:
     """Whether a sentence begins with what is not to be done, and names no single thing."""
     masked = mask_quotations(sentence)
     request = masked[find_lead_in_end(masked) :]
@@ -115,7 +117,7 @@ def forbids_in_general(sentence: str) -> bool:
 def _asks(request: str) -> bool:
     return (
         _ASKS_FOR_DEED.match(request) is not None
-        or is_question(request.rstrip(" ?？"))
+        or is_question_or_supposition(request.rstrip(" ?？"))
         or (TASK_START.match(request) is not None and _ONE_THING.search(request) is not None)
     )
 
@@ -128,7 +130,7 @@ def may_hold_lasting_statement(sentence: str) -> bool:
         or _LASTING_WORDS.search(masked) is not None
         or any(CUES[name].search(masked) for name in _LASTING_CUES)
         or any(
-            matches_statement_pattern(ProseSentence(clause, mask_quotations(clause)))
+            matches_certain_or_probable_pattern(ProseSentence(clause, mask_quotations(clause)))
             for clause in _split_clauses(sentence)
         )
     )

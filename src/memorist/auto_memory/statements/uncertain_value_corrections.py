@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
-    is_question,
+    is_question_or_supposition,
     is_reported_speech,
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
@@ -54,7 +54,7 @@ def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
         if (
             sentence.in_list
             or any(sentence.text in line for line in shown)
-            or is_question(sentence.masked)
+            or is_question_or_supposition(sentence.masked)
             or is_reported_speech(sentence.masked)
             or is_forbidden_in_memory(_OF_NOW.sub("", sentence.masked))
             or read_value_correction(sentence.text) is None

@@ -25,7 +25,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     SOFTENERS,
     VERB,
     StatementPattern,
-    define_correction_as_question,
+    define_question_correction_pattern,
     define_statement_pattern,
 )
 from memorist.auto_memory.statements.tool_choice_patterns import TOOL_CHOICES
@@ -105,11 +105,11 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         "correction",
         r"(?P<text>that['’]?s (?:the|an) (?:old|outdated|wrong) [\w ]{2,30}, (?:the (?:new|right|correct)|use|it['’]?s|we) .+)",
     ),
-    define_correction_as_question(
+    define_question_correction_pattern(
         r"(?P<text>(?:but )?why (?:on earth |the hell |the heck )(?:do|are|did) you (?:still|always|keep|again)\b.+)"
     ),
-    define_correction_as_question(r"(?P<text>isn['’]?t it (?:obvious|clear) that .+)"),
-    define_correction_as_question(
+    define_question_correction_pattern(r"(?P<text>isn['’]?t it (?:obvious|clear) that .+)"),
+    define_question_correction_pattern(
         r"(?P<text>(?:but )?why would (?:you|u) (?:ever\b|.*\b(?:any\w*|everything)\b).*)"
     ),
     define_statement_pattern(
@@ -177,7 +177,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:i(?:['’]ve| have) only (?:been )?\w+|i (?:usually|normally|mostly|mainly|typically) \w+|(?:english|german|french) "
         r"(?:isn['’]?t|is not) my|i(?:['’]m| am) based in|i(?:['’]m| am) in (?:the )?(?-i:[A-Z])\w+ time) .+)",
     ),
-    define_correction_as_question(r"(?P<text>what did i (?:just )?(?:say|tell you) about .+)"),
+    define_question_correction_pattern(r"(?P<text>what did i (?:just )?(?:say|tell you) about .+)"),
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:make|keep|treat) (?:that|this|it) (?:as |part of )?(?:a |the |your |our )?"
@@ -427,21 +427,23 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>.{3,80},? (?:so )?keep (?:it|the \w+|everything) (?:short|simple|brief|small|minimal)\b.*)",
     ),
     define_statement_pattern("rule", rf"(?P<text>{CONDITION}.*)"),
-    define_correction_as_question(
+    define_question_correction_pattern(
         r"(?P<text>(?:isn['’]?t|wasn['’]?t) (?:that|this|it) .*\b(?:your own|you who|your (?:sandbox|fault|mistake|bug|job|change))\b.*)"
     ),
-    define_correction_as_question(
+    define_question_correction_pattern(
         r"(?P<text>did(?:n['’]?t| not) (?:we|i|you) (?:agree|say|tell|decide|ask|promise|settle)\b.*)"
     ),
-    define_correction_as_question(
+    define_question_correction_pattern(
         rf"(?P<text>(?:should(?:n['’]?t)|would(?:n['’]?t)|do(?:n['’]?t)) (?:you|we) (?:always |rather |first |not )*{VERB}\b.*\b(?:before|first|"
         rf"always|instead|every|rather)\b.*)"
     ),
-    define_correction_as_question(r"(?P<text>aren['’]?t you (?:supposed|meant|told|asked) .*)"),
-    define_correction_as_question(
+    define_question_correction_pattern(
+        r"(?P<text>aren['’]?t you (?:supposed|meant|told|asked) .*)"
+    ),
+    define_question_correction_pattern(
         r"(?P<text>(?:but )?why (?:do|are|did) you (?:(?:keep|still|always|again|constantly)\b.+|\w+.*\bagain\b.*))"
     ),
-    define_correction_as_question(
+    define_question_correction_pattern(
         r"(?P<text>how (?:often|many times) (?:do|must|should|did) i (?:have to |need to )?(?:tell|say|ask|repeat|explain|remind)\b.*)"
     ),
 )

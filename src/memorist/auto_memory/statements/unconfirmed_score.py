@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
-from memorist.auto_memory.statements.statement_filters import is_question
+from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.statement_patterns import (
     READ_SENTENCES,
     VERB,
@@ -83,7 +83,7 @@ _MESSAGE_STEPS = (30, 80, 160, 400, 1000)
 """Characters from which a message is one step longer."""
 
 
-def list_sentence_features(sentence: ProseSentence, verdicts: Iterable[str]) -> frozenset[str]:
+def list_lasting_feature_names(sentence: ProseSentence, verdicts: Iterable[str]) -> frozenset[str]:
     """The names of a sentence's features: `rule:` with one of `verdicts`, `script:`, and `word:`,
     `pair:` and `part:` in lower case.
     """
@@ -109,13 +109,13 @@ def _split_parts(word: str) -> Iterator[str]:
 
 
 @lru_cache(READ_SENTENCES)
-def list_cues_and_form(sentence: ProseSentence, typed: str) -> tuple[str, ...]:
+def list_cue_and_form_feature_names(sentence: ProseSentence, typed: str) -> tuple[str, ...]:
     """The features of a sentence that are neither its words nor of the conversation around it."""
     masked = sentence.masked
     body = masked[find_lead_in_end(masked) :]
     count = len(_split_words(sentence))
     form = {
-        "question": is_question(body),
+        "question": is_question_or_supposition(body),
         "not first": bool(sentence.before),
         "not last": bool(sentence.after),
         "list": sentence.in_list,
@@ -143,4 +143,4 @@ def score_unconfirmed_sentence(features: Iterable[str]) -> float:
     waits.
     """
     # Rounded: features come in an order that differs from start to start.
-    return round(load_sentence_weights("unconfirmed").sum_features(features), 6)
+    return round(load_sentence_weights("unconfirmed").sum_feature_weights(features), 6)

@@ -13,7 +13,7 @@ from memorist.auto_memory.statements.context_quoted_lines import find_lines_quot
 from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
-    is_question,
+    is_question_or_supposition,
     is_reported_speech,
     is_task_bound,
 )
@@ -37,7 +37,7 @@ from memorist.auto_memory.statements.statement_patterns import (
 )
 from memorist.auto_memory.statements.unconfirmed_patterns import UNCONFIRMED_PATTERNS
 from memorist.auto_memory.statements.unconfirmed_score import (
-    list_sentence_features,
+    list_lasting_feature_names,
     score_unconfirmed_sentence,
 )
 from memorist.auto_memory.statements.user_prose import (
@@ -45,7 +45,7 @@ from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
     contains_unattributable_text,
     extract_redacted_user_text,
-    get_last_line_if_printed,
+    find_last_line_behind_program_output,
     is_document_or_form,
 )
 from memorist.core.lazy import lazy_pattern
@@ -124,7 +124,7 @@ _WAITING = StatementPatternIndex(*UNCONFIRMED_PATTERNS)
 
 def compile_unconfirmed_patterns_stepwise() -> Iterator[None]:
     """Compile every pattern of this module, one at each step."""
-    return _WAITING.compile()
+    return _WAITING.compile_stepwise()
 
 
 def find_unconfirmed_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
@@ -196,19 +196,23 @@ _REQUEST_BEHIND_LOG = lazy_pattern(
 
 def _find_request_behind_log(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     """What a text asks to remember behind a log on one line: the log may say so itself."""
-    line = get_last_line_if_printed(typed)[-MAX_SENTENCE_CHARS:]
+    line = find_last_line_behind_program_output(typed)[-MAX_SENTENCE_CHARS:]
     found = _REQUEST_BEHIND_LOG.match(line)
-    if found is None or is_question(found["text"]) or is_forbidden_in_memory(found["text"]):
+    if (
+        found is None
+        or is_question_or_supposition(found["text"])
+        or is_forbidden_in_memory(found["text"])
+    ):
         return
     yield "remember", strip_punctuation_and_tag_question(found["text"]), found["quote"].strip()
 
 
-def is_long_enough(masked: str) -> bool:
+def is_sentence_long_enough(masked: str) -> bool:
     """Whether a sentence is no fragment."""
     return len(masked) + count_cjk_letters(masked) >= MIN_WAITING_CHARS
 
 
-def matches_statement_pattern(sentence: ProseSentence) -> bool:
+def matches_certain_or_probable_pattern(sentence: ProseSentence) -> bool:
     """Whether a sentence states something for later, surely or probably, by a pattern."""
     start = find_lead_in_end(sentence.masked)
     return (
@@ -220,15 +224,15 @@ def matches_statement_pattern(sentence: ProseSentence) -> bool:
 
 def _score_waiting(sentence: ProseSentence, typed: str) -> float:
     """How likely a sentence is meant to last: from 0 on it waits."""
-    verdicts = read_verdicts(sentence, typed)
+    verdicts = list_rule_verdicts(sentence, typed)
     if verdicts is None:
         return NEVER_WAITS
     if not ALWAYS_WAITS.isdisjoint(verdicts):
         return 0.0
-    return score_unconfirmed_sentence(list_sentence_features(sentence, verdicts))
+    return score_unconfirmed_sentence(list_lasting_feature_names(sentence, verdicts))
 
 
-def read_verdicts(sentence: ProseSentence, typed: str) -> tuple[str, ...] | None:
+def list_rule_verdicts(sentence: ProseSentence, typed: str) -> tuple[str, ...] | None:
     """What the rules say of a sentence of a message, by name; None for one that never waits."""
     start = find_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]
@@ -249,13 +253,13 @@ def read_verdicts(sentence: ProseSentence, typed: str) -> tuple[str, ...] | None
     if any(speaks_for.values()):
         return tuple(name for name, holds in speaks_for.items() if holds)
     if (
-        not is_long_enough(masked)
+        not is_sentence_long_enough(masked)
         or _UNREAD_SCRIPT.search(masked) is not None
         or contains_unattributable_text(typed)
     ):
         return None
     speaks_against = {
-        "question": is_question(masked),
+        "question": is_question_or_supposition(masked),
         "work": _OF_THE_WORK.search(masked) is not None,
         "task": is_task_bound(masked, include_hints=True),
     }
@@ -291,7 +295,7 @@ def _is_labelled(sentence: ProseSentence) -> bool:
     return (
         len(rest) + count_cjk_letters(rest) >= MIN_LABELLED_CHARS
         and (label["rule"] is not None or _ORDER_OR_RULE.match(rest) is not None)
-        and not is_question(rest)
+        and not is_question_or_supposition(rest)
         and not is_forbidden_in_memory(rest)
         and not is_task_bound(rest, include_hints=False)
     )

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.required_words import PrefilteredPattern
+from memorist.auto_memory.statements.pattern_required_words import PrefilteredPattern
 from memorist.auto_memory.statements.speech_fillers import remove_speech_fillers
 from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
@@ -273,7 +273,7 @@ def find_sentence_ends(masked: str) -> list[int]:
     return [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(masked)]
 
 
-def find_quotations(text: str) -> Iterator[tuple[int, int]]:
+def find_quotation_spans(text: str) -> Iterator[tuple[int, int]]:
     """Return the spans of quotations in a line; code spans are not quotations."""
     return (match.span() for match in _QUOTATION.finditer(text) if not match[0].startswith("`"))
 
@@ -307,7 +307,7 @@ def _outer_paragraphs(text: str) -> str:
     return "\n\n".join(part for part in parts if len(part) <= MAX_SENTENCE_CHARS)
 
 
-def get_last_line_if_printed(text: str) -> str:
+def find_last_line_behind_program_output(text: str) -> str:
     """The last line of a text where a machine wrote its beginning: somebody may have typed on behind
     what they pasted. Empty for a quotation, a part of a table or a difference, and for prose.
     """

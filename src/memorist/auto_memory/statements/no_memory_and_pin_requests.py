@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
-from memorist.auto_memory.statements.required_words import holds_required_word, join_pattern_lines
+from memorist.auto_memory.statements.pattern_required_words import (
+    holds_required_word,
+    join_pattern_lines,
+)
 from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
     contains_unattributable_text,
@@ -100,7 +103,7 @@ _PIN_AROUND = lazy_pattern(
 )
 
 
-def asks_for_no_memory(typed: str) -> bool:
+def user_asks_for_no_memory(typed: str) -> bool:
     """Whether a typed text says that nothing of this session is to be remembered: in the user's own
     talk, not in a line that the text shows.
     """
@@ -111,7 +114,7 @@ def asks_for_no_memory(typed: str) -> bool:
     return any(_OFF.fullmatch(each.masked.strip()) for each in _split_own_sentences(typed))
 
 
-def contains_no_memory_request(typed: str) -> bool:
+def text_contains_no_memory_request(typed: str) -> bool:
     """Whether a typed text has a sentence that asks for no memory, whoever's words it is."""
     return holds_required_word(_OFF_TEXT, typed) and any(
         _OFF.fullmatch(each.masked.strip()) for each in split_prose_sentences(typed.strip())
@@ -136,10 +139,10 @@ def _split_own_sentences(typed: str) -> list[ProseSentence]:
 
 def message_asks_for_no_memory(message: Message) -> bool:
     """Whether the user says in a message that nothing of this session is to be remembered."""
-    return message.is_typed and asks_for_no_memory(extract_redacted_user_text(message))
+    return message.is_typed and user_asks_for_no_memory(extract_redacted_user_text(message))
 
 
-def read_pinned_text(typed: str) -> str:
+def find_text_to_pin(typed: str) -> str:
     """The text that a typed text asks to keep in sight in this session; empty for none."""
     text = typed.strip()
     if not holds_required_word(_PIN_TEXT, text):
@@ -161,6 +164,6 @@ def read_pinned_text(typed: str) -> str:
     return ""
 
 
-def find_pinned_text_in_message(message: Message) -> str:
+def find_text_to_pin_in_message(message: Message) -> str:
     """The text that the user asks to keep in sight in this session; empty for none."""
-    return read_pinned_text(extract_redacted_user_text(message)) if message.is_typed else ""
+    return find_text_to_pin(extract_redacted_user_text(message)) if message.is_typed else ""

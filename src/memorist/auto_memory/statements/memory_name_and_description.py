@@ -41,7 +41,7 @@ _SLUG_WORD = lazy_pattern(r"[^\W_]+")
 _IDEOGRAPH_RUN = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+")
 
 
-def derive_name_and_description(statement: Statement) -> tuple[str, str]:
+def derive_memory_name_and_description(statement: Statement) -> tuple[str, str]:
     """Derive the name and the description.
 
     The name is in kebab case, letters and digits only, at most 60 characters; the description is

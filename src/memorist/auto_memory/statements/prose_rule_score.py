@@ -1,10 +1,10 @@
-"""A small linear model of how likely a sentence of a conversation is meant to last, rather than a report,
-a remark or a task of the moment. Pure.
+"""A small linear model of how likely a sentence of prose in an instruction file is a rule or a fact that
+lasts, rather than a report, a remark or a task of the moment. Pure.
 
 English has weights of its own. In German, French, Spanish, Portuguese, Russian, Chinese and Japanese
 the score as a written rule, which was fitted on files and takes reports, remarks and tasks for rules,
-is one feature beside words, pairs of words, and how words begin and end. It only decides what waits
-for the person's yes, never what is kept. `benchmarks/fit_conversation.py` fits it and writes
+is one feature beside words, pairs of words, and how words begin and end. It was fitted on sentences
+as people say them in a conversation: `benchmarks/fit_conversation.py` fits it and writes
 `english_conversation_weights.json` and `other_conversation_weights.json`.
 """
 
@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memorist.auto_memory.statements.non_english_rule_score import (
-    list_rule_features,
+    list_rule_feature_names,
     score_non_english_rule,
-    split_words,
+    split_normalized_words,
 )
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
@@ -27,12 +27,12 @@ _HEAD_CHARS = (3, 4)
 _TAIL_CHARS = (2, 3)
 
 
-def list_conversation_features(sentence: ProseSentence, typed: str) -> Iterator[str]:
-    """Yield the names of a sentence's features: those of `list_rule_features`, and the first and last
+def list_prose_rule_feature_names(sentence: ProseSentence, typed: str) -> Iterator[str]:
+    """Yield the names of a sentence's features: those of `list_rule_feature_names`, and the first and last
     letters of each word (`head:`, `tail:`), which stand for its forms. `typed` is the whole message.
     """
-    yield from list_rule_features(sentence, typed)
-    words = {word for word in split_words(sentence) if len(word) > 1}
+    yield from list_rule_feature_names(sentence, typed)
+    words = {word for word in split_normalized_words(sentence) if len(word) > 1}
     yield from {f"head:{word[:size]}" for word in words for size in _HEAD_CHARS}
     yield from {f"tail:{word[-size:]}" for word in words for size in _TAIL_CHARS}
 
@@ -42,13 +42,13 @@ def clamp_rule_score(score: float) -> float:
     return max(-LARGEST_RULE_SCORE, min(LARGEST_RULE_SCORE, score))
 
 
-def score_conversation_sentence(sentence: ProseSentence, typed: str) -> float:
+def score_prose_rule(sentence: ProseSentence, typed: str) -> float:
     """The sum of the weights of a sentence's features, and in other languages than English of its
-    score as a written rule, above or below the threshold: from 0 on it waits.
+    score as a written rule, above or below the threshold: from 0 on it is a rule.
     """
-    english = is_english(split_words(sentence))
+    english = is_english(split_normalized_words(sentence))
     model = load_sentence_weights("english_conversation" if english else "other_conversation")
-    total = model.sum_features(list_conversation_features(sentence, typed))
+    total = model.sum_feature_weights(list_prose_rule_feature_names(sentence, typed))
     if not english:
         total += model.rule_score_weight * clamp_rule_score(score_non_english_rule(sentence, typed))
     # Rounded: the words come in an order that differs from start to start.

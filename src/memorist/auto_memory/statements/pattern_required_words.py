@@ -59,7 +59,7 @@ def find_required_words(pattern: str) -> Words:
 
     Raises ValueError for syntax that no statement pattern uses.
     """
-    return _choose_rarest(find_required_word_sets(read_tokens(pattern)))
+    return _choose_rarest(find_required_word_sets(parse_pattern_tokens(pattern)))
 
 
 def find_required_word_sets(tokens: Tokens) -> tuple[Words, ...]:
@@ -74,7 +74,7 @@ def find_required_word_sets(tokens: Tokens) -> tuple[Words, ...]:
     return found
 
 
-def read_tokens(pattern: str) -> Tokens:
+def parse_pattern_tokens(pattern: str) -> Tokens:
     """The parts of a regular expression, in order. Raises ValueError for unknown syntax."""
     found = tuple(_TOKEN.finditer(pattern))
     if sum(len(token[0]) for token in found) != len(pattern):
@@ -82,7 +82,7 @@ def read_tokens(pattern: str) -> Tokens:
     return found
 
 
-def measure_depth(token: re.Match[str]) -> int:
+def count_opened_groups(token: re.Match[str]) -> int:
     """How many groups a token opens: -1 where it ends one."""
     return _DEPTHS.get(token.lastgroup or "", 0)
 
@@ -189,7 +189,7 @@ _ANYTHING = _Beginnings(None)
 _NOTHING = _Beginnings(_NONE, may_be_empty=True)
 
 
-def find_beginnings(tokens: Tokens) -> Words:
+def find_required_beginnings(tokens: Tokens) -> Words:
     """Find words, with case folded and cut to `BEGINNING_CHARS`, with one of which every match of a
     regular expression begins; empty where a match may begin with anything.
     """
@@ -199,7 +199,7 @@ def find_beginnings(tokens: Tokens) -> Words:
     return frozenset(word[:BEGINNING_CHARS] for word in found.words)
 
 
-def list_beginnings(text: str) -> Words:
+def list_possible_match_beginnings(text: str) -> Words:
     """What a match at the start of a text may begin with, to be looked up among those."""
     folded = fold_case(text[:BEGINNING_CHARS])
     return frozenset(folded[:length] for length in range(1, BEGINNING_CHARS + 1))
@@ -235,9 +235,9 @@ def _read_beginnings(tokens: Iterator[re.Match[str]]) -> _Beginnings:
 
 
 def _skip_group(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> None:
-    depth = measure_depth(token)
+    depth = count_opened_groups(token)
     while depth:
-        depth += measure_depth(next(tokens))
+        depth += count_opened_groups(next(tokens))
 
 
 def _read_beginning(
