@@ -8,7 +8,7 @@ the home folder.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from memorist.errors import SettingsError
 from memorist.models.server_location import is_model_on_own_network
 from memorist.platforms.regular_files import read_regular_text_file
 from memorist.platforms.storage_errors import describe_storage_error
-from memorist.platforms.user_home import explain_unknown_home
+from memorist.platforms.user_home import expand_user, explain_unknown_home
 from memorist.settings import (
     PROJECT_SECTIONS,
     ResolvedSettings,
@@ -42,6 +42,33 @@ OFF_VARIABLE = "MEMORIST_OFF"
 def is_disabled_by_environment(environment: Mapping[str, str]) -> bool:
     """Whether `MEMORIST_OFF` asks for sessions without memory: any text but `0`."""
     return environment.get(OFF_VARIABLE, "") not in ("", "0")
+
+
+def resolve_off_folders(settings: Settings) -> tuple[Path, ...]:
+    """The folders of `hooks.off_folders`, links resolved."""
+    return tuple(Path(expand_user(each)).resolve() for each in settings.hooks.off_folders)
+
+
+def is_in_off_folder(folder: str | Path, off_folders: Sequence[Path]) -> bool:
+    """Whether the user wants no memory of sessions in this folder: it is one of these, or below."""
+    if not off_folders:
+        return False
+    path = Path(folder).resolve()
+    return any(path.is_relative_to(each) for each in off_folders)
+
+
+CI_VARIABLE = "CI"
+"""What GitHub Actions, GitLab, CircleCI, Travis and others set in every job."""
+CI_DEFAULTS = SettingsLayer(
+    "default in a CI job (CI is set)",
+    {"hooks": {"idle_seconds": 60.0, "session_idle_seconds": 60.0}},
+)
+"""A job is over when its last client is: nobody comes back within half an hour. Our choice."""
+
+
+def is_ci_job(environment: Mapping[str, str]) -> bool:
+    """Whether this is a CI job, where nobody continues a session later."""
+    return environment.get(CI_VARIABLE, "").casefold() not in ("", "0", "false", "no")
 
 
 NEAR_MODEL_DEFAULTS = SettingsLayer(
@@ -68,9 +95,9 @@ def load_settings(
     ones win.
 
     A model on this machine or its network has defaults of its own (`NEAR_MODEL_DEFAULTS`), and once
-    it has answered those that suit its speed. The home folder itself comes from the caller, the
-    environment, or the default. Raises SettingsError for invalid TOML, an unknown key or a bad
-    value.
+    it has answered those that suit its speed; so has a CI job (`CI_DEFAULTS`). The home folder
+    itself comes from the caller, the environment, or the default. Raises SettingsError for invalid
+    TOML, an unknown key or a bad value.
     """
     from_environment = read_environment_layer(environment)
     from_caller = SettingsLayer("caller", dict(caller or {}))
@@ -81,7 +108,8 @@ def load_settings(
     layers = [_read_layer(own, project=False)]
     if project is not None and (of_project := find_project_file(project, own)) is not None:
         layers.append(_read_layer(of_project, project=True))
-    given = [*(layer for layer in layers if layer), from_environment, from_caller]
+    defaults = [CI_DEFAULTS] if is_ci_job(environment) else []
+    given = [*defaults, *(layer for layer in layers if layer), from_environment, from_caller]
     resolved = resolve_settings(given)
     if is_model_on_own_network(resolved.settings.rollouts.model or resolved.settings.model):
         return resolve_settings([NEAR_MODEL_DEFAULTS, *_speed_layers(resolved.settings), *given])

@@ -644,3 +644,28 @@ def test_a_link_in_the_folder_is_named_and_not_followed(shell: Shell, tmp_path: 
     assert "Not read, as links: 1" in shell("status").stdout
     assert f"{path} is a link, which is not followed" in shell("doctor").stdout
     assert "two spaces" not in shell("recall", "how many spaces?").stdout
+
+
+def test_why_of_a_sentence_reads_it_where_it_was_said(shell: Shell) -> None:
+    """Beside a question the fact waits, and alone it would be kept; a name that is none stays an
+    error, and a folder without memory is named.
+    """
+    fact = "Our CI runs on GitHub Actions."
+    alone = shell("memory", "why", fact)
+    asked = {"role": "user", "content": f"{fact} Why is it slow?"}
+    with (
+        Memorist(model="structural", home=shell.home) as engine,
+        engine.open("s1", project=str(shell.project)) as session,
+    ):
+        session.prepare({"model": "m", "max_tokens": 100, "messages": [asked]})
+    said = shell.json("memory", "why", fact)
+    unknown = shell("memory", "why", "nothing-like-it")
+    (shell.home / "config.toml").write_text(f"[hooks]\noff_folders = [{str(shell.project)!r}]\n")
+    off = shell("memory", "why", fact)
+
+    assert "no recorded session" in alone.stdout
+    assert "kept: " in alone.stdout
+    assert (said["session"], [each["fate"] for each in said["fates"]]) == ("s1", ["waits"])
+    assert unknown.exit_code == 1
+    assert "hooks.off_folders names this folder" in off.stdout
+    assert not list(shell.home.glob("projects/*/memory/*.md"))

@@ -19,11 +19,14 @@ from memorist.cli.main import memorist_group
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo, SettingsError
+from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.settings import RolloutsSettings
 from memorist.store.database import open_database, transaction
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import JobClaim, build_lease_policy
 from memorist.store.job_claims import claim_extraction, fail_job, postpone_job
+from memorist.store.memory_uses import MemoryUse, record_memory_uses
+from memorist.store.receipt_rows import record_receipt
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.session_removal import remove_session_copies
 from memorist.store.state_database import open_sqlite_state
@@ -272,6 +275,22 @@ def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
     gone = claude(shop / "gone.jsonl", ["Mend the till of okapi."], session="gone", at=ago(48))
     asyncio.run(_observe(home, {"kept": "quagga coins", "gone": "okapi till"}))
     memorist("rollouts", "sync", "--sessions", str(shop))
+    with closing(open_database(Layout(home).database)) as database:
+        for id, word in (("kept", "quagga"), ("gone", "okapi")):
+            change = FileChange(f"{word}.md", None, 9)
+            receipt = Receipt(
+                label="extraction",
+                why=f"{word} was said",
+                model="m",
+                started=1.0,
+                files=(change,),
+                denied=(f"no {word} there",),
+                outcome=ForkOutcome.CHANGED,
+                said=f"noted the {word}",
+            )
+            record_receipt(database, id, receipt)
+            use = MemoryUse(path="till.md", what="shown", session=id, at=1.0, why=f"words: {word}")
+            record_memory_uses(database, "/memory", [use])
     assert _holders(home, b"okapi")
     assert _holders(home, b"quagga")
 

@@ -312,3 +312,16 @@ def test_a_settings_file_that_may_not_be_read_is_told_in_words(
 
     with pytest.raises(SettingsError, match="permission is denied; give yourself access to it"):
         load_settings({}, home=tmp_path)
+
+
+@pytest.mark.parametrize("set_to", ["true", "1", "woodpecker"])
+def test_in_a_ci_job_the_process_behind_the_hooks_ends_soon(tmp_path: Path, set_to: str) -> None:
+    """Nobody comes back to a job; what the user or the environment says goes before."""
+    usual = load_settings({"CI": "false"}, home=tmp_path).settings.hooks
+    job = load_settings({"CI": set_to}, home=tmp_path)
+    chosen = {"CI": set_to, "MEMORIST_HOOKS__IDLE_SECONDS": "900"}
+
+    assert usual.idle_seconds > job.settings.hooks.idle_seconds
+    assert usual.session_idle_seconds > job.settings.hooks.session_idle_seconds
+    assert "CI" in job.sources["hooks.idle_seconds"]
+    assert load_settings(chosen, home=tmp_path).settings.hooks.idle_seconds == 900

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp import MCPError
 
 from mcp_server.conftest import Connect, folder
 from memorist.errors import InputError
@@ -135,3 +136,39 @@ def test_a_desk_keeps_few_projects_open(tmp_path: Path) -> None:
     )
     assert len(desk._open_projects) == MAX_OPEN_PROJECTS
     desk.close()
+
+
+async def test_in_a_folder_without_memory_each_tool_says_so(
+    connect: Connect, tmp_path: Path, shop: Path
+) -> None:
+    """By the setting that keeps sessions in it out; the folder beside it is as always."""
+    client, beside = folder(tmp_path / "client"), folder(tmp_path / "client-site")
+    (client / "api").mkdir()
+    home = Path(os.environ["MEMORIST_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(f"[hooks]\noff_folders = [{str(client)!r}]\n")
+    memory = {"text": "The door is green.", "kind": "project", "description": "The door"}
+    for named, roots in ((client / "api", None), (None, [client.as_uri()])):
+        async with connect(named=named, roots=roots) as asker:
+            for tool, given in (("status", {}), ("memory_write", memory)):
+                said, wrong = await asker.tried(tool, **given)
+                assert wrong
+                assert "memory off in this folder" in said
+            with pytest.raises(MCPError, match="memory off in this folder"):
+                await asker.resource("memorist://memory")
+    async with connect(client / "api") as asker:
+        assert (await asker.tried("status"))[1]
+    async with connect(beside) as asker:
+        assert "memories: 0" in await asker.ask("status")
+    assert not list(home.rglob("*door*"))
+
+
+async def test_where_the_environment_turns_memory_off_the_tools_say_so(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client passes its environment on to its servers."""
+    monkeypatch.setenv("MEMORIST_OFF", "1")
+    async with connect() as asker:
+        said, wrong = await asker.tried("memory_search", query="door")
+    assert wrong
+    assert "MEMORIST_OFF" in said

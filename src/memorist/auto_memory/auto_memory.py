@@ -579,14 +579,18 @@ class AutoMemory:
         """Whether a new memory says what one says already, here or in every project. Raises
         StoreError.
         """
+        if self.find_same_memory(change):
+            return True
+        return self.everywhere is not None and self.everywhere.is_already_known(change)
+
+    def find_same_memory(self, change: MemoryChange) -> str:
+        """Path of the memory here that says what a new one would say; empty where none does."""
         if change.before is not None or change.after is None:
-            return False
+            return ""
         near = self.get_statement_search().find_related(
             parse_memory_file(change.path, change.after).one_line_text
         )
-        if find_same_memory(change, self._read_cached(near)):
-            return True
-        return self.everywhere is not None and self.everywhere.is_already_known(change)
+        return find_same_memory(change, self._read_cached(near))
 
     def _add_proposals(
         self, verdicts: Sequence[NeedsReview], why: ChangeReason

@@ -17,6 +17,7 @@ from memorist.auto_memory.statements.no_memory_and_pin_requests import (
     user_asks_for_no_memory,
 )
 from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.config import is_in_off_folder, resolve_off_folders
 from memorist.core.messages import Message, Origin, TextBlock, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
@@ -39,7 +40,6 @@ from memorist.hooks.hook_texts import (
     render_summary_instructions,
 )
 from memorist.hooks.session_file_tail import SessionFileTail
-from memorist.platforms.user_home import expand_user
 from memorist.settings import Family
 from memorist.system import SystemClock
 
@@ -367,9 +367,7 @@ class HookSessionPool:
         )
         self._off = set(engine.memory_off_sessions())
         """Ids of the sessions whose user turned memory off."""
-        self._off_folders = [
-            Path(expand_user(each)).resolve() for each in engine.settings.hooks.off_folders
-        ]
+        self._off_folders = resolve_off_folders(engine.settings)
         self._follow_ups: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -384,7 +382,7 @@ class HookSessionPool:
             return HookSession(self._engine, client, event, project)
 
         key = (client, event.session_id)
-        if self._is_in_off_folder(project or event.cwd):
+        if is_in_off_folder(project or event.cwd, self._off_folders):
             if event.session_id not in self._off:
                 self._off.add(event.session_id)
                 self._engine.keep_session_out(event.session_id)
@@ -407,13 +405,6 @@ class HookSessionPool:
         self._follow_ups.add(task)
         task.add_done_callback(self._follow_ups.discard)
         return HookOutput(said, notice)
-
-    def _is_in_off_folder(self, folder: str) -> bool:
-        """Whether the user wants no memory of sessions in this folder."""
-        if not self._off_folders:
-            return False
-        path = Path(folder).resolve()
-        return any(path.is_relative_to(each) for each in self._off_folders)
 
     async def _run_follow_up(
         self,

@@ -10,9 +10,17 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.config import (
+    OFF_VARIABLE,
+    is_disabled_by_environment,
+    is_in_off_folder,
+    load_settings,
+    resolve_off_folders,
+)
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.errors import UsageError
-from memorist.mcp_server.client_project import resolve_project
+from memorist.errors import InputError, UsageError
+from memorist.mcp_server.client_project import list_named_folders, resolve_project
 from memorist.mcp_server.memory_explanation import explain_memory, render_grouped_index
 from memorist.mcp_server.memory_tools import MemoryTools
 from memorist.mcp_server.opened_project import OpenedProject
@@ -51,6 +59,9 @@ A client works in one; a server for many closes the least recently used one.
 """
 
 
+OFF_REFUSAL = "the user turned memory off {}: go on without it, and do not ask again"
+
+
 class ToolDispatcher:
     """Answers for any number of projects. All methods are called from one thread."""
 
@@ -70,10 +81,19 @@ class ToolDispatcher:
         self._open_projects.move_to_end(root)
         return self._open_projects[root]
 
-    @staticmethod
-    def find_root(folder: Path | None, roots: Sequence[str], working_folder: Path) -> Path:
-        """Return the root of the project that a client works in. Raises InputError."""
-        return resolve_project(folder, roots, working_folder)
+    def find_root(self, folder: Path | None, roots: Sequence[str], working_folder: Path) -> Path:
+        """Return the root of the project that a client works in.
+
+        Raises InputError, also where the user turned memory off there; SettingsError.
+        """
+        if is_disabled_by_environment(self._environment):
+            raise InputError(OFF_REFUSAL.format(f"here ({OFF_VARIABLE})"))
+        root = resolve_project(folder, roots, working_folder)
+        off = resolve_off_folders(load_settings(self._environment).settings)
+        named = list_named_folders(folder, roots, working_folder)
+        if any(locate_project_root(each) == root and is_in_off_folder(each, off) for each in named):
+            raise InputError(OFF_REFUSAL.format("in this folder (hooks.off_folders)"))
+        return root
 
     def call_tool(self, root: Path, arguments: ToolArguments, client: str) -> str:
         """Return a tool's answer. Raises MemoristError."""

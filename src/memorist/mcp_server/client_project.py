@@ -87,6 +87,18 @@ def find_project_from_working_folder(working_folder: Path) -> Path:
     return root
 
 
+def list_named_folders(
+    folder: Path | None, roots: Sequence[str], working_folder: Path
+) -> list[Path]:
+    """The folders that a client works in: the configured one, else its roots on this machine, else
+    the working folder.
+    """
+    if folder is not None:
+        return [folder]
+    found = (parse_folder_uri(root) for root in roots[:MAX_ROOTS])
+    return [each for each in found if each is not None] or [working_folder]
+
+
 def resolve_project(folder: Path | None, roots: Sequence[str], working_folder: Path) -> Path:
     """Return the root of the project: of the configured folder, by the client's roots, or of the
     working folder, in this order. Raises InputError.

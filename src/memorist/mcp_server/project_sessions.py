@@ -12,6 +12,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_location import locate_root_of_recorded_folder
 from memorist.auto_memory.quotation_proof import find_statements_in_user_words
 from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.user_prose import announces_text_in_next_message
 from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     find_quoted_messages,
@@ -54,6 +55,17 @@ class FoundUserQuote(Struct, frozen=True):
     user: tuple[tuple[str, str], ...]
     statements: tuple[Statement, ...]
     """What these messages explicitly ask to remember or forget."""
+
+
+class SaidMessage(Struct, frozen=True):
+    """A message of the user in a recorded session, and what it followed."""
+
+    session: str
+    message: Message
+    reply_before: str
+    """The agent's text before it."""
+    is_text_announced: bool
+    """Whether the user's message before it announced a text of somebody else."""
 
 
 class ProjectSessions:
@@ -166,6 +178,25 @@ class ProjectSessions:
                     tuple(pair for pair in evidence.user_messages if pair[0] in ids),
                     tuple(statements),
                 )
+        return None
+
+    def find_said_message(self, words: str) -> SaidMessage | None:
+        """The newest message of the user that has these words; None where no searched session has
+        one. Raises StoreError.
+        """
+        wanted = normalize_for_comparison(words)
+        for each in self._searched_sessions("") if wanted else ():
+            found, reply, announced = None, "", False
+            for message in insert_user_words_from_results(self._messages(each)):
+                if message.origin is Origin.MODEL:
+                    reply = message.text.strip() or reply
+                if message.origin is not Origin.USER:
+                    continue
+                if wanted in normalize_for_comparison(message.text):
+                    found = SaidMessage(each.id, message, reply, announced)
+                announced = announces_text_in_next_message(message.text)
+            if found is not None:
+                return found
         return None
 
     def _searched_sessions(self, id_prefix: str) -> list[ProjectSession]:

@@ -19,8 +19,9 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
     database of this machine, and the index of past sessions, which is made anew without it. Returns
     what was deleted; doing it again deletes nothing.
 
-    What the deleted rows held is overwritten. Receipts stay: counts, and reasons that may name a
-    file. Raises SessionInUse where another process has the session open, StoreError.
+    What the deleted rows held is overwritten. Of receipts and the usage of memories the counts
+    stay: their texts may name a file or repeat a word. Raises SessionInUse where another process
+    has the session open, StoreError.
     """
     if not layout.database.exists():
         return ()
@@ -37,6 +38,12 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
             database.execute("pragma secure_delete = on")
             with transaction(database):
                 database.execute("delete from sessions where id = ?", (id,))
+                database.execute(
+                    "update receipts set why = '', said = '', files = '[]', denied = '[]' "
+                    "where session = ?",
+                    (id,),
+                )
+                database.execute("update memory_uses set why = '' where session = ?", (id,))
             database.execute("pragma wal_checkpoint(truncate)")
         except sqlite3.Error as error:
             raise StoreError(

@@ -183,18 +183,27 @@ def states_secret_value(text: str) -> bool:
     return _NAMED_SECRET.search(text) is not None
 
 
-@lru_cache(READ_SENTENCES)
 def is_forbidden_in_memory(text: str) -> bool:
-    """Whether it must never be kept, even on request.
+    """Whether it must never be kept, even on request (AM-7)."""
+    return bool(name_forbidden_content(text))
 
-    That is: secrets, judgements of people, what code or git show, fix recipes, passing state
-    (AM-7).
-    """
-    if states_secret_value(text) or any(
-        pattern.search(text) for pattern in (_DERIVABLE_FACT, _FIX_RECIPE, _PASSING_STATE)
-    ):
-        return True
-    return _JUDGEMENT.search(text) is not None and _PERSON_SUBJECT.search(text) is not None
+
+@lru_cache(READ_SENTENCES)
+def name_forbidden_content(text: str) -> str:
+    """What a text holds that is never kept, in words; empty where it may be kept."""
+    for pattern, what in _FORBIDDEN:
+        if pattern.search(text):
+            return what
+    is_judgement = _JUDGEMENT.search(text) is not None and _PERSON_SUBJECT.search(text) is not None
+    return "a judgement of a person" if is_judgement else ""
+
+
+_FORBIDDEN = (
+    (_NAMED_SECRET, "a secret"),
+    (_DERIVABLE_FACT, "what the code or its history shows"),
+    (_FIX_RECIPE, "how a fault was mended"),
+    (_PASSING_STATE, "a passing state"),
+)
 
 
 def is_task_bound(text: str, *, include_hints: bool) -> bool:

@@ -76,7 +76,7 @@ _LEANING = lazy_pattern(
 )
 """A sentence that cannot be read without the one before it."""
 
-_ROLE_PLAY = lazy_pattern(
+ROLE_PLAY = lazy_pattern(
     r"(?:act|pretend|role-?play|behave|imagine)\b(?! (?:on|in|upon|only)\b)", re.IGNORECASE
 )
 """A part to play, with its rules: it ends with the conversation."""
@@ -96,7 +96,7 @@ _OF_THE_WORK = lazy_pattern(
 )
 """Tells what was done or what is to be done now, which speaks against waiting."""
 
-_HOLD = lazy_pattern(
+HOLD = lazy_pattern(
     r"(?:please |just )*(?:do not|don['’]?t) (?:do|change|touch|edit|write|run) anything(?! (?:in|under|outside|on|without|unless|with|to)\b)"
     r"|(?:bitte )?(?:mach|änder|tu)\w* (?:bitte |erst ?mal |noch )*nichts\b|ne (?:fais|change|touche|modifie)[sz]? (?:encore )?rien\b"
     r"|no (?:hagas|cambies|toques|modifiques) (?:todavía )?nada(?! (?:sin|en)\b)|não (?:faça|mude|altere|mexa em) (?:ainda )?nada(?! (?:sem|em)\b)"
@@ -238,9 +238,9 @@ def list_rule_verdicts(sentence: ProseSentence, typed: str) -> tuple[str, ...] |
     masked = sentence.masked[start:]
     if (
         is_reported_speech(sentence.masked)
-        or _HOLD.match(sentence.masked, start)
+        or HOLD.match(sentence.masked, start)
         or is_forbidden_in_memory(masked)
-        or _ROLE_PLAY.match(masked)
+        or ROLE_PLAY.match(masked)
     ):
         return None
     speaks_for = {

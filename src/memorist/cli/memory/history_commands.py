@@ -1,4 +1,4 @@
-"""`memorist memory log|diff|undo|blame|why`."""
+"""`memorist memory log|diff|undo|blame`."""
 
 from __future__ import annotations
 
@@ -8,20 +8,13 @@ from memorist.auto_memory.memory_blame import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.named_memory import find_named_memory
-from memorist.auto_memory.removed_memories import find_removed_memory_by_name
 from memorist.cli import output
-from memorist.cli.memory.client_counterparts import (
-    ClientFileComparison,
-    compare_memories_with_client_files,
-)
-from memorist.cli.memory.memory_commands import describe_replaced_memories
 from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
     open_project_memory,
 )
 from memorist.core.utc_time import format_utc_minute
 from memorist.errors import InputError
-from memorist.store.memory_uses import list_uses_of_memory
 
 
 def _change_object(each: RecordedChange) -> dict[str, object]:
@@ -141,42 +134,3 @@ def memory_blame_command(path: str, as_json: bool) -> None:
             )
         if each.why.quote:
             click.echo(f"          words: “{each.why.quote}”")
-
-
-@click.command("why")
-@click.argument("path")
-@output.JSON_OPTION
-def memory_why_command(path: str, as_json: bool) -> None:
-    """Show what a memory came in place of; when it stood in the index that a session was shown, or
-    was shown by itself, and why; when it was opened or cited; and when it was withheld.
-
-    Example: memorist memory why use-pnpm.md
-    """
-    with open_project_memory() as (home, memory):
-        owner, path = find_named_memory(memory, path)
-        former = find_removed_memory_by_name(owner, path)
-        topic = former.topic if former is not None else owner.folder.read_memory_file(path)
-        path = topic.path
-        uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
-        elsewhere = compare_memories_with_client_files(home.settings, owner).get(
-            path, ClientFileComparison()
-        )
-    if as_json:
-        output.print_json(
-            {
-                "path": path,
-                "uses": uses,
-                "also_in": elsewhere.also_in,
-                "conflicts": elsewhere.conflicts,
-            }
-        )
-        return
-    for remark in elsewhere.remarks:
-        click.echo(remark)
-    for line in describe_replaced_memories(topic, former):
-        click.echo(line)
-    for use in uses:
-        why = f"  {use.why}" if use.why else ""
-        click.echo(f"{format_utc_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
-    if not uses:
-        click.echo(f"{path} was never shown")

@@ -31,7 +31,7 @@ class MemoryCommands(LazyCommandGroup):
         "search": "memorist.cli.memory.memory_search_command:memory_search_command",
         "show": "memorist.cli.memory.memory_commands:memory_show_command",
         "undo": "memorist.cli.memory.history_commands:memory_undo_command",
-        "why": "memorist.cli.memory.history_commands:memory_why_command",
+        "why": "memorist.cli.memory.why_command:memory_why_command",
     }
 
 

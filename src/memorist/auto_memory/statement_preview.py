@@ -1,0 +1,151 @@
+"""What would become of each sentence of a message: decided as in a session, stored nowhere (AM-8).
+
+Words are read by `statements.sentence_verdicts`; here the memory, its policy and the gate follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
+from memorist.auto_memory.statement_changes import (
+    build_removal_prefilter,
+    plan_memory_addition,
+    plan_memory_removal,
+)
+from memorist.auto_memory.statements.sentence_verdicts import SentenceVerdict, explain_message
+from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.uncertain_value_corrections import (
+    find_uncertain_value_corrections,
+)
+from memorist.auto_memory.write_evidence import collect_evidence_from_typed_message
+from memorist.auto_memory.write_gate import (
+    POLICY_IS_OFF,
+    AcceptedChange,
+    NeedsReview,
+    apply_review_policy,
+    judge_memory_change,
+    policy_forbids_writing,
+)
+from memorist.core.messages import Message
+
+Fate = Literal["kept", "known", "forgets", "waits", "not kept"]
+
+
+class SentenceFate(Struct, frozen=True):
+    """What would become of one sentence."""
+
+    text: str
+    fate: Fate
+    reasons: tuple[str, ...]
+    paths: tuple[str, ...] = ()
+    """The memories that say it already, that it corrects, or that it asks to forget."""
+
+
+def preview_message(
+    memory: AutoMemory,
+    message: Message,
+    reply_before: str = "",
+    *,
+    session: str = "",
+    is_text_announced: bool = False,
+) -> tuple[SentenceFate, ...]:
+    """The fate of each sentence of a message of the user. Raises StoreError."""
+    return tuple(_list_fates(memory, message, reply_before, session, announced=is_text_announced))
+
+
+def _list_fates(
+    memory: AutoMemory, message: Message, reply_before: str, session: str, *, announced: bool
+) -> Iterator[SentenceFate]:
+    corrections = {} if announced else _find_corrections(memory, message)
+    for each in explain_message(message, reply_before, is_text_announced=announced):
+        surely = each.outcome == "states"
+        if each.text in corrections and not surely:
+            yield SentenceFate(each.text, "kept", ("it corrects a memory",), corrections[each.text])
+        elif each.statement is None:
+            yield SentenceFate(each.text, "not kept", (each.reason,))
+        else:
+            statement = replace(each.statement, certain=surely)
+            yield _judge_statement(memory, statement, each, message, session)
+
+
+def _find_corrections(memory: AutoMemory, message: Message) -> dict[str, tuple[str, ...]]:
+    """The memories that each bare correction of a typed message corrects, by its quote."""
+    if not message.is_typed:
+        return {}
+    found = drop_statements_in_others_words(find_uncertain_value_corrections(message), message)
+    corrected = ((each.quote, memory.find_corrected_memories(each.text)) for each in found)
+    return {quote: paths for quote, paths in corrected if paths}
+
+
+def _judge_statement(
+    memory: AutoMemory, statement: Statement, read: SentenceVerdict, message: Message, session: str
+) -> SentenceFate:
+    if policy_forbids_writing(memory.settings, "said"):
+        return SentenceFate(read.text, "not kept", (POLICY_IS_OFF,))
+    if statement.act == "forget":
+        return _judge_removal(memory, statement, read)
+    change = plan_memory_addition(
+        statement, memory.headers_by_path(), session=session, timestamp=message.timestamp
+    )
+    if known := _find_known(memory, change):
+        return SentenceFate(read.text, "known", ("a memory says it already",), (known,))
+    if statement.certain:
+        return SentenceFate(read.text, *_judge_addition(memory, change, message, session, read))
+    if drop_statements_in_others_words([statement], message):
+        return SentenceFate(read.text, "waits", (read.reason,))
+    return SentenceFate(read.text, "not kept", ("it stands among the words of others",))
+
+
+def _judge_addition(
+    memory: AutoMemory, change: MemoryChange, message: Message, session: str, read: SentenceVerdict
+) -> tuple[Fate, tuple[str, ...]]:
+    """What the gate and the policy say to a new memory."""
+    evidence = collect_evidence_from_typed_message(session, message)
+    case = memory.build_gate_context("said", evidence, {change.path})
+    verdict = apply_review_policy(judge_memory_change(change, case), memory.settings, "said")
+    match verdict:
+        case AcceptedChange(remarks=remarks):
+            return "kept", (read.reason, *remarks)
+        case NeedsReview(reasons=reasons):
+            return "waits", reasons
+        case _:
+            return "not kept", verdict.reasons
+
+
+def _find_known(memory: AutoMemory, change: MemoryChange) -> str:
+    """The memory that says a change already, here or in every project."""
+    for owner, prefix in ((memory, ""), (memory.everywhere, EVERYWHERE_PREFIX)):
+        if owner is not None and (path := owner.find_same_memory(change)):
+            return prefix + path
+    return ""
+
+
+def _judge_removal(memory: AutoMemory, statement: Statement, read: SentenceVerdict) -> SentenceFate:
+    if not statement.text:
+        why = "it takes back what the message right before it stated"
+        return SentenceFate(read.text, "forgets", (why,))
+    owners = ((memory, ""), (memory.everywhere, EVERYWHERE_PREFIX))
+    plans = [
+        (
+            plan_memory_removal(
+                statement, owner.read_memory_files(build_removal_prefilter(statement))
+            ),
+            prefix,
+        )
+        for owner, prefix in owners
+        if owner is not None
+    ]
+    paths = tuple(prefix + each.path for plan, prefix in plans for each in plan.changes)
+    if not paths:
+        return SentenceFate(read.text, "not kept", ("no memory has these words",))
+    if any(plan.sure for plan, _ in plans):
+        sure = tuple(prefix + e.path for plan, prefix in plans if plan.sure for e in plan.changes)
+        return SentenceFate(read.text, "forgets", (read.reason,), sure)
+    return SentenceFate(read.text, "waits", ("these may be meant",), paths)

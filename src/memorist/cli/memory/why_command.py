@@ -1,0 +1,161 @@
+"""`memorist memory why`: of a memory, or of a sentence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.named_memory import find_named_memory
+from memorist.auto_memory.removed_memories import find_removed_memory_by_name
+from memorist.auto_memory.statement_preview import SentenceFate, preview_message
+from memorist.auto_memory.statements.sentence_verdicts import NOTHING_LASTING, TASK_BOUND
+from memorist.auto_memory.write_evidence import normalize_for_comparison
+from memorist.cli import output
+from memorist.cli.memory.client_counterparts import (
+    ClientFileComparison,
+    compare_memories_with_client_files,
+)
+from memorist.cli.memory.memory_commands import describe_replaced_memories
+from memorist.cli.memory.project_memory_access import open_project_memory
+from memorist.config import is_disabled_by_environment, is_in_off_folder, resolve_off_folders
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.utc_time import format_utc_minute
+from memorist.errors import InputError
+from memorist.mcp_server.project_sessions import ProjectSessions, SaidMessage
+from memorist.store.disk_files import DiskFiles
+from memorist.store.memory_uses import list_uses_of_memory
+
+KEPT_ON_REQUEST = (NOTHING_LASTING, TASK_BOUND)
+"""Reasons against a sentence that its user may overrule by a command."""
+
+
+@click.command("why")
+@click.argument("path", metavar="PATH|SENTENCE")
+@output.JSON_OPTION
+def memory_why_command(path: str, as_json: bool) -> None:
+    """Show what a memory came in place of; when it stood in the index that a session was shown, or
+    was shown by itself, and why; when it was opened or cited; and when it was withheld.
+
+    Of a sentence that you said, or may say: whether it is kept, waits or neither, and which rule or
+    check decides so. It is looked for in this project's recorded sessions, and stored nowhere.
+
+    Example: memorist memory why "We should use Redis for the queue."
+    """
+    with open_project_memory() as (home, memory):
+        try:
+            owner, found = find_named_memory(memory, path)
+            former = find_removed_memory_by_name(owner, found)
+            topic = former.topic if former is not None else owner.folder.read_memory_file(found)
+        except InputError:
+            if not _is_sentence(path):
+                raise
+            _explain_sentence(home, memory, path, as_json=as_json)
+            return
+        path = topic.path
+        uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
+        elsewhere = compare_memories_with_client_files(home.settings, owner).get(
+            path, ClientFileComparison()
+        )
+    if as_json:
+        output.print_json(
+            {
+                "path": path,
+                "uses": uses,
+                "also_in": elsewhere.also_in,
+                "conflicts": elsewhere.conflicts,
+            }
+        )
+        return
+    for remark in elsewhere.remarks:
+        click.echo(remark)
+    for line in describe_replaced_memories(topic, former):
+        click.echo(line)
+    for use in uses:
+        why = f"  {use.why}" if use.why else ""
+        click.echo(f"{format_utc_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
+    if not uses:
+        click.echo(f"{path} was never shown")
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a text that names no memory is one: it has several words, or is in a script that
+    writes none apart.
+    """
+    return len(text.split()) > 1 or not text.isascii()
+
+
+def _explain_sentence(
+    home: HomeMemories, memory: AutoMemory, sentence: str, *, as_json: bool
+) -> None:
+    sessions = ProjectSessions(
+        locate_project_root(Path.cwd()), files=DiskFiles(), database=home.database
+    )
+    said = sessions.find_said_message(sentence)
+    block = (TextBlock(sentence),)
+    found = said or SaidMessage(
+        "", Message(id="", role="user", blocks=block, origin=Origin.USER), "", False
+    )
+    fates = preview_message(
+        memory,
+        found.message,
+        found.reply_before,
+        session=found.session,
+        is_text_announced=found.is_text_announced,
+    )
+    fates = _select_fates(fates, sentence)
+    off = _explain_memory_off(home)
+    if as_json:
+        output.print_json(
+            {"session": found.session, "at": found.message.timestamp, "off": off, "fates": fates}
+        )
+        return
+    click.echo(_describe_place(said))
+    for line in off:
+        click.echo(line)
+    for fate in fates:
+        click.echo(f"“{output.format_description(fate.text)}”")
+        named = f": {', '.join(fate.paths)}" if fate.paths else ""
+        click.echo(output.replace_invalid_utf8(f"  {fate.fate}: {'; '.join(fate.reasons)}{named}"))
+    if any(reason in KEPT_ON_REQUEST for fate in fates for reason in fate.reasons):
+        click.echo('To keep it all the same: memorist memory add "…"')
+
+
+def _select_fates(fates: Sequence[SentenceFate], sentence: str) -> tuple[SentenceFate, ...]:
+    """Those of the sentences that were asked for; all where the message as a whole decides."""
+    wanted = normalize_for_comparison(sentence)
+
+    def is_meant(text: str) -> bool:
+        read = normalize_for_comparison(text)
+        return read in wanted or wanted in read
+
+    return tuple(each for each in fates if is_meant(each.text)) or tuple(fates)
+
+
+def _describe_place(said: SaidMessage | None) -> str:
+    if said is None:
+        return "no recorded session of this project has it: read as if you typed it alone, now"
+    at = said.message.timestamp
+    when = f" on {format_utc_minute(at)}" if at is not None else ""
+    program = "" if said.message.is_typed else ", by a program (a pipe, print mode)"
+    return f"said in session {said.session}{when}{program}"
+
+
+def _explain_memory_off(home: HomeMemories) -> tuple[str, ...]:
+    """Why nothing at all is kept here by itself; empty where it is."""
+    settings = home.settings
+    found = (
+        (is_disabled_by_environment(os.environ), "MEMORIST_OFF is set"),
+        (not settings.auto_memory.enabled, "auto_memory.enabled is false"),
+        (not settings.hooks.enabled, "hooks.enabled is false: agents with hooks keep nothing"),
+        (
+            is_in_off_folder(Path.cwd(), resolve_off_folders(settings)),
+            "hooks.off_folders names this folder",
+        ),
+    )
+    return tuple(f"memory is off here: {why}" for holds, why in found if holds)
