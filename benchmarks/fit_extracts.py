@@ -91,7 +91,7 @@ def tables(found: Iterable[CarryoverPoint]) -> tuple[FeatureTable, FeatureTable]
             identifiers.add(compute_identifier_features(name, past), name.text in point.used.facts)
         left = set(point.used.spans)
         for piece in reversed(scan.blocks):
-            apart = split_into_extracts(piece).extracts
+            apart = split_into_extracts(piece)
             for unit, (label, words) in zip(apart, labelled(apart, left), strict=True):
                 row = compute_block_features(piece, past)[1:] + compute_extract_features(
                     unit, find_recognizable_names(unit.text), past, len(apart)

@@ -149,7 +149,7 @@ def _search(paths: Sequence[Path]) -> list[BenchRow]:
             seconds,
             "s",
             "under 1",
-            seconds < 1 and again.unchanged == MANY,
+            seconds < 1 and not again.threads,
         ),
     ]
 

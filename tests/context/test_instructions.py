@@ -89,7 +89,7 @@ def test_the_claude_family_is_loaded_from_far_to_near() -> None:
         "local",
         "project",
     ]
-    assert found.tokens == sum(file.tokens for file in found.loaded) > 0
+    assert all(file.tokens > 0 for file in found.loaded)
 
 
 @pytest.mark.covers("CX-4")

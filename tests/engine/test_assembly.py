@@ -454,7 +454,7 @@ async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhi
         assert msgspec.json.encode(host.sent[-1]).decode().count("2. Push the tag.") == 1
         state = restore_world_state(
             transcript_format.read_session(DecodedLineFile(session.layout.transcript))
-        ).state
+        )
         assert any("Use spaces" not in str(value) for value in state.values.values())
         assert not state.unknown
 

@@ -83,8 +83,8 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
     """
     clock = FrozenClock(NOW)
     state = PostgresState(address, clock.now)
-    seen = save_rollouts(state, [thread(id) for id in ("a", "b", "c")])
-    again = save_rollouts(state, [thread("a"), thread("b", size=99)])
+    save_rollouts(state, [thread(id) for id in ("a", "b", "c")])
+    save_rollouts(state, [thread("a"), thread("b", size=99)])
     first = claim(state, "a")
     whys = [refused(state, "a").why]
     finish_extraction(state, first, extract("a"), TERMS)
@@ -97,7 +97,7 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
     assert isinstance(whole, JobClaim)
     finish_consolidation(state, whole, [extract("a")])
 
-    assert (seen.new, again.changed, again.unchanged) == (("a", "b", "c"), ("b",), 1)
+    assert {each.id: each.size for each in list_rollouts(state)}["b"] == 99
     assert whys == ["running", "up to date", "backoff", "backoff", "exhausted"]
     assert (
         [job.key for job in list_exhausted_jobs(state)],
@@ -105,10 +105,8 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
         len(list_failed_attempts(state)),
     ) == (["b"], 3, 3)
     assert (retry_jobs(state, TERMS, ["b"]), claim(state, "b").attempt) == (1, 4)
-    assert (
-        record_rollout_citations(state, ["a", "z"]),
-        [(each.uses, each.selected) for each in list_enabled_extracts(state)],
-    ) == (["z"], [(1, True)])
+    record_rollout_citations(state, ["a", "z"])
+    assert [(each.uses, each.selected) for each in list_enabled_extracts(state)] == [(1, True)]
     assert [
         each.rollout.id for each in list_extraction_progress(state, limit=9, only_behind=True)
     ] == ["b", "c"]
@@ -118,12 +116,11 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
         "b": "enabled",
         "c": "enabled",
     }
+    prune_unused_unconsolidated_extracts(state, 30)
     assert (
-        prune_unused_unconsolidated_extracts(state, 30),
         delete_all_extraction_state(state),
         list_jobs(state),
     ) == (
-        [],
         0,
         [],
     )

@@ -260,7 +260,7 @@ def split_blocks_into_scored_extracts(
     for block in found:
         weights = load_extract_weights().extracts[block.source.kind]
         base = _score_block(block, history)
-        extracts = split_into_extracts(block).extracts
+        extracts = split_into_extracts(block)
         for extract in extracts:
             value = base + sum(
                 map(

@@ -94,13 +94,6 @@ class SourceBlock(Struct, frozen=True):
     text: str
 
 
-class BlockExtracts(Struct, frozen=True):
-    """A block and its extracts."""
-
-    block: SourceBlock
-    extracts: list[Extract]
-
-
 def collect_source_blocks(messages: Sequence[Message], root: str = "") -> list[SourceBlock]:
     """The texts of a history with their sources, in order; titles show paths relative to `root`.
     The user's own texts are collected by `collect_typed_utterances`.
@@ -236,11 +229,11 @@ def collect_tool_input_texts(inputs: JsonObject) -> list[str]:
     return found
 
 
-def split_into_extracts(piece: SourceBlock) -> BlockExtracts:
+def split_into_extracts(piece: SourceBlock) -> list[Extract]:
     """The extracts of a block, in order."""
     lines, cut = _wrap_long_lines(piece.text)
     numbered = cut or _NUMBERED.search(piece.text) is not None
-    return BlockExtracts(piece, list(_split_lines(piece.source, lines, numbered=numbered)))
+    return list(_split_lines(piece.source, lines, numbered=numbered))
 
 
 def _split_lines(

@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from memorist.compaction.edit_economics import (
     NOTES_FROM_SHARE,
-    EditVerdict,
     HistoryEdit,
     RequestCacheState,
     TokenRates,
@@ -87,12 +86,9 @@ class HistoryReplaceableByNotes(Struct, frozen=True):
 
 
 class ProfitableEdit(Struct, frozen=True):
-    """An edit that pays, and why: results to clear, and whether the notes should replace older
-    dialogue.
-    """
+    """An edit that pays: results to clear, and whether the notes should replace older dialogue."""
 
     ids: tuple[str, ...]
-    verdict: EditVerdict
     notes: bool = False
 
 
@@ -146,9 +142,7 @@ def find_profitable_edit(
     if not choice.edits or not choice.verdict.pays:
         return None
     ids = tuple(name for edit in choice.edits for name in edits[edit])
-    return ProfitableEdit(
-        ids, choice.verdict, notes=any(edit.kind == "session-memory" for edit in choice.edits)
-    )
+    return ProfitableEdit(ids, notes=any(edit.kind == "session-memory" for edit in choice.edits))
 
 
 def _build_cache_state(cost: EditCostInputs, used: int) -> RequestCacheState:

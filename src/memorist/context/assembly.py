@@ -254,16 +254,9 @@ def build_piece_messages(pieces: Sequence[ContextPiece], family: Family) -> tupl
 class FirstContext(Struct, frozen=True, kw_only=True):
     """A first context, and the report of how it was assembled."""
 
-    family: Family
     pieces: tuple[ContextPiece, ...]
-    instructions: InstructionReport
     left_out: tuple[OmittedSource, ...]
     """Sources that are not in the context, or not whole."""
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of all pieces."""
-        return sum(each.tokens for each in self.pieces)
 
 
 class FolderContext(Struct, frozen=True, kw_only=True):
@@ -339,9 +332,7 @@ def build_first_context(
         OmittedSource(rule.path, rule.problem) for rule in instructions.pending if rule.problem
     ]
     return FirstContext(
-        family=family,
         pieces=convert_sections_to_pieces(family, [*own, *host_sections, *dated]),
-        instructions=instructions,
         left_out=(*instructions.left_out, *waiting, *damaged),
     )
 

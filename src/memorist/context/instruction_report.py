@@ -87,11 +87,6 @@ class InstructionReport(Struct, frozen=True, kw_only=True):
     pending: tuple[PendingRule, ...] = ()
     left_out: tuple[OmittedSource, ...] = ()
 
-    @property
-    def tokens(self) -> int:
-        """Tokens of all loaded files."""
-        return sum(file.tokens for file in self.loaded)
-
 
 def clean_instruction_text(text: str) -> tuple[str, tuple[str, ...]]:
     """Prepare a file's text for the model; return it with remarks on what was changed in it."""

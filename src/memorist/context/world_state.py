@@ -156,10 +156,8 @@ class SentWorldState(Struct, frozen=True):
 class WorldChange(Struct, frozen=True):
     """A section that differs from what was sent, and the text that announces it."""
 
-    id: str
     text: str
     role: Role
-    removed: bool = False
 
 
 class WorldStateUpdate(Struct, frozen=True):
@@ -171,13 +169,6 @@ class WorldStateUpdate(Struct, frozen=True):
     state: SentWorldState
     changes: tuple[WorldChange, ...] = ()
     record: WorldStateRecord | None = None
-
-
-class RestoredWorldState(Struct, frozen=True):
-    """The state at the end of a transcript, and what could not be read, in one clause each."""
-
-    state: SentWorldState
-    problems: tuple[str, ...] = ()
 
 
 EMPTY_WORLD_STATE = SentWorldState({}, {})
@@ -226,7 +217,7 @@ def diff_world_state(state: SentWorldState, sections: Sequence[WorldSection]) ->
         if state.marks.get(section.id) != marks.get(section.id) or state.unknown
     ]
     changes += [
-        WorldChange(removed, f"{removed}: no longer in force.", "developer", removed=True)
+        WorldChange(f"{removed}: no longer in force.", "developer")
         for removed in state.marks
         if removed not in latest
     ]
@@ -242,12 +233,7 @@ def _build_change(section: WorldSection, value: object, state: SentWorldState) -
     if section.id in state.values:
         before = LastSentValue("known", state.values[section.id])
     silent = value is None and before.state != "known"
-    return WorldChange(
-        section.id,
-        "" if silent else section.render(value, before),
-        section.role,
-        removed=value is None,
-    )
+    return WorldChange("" if silent else section.render(value, before), section.role)
 
 
 def build_world_change_messages(
@@ -280,15 +266,14 @@ def _message(name: str, role: Role, blocks: tuple[TextBlock, ...]) -> Message:
     return Message(id=name, role=role, blocks=blocks, origin=Origin.INJECTED)
 
 
-def restore_world_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldState:
+def restore_world_state(entries: Iterable[TranscriptEntry]) -> SentWorldState:
     """Return the state at the end of a transcript of memorist or Codex.
 
     Records of rolled-back turns do not count. A compaction resets the state; so does a full record.
     A patch without a base is skipped, and a record that cannot be read leaves the state unknown
-    until the next full one; both are reported as problems.
+    until the next full one.
     """
     state: JsonObject | None = {}
-    problems: list[str] = []
     has_snapshot = False
     for entry in drop_rolled_back_entries(entries):
         if isinstance(entry, CompactionBoundary):
@@ -298,25 +283,10 @@ def restore_world_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldStat
         try:
             if entry.state is None:
                 state = None
-                problems.append(
-                    f"line {entry.line}: the record of the surroundings cannot be read; all is "
-                    f"sent again"
-                )
             elif entry.full:
                 state, has_snapshot = to_patchable_object(entry.state), True
-            elif state is None or not has_snapshot:
-                problems.append(
-                    f"line {entry.line}: a change of the surroundings without the state before "
-                    f"it; passed over"
-                )
-            else:
+            elif state is not None and has_snapshot:
                 state = apply_merge_patch(state, entry.state)
-        except RecursionError:
+        except RecursionError:  # it is nested too deeply
             state = None
-            problems.append(
-                f"line {entry.line}: the record of the surroundings is nested too deep; all is "
-                f"sent again"
-            )
-    return RestoredWorldState(
-        UNKNOWN_WORLD_STATE if state is None else build_sent_world_state(state), tuple(problems)
-    )
+    return UNKNOWN_WORLD_STATE if state is None else build_sent_world_state(state)

@@ -38,8 +38,6 @@ _MIN_WORD_CHARACTERS = 4
 class UserUtterance(Struct, frozen=True, kw_only=True):
     """Something the user said in a session."""
 
-    session: str
-    message: str
     text: str
     at: float
     """Seconds since the epoch, UTC."""
@@ -111,8 +109,6 @@ class FittedDreamMaterial(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...]
     """The memories that are shown whole."""
     utterances: tuple[UserUtterance, ...]
-    left_out: int
-    """Memories that did not fit."""
 
 
 def render_fitting_dream_material(
@@ -149,7 +145,6 @@ def render_fitting_dream_material(
         text="\n\n".join((index, *memories, *logs, *said, *files)),
         paths=paths,
         utterances=tuple(material.utterances[int(number)][0] for number in spoken),
-        left_out=len(material.topics) - len(paths),
     )
 
 

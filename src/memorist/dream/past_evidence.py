@@ -134,9 +134,7 @@ def _add_session_evidence(
     behind = collect_write_evidence(session, messages)
     own = dict(behind.user_messages)
     sayings = [
-        UserUtterance(
-            session=session, message=message.id, text=own[message.id], at=message.timestamp or at
-        )
+        UserUtterance(text=own[message.id], at=message.timestamp or at)
         for message in messages
         if message.origin is Origin.USER
         and message.id in own

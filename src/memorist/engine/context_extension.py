@@ -231,7 +231,7 @@ class ContextExtension(SessionExtension):
     def _read_world_state(self) -> SentWorldState:
         return restore_world_state(
             transcript_format.read_session(DecodedLineFile(self._log.context.layout.transcript))
-        ).state
+        )
 
     def _assemble_first(self) -> None:
         """Assemble the first context from what was looked up; its sections are then known to the

@@ -92,17 +92,6 @@ class RankedEntry(Struct, frozen=True, kw_only=True):
     """One line for humans: which words, whose, how near in meaning."""
 
 
-class IndexSyncCounts(Struct, frozen=True, kw_only=True):
-    """Result of a sync, in entries."""
-
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    rebuilt: bool = False
-    """The file was damaged, foreign or of another version, and was rebuilt."""
-
-
 # Prepare entries for the index. Pure.
 
 

@@ -27,7 +27,6 @@ from memorist.recall.calibration_texts import (
 from memorist.recall.lexical_score import (
     DEFAULT_WEIGHTS,
     EntryColumns,
-    IndexSyncCounts,
     QueryWordCoverage,
     RankedEntry,
     RankingWeights,
@@ -448,7 +447,7 @@ class Ranker:
         with self._lock:
             self._index.close()
 
-    def sync(self, entries: Sequence[SearchEntry]) -> IndexSyncCounts:
+    def sync(self, entries: Sequence[SearchEntry]) -> None:
         """Make the index contain exactly these entries, writing only what changed.
 
         Of two entries with the same id the last one counts. What a killed sync had written stands,
@@ -458,15 +457,15 @@ class Ranker:
         with self._lock:
             self._reopen_if_replaced()
             try:
-                return self._sync(entries)
+                self._sync(entries)
             except DamagedIndex:
                 self.replace_damaged_index()
-                return self._sync(entries)
+                self._sync(entries)
             except StoreError as error:
                 if not self._index.use_copy_if_locked(error):
                     raise
                 self._version = None
-                return self._sync(entries)
+                self._sync(entries)
 
     def replace_damaged_index(self) -> None:
         """Move a damaged file aside and create an empty one, to be filled by `sync`."""
@@ -488,7 +487,7 @@ class Ranker:
             except DamagedIndex:
                 return {}
 
-    def _sync(self, entries: Sequence[SearchEntry]) -> IndexSyncCounts:
+    def _sync(self, entries: Sequence[SearchEntry]) -> None:
         wanted = {
             id: (fingerprint, entry)
             for id, fingerprint, entry in yield_entries_and_headings(entries)
@@ -503,15 +502,6 @@ class Ranker:
             )
         if removed or changed:
             self._index.drop_all_orphaned_vectors()
-        rebuilt, self._index.rebuilt = self._index.rebuilt, False
-        own = [id for id in changed if not is_heading_id(id)]
-        return IndexSyncCounts(
-            added=sum(1 for id in own if id not in old),
-            changed=sum(1 for id in own if id in old),
-            removed=sum(1 for id in removed if not is_heading_id(id)),
-            unchanged=sum(1 for id in wanted if not is_heading_id(id)) - len(own),
-            rebuilt=rebuilt,
-        )
 
     def update(self, entries: Sequence[SearchEntry], removed: Collection[str] = ()) -> None:
         """Add or replace these entries and remove those with the ids `removed`: what `sync` with

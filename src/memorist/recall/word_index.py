@@ -80,7 +80,7 @@ class WordIndex:
         self._open()
 
     def _open(self) -> None:
-        self._database, self.rebuilt = open_or_replace_index(self._path)
+        self._database = open_or_replace_index(self._path)
         self._opened_file = get_device_and_inode(self._path)
         self._file_due = time.monotonic() + PAUSE_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
@@ -121,7 +121,6 @@ class WordIndex:
         with contextlib.suppress(FileNotFoundError):
             move_damaged_database_aside(self._path)
         self._open()
-        self.rebuilt = True
 
     def close(self) -> None:
         """Close the file. May be called twice."""

@@ -48,8 +48,6 @@ class PrefixTracker:
     def __init__(self) -> None:
         self.requests = 0
         self.breaks: list[PrefixBreak] = []
-        self.break_count = 0
-        """Number of breaks, including those that are not listed."""
         self._start: list[Message] = []
         self._count = 0
         self._model = ""
@@ -98,10 +96,12 @@ class PrefixTracker:
         ):
             self._pending_break = ("model", f"{self._model} became {message.model}", message.line)
         self._model = message.model or self._model
-        if self._pending_break is not None and self.requests > 1:
-            self.break_count += 1
-            if len(self.breaks) < MAX_LISTED_BREAKS:
-                self.breaks.append(PrefixBreak(self.requests, *self._pending_break))
+        if (
+            self._pending_break is not None
+            and self.requests > 1
+            and len(self.breaks) < MAX_LISTED_BREAKS
+        ):
+            self.breaks.append(PrefixBreak(self.requests, *self._pending_break))
         self._pending_break = None
 
     def _on_boundary(self, boundary: CompactionBoundary) -> None:

@@ -69,8 +69,6 @@ class SessionRecorder:
     def __init__(self) -> None:
         self.skipped: list[SkippedLine] = []
         self.mended: list[RepairedLine] = []
-        self.skips = 0
-        self.mends = 0
         self.records = 0
         self.asides: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
@@ -93,12 +91,10 @@ class SessionRecorder:
     def on_skip(self, entry: SkippedLine) -> None:
         """Record a line that could not be used."""
         self.records += 1
-        self.skips += 1
         self.skipped.append(entry)
 
     def on_line_repaired(self, entry: RepairedLine) -> None:
         """Record a line that was repaired."""
-        self.mends += 1
         if len(self.mended) < MAX_LISTED:
             self.mended.append(entry)
 

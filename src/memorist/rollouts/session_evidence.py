@@ -89,7 +89,6 @@ class SelectedEvidence(Struct, frozen=True, kw_only=True):
     typed: tuple[str, ...] = ()
     """The user's messages, with what they pasted."""
     shown_rows: int = 0
-    left_out: int = 0
 
 
 def compute_evidence_token_budget(window: int | None, *, reserved: int) -> int:
@@ -164,7 +163,6 @@ class EvidenceRowBuffer:
             by_speaker=group_evidence_by_speaker(row for _, row in chosen),
             typed=tuple(row.text for _, row in chosen if row.tier is SpeakerTier.USER),
             shown_rows=len(chosen),
-            left_out=self.count - len(chosen),
         )
 
 

@@ -90,13 +90,10 @@ class SkippedFile(Struct, frozen=True, kw_only=True):
 
 
 class SourceScan(Struct, frozen=True, kw_only=True):
-    """The result of a search: new and changed threads, skipped files, and the number of unchanged
-    files.
-    """
+    """The result of a search: new and changed threads, and skipped files."""
 
     threads: tuple[Rollout, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
-    unchanged: int = 0
 
 
 def list_default_source_folders(
@@ -166,7 +163,7 @@ def scan_for_changed_rollouts(
     kept, copies = split_off_older_copies([each for each in new if isinstance(each, Rollout)], same)
     kept = _find_repositories(kept, same, remotes)
     passed = [each for each in (*unchanged, *new) if isinstance(each, SkippedFile)]
-    return SourceScan(threads=tuple(kept), skipped=(*passed, *copies), unchanged=len(unchanged))
+    return SourceScan(threads=tuple(kept), skipped=(*passed, *copies))
 
 
 def has_other_recorded_sessions(folders: Sequence[SourceFolder], *, excluding: Path) -> bool:

@@ -249,7 +249,6 @@ class _GroupUpdate:
             for source in sources
             if alive.get(source.thread) != source.updated or source.thread in given.changed_threads
         }
-        self._gone = {thread for thread in self._stale if thread not in alive}
         here = [
             each
             for each in given.session_claims

@@ -115,9 +115,9 @@ def find_extract(state: StateDatabase, thread: str) -> StoredExtract | None:
     return _extract_from_row(rows[0]) if rows else None
 
 
-def prune_unused_unconsolidated_extracts(state: StateDatabase, unused_days: int) -> list[str]:
+def prune_unused_unconsolidated_extracts(state: StateDatabase, unused_days: int) -> None:
     """Remove the stalest extracts that are neither consolidated nor were used, changed or made for
-    that long; gives their threads.
+    that long.
 
     Their jobs stay, so that they are not extracted again until they grow. Failures of that age go
     too.
@@ -133,7 +133,6 @@ def prune_unused_unconsolidated_extracts(state: StateDatabase, unused_days: int)
         for row in rows:
             remove_extract(state, row["thread"])
         state.execute("delete from failures where at < :before", {"before": before})
-    return [row["thread"] for row in rows]
 
 
 def delete_all_extraction_state(state: StateDatabase) -> int:

@@ -62,10 +62,9 @@ def get_device_and_inode(path: Path) -> tuple[int, int] | None:
     return facts.st_dev, facts.st_ino
 
 
-def open_or_replace_index(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """The open file, and whether an existing one could not be used. A foreign or damaged file is
-    renamed, never deleted. Where it cannot be written, or another process has it locked, a copy in
-    memory.
+def open_or_replace_index(path: Path) -> sqlite3.Connection:
+    """The open file. A foreign or damaged file is renamed, never deleted. Where it cannot be
+    written, or another process has it locked, a copy in memory.
 
     Raises StoreError when the disk refuses.
     """
@@ -77,10 +76,10 @@ def open_or_replace_index(path: Path) -> tuple[sqlite3.Connection, bool]:
             if not is_database_damage(error):
                 raise
             move_damaged_database_aside(path)
-            return _connect_index(path)[0], True
+            return _connect_index(path)
     except (sqlite3.Error, OSError) as error:
         if is_unwritable_error(error, path) or is_database_locked(error):
-            return open_unsaved_index(path, error), False
+            return open_unsaved_index(path, error)
         raise StoreError(
             f"the index {path} cannot be opened: {explain_database_error(path, error)}"
         ) from error
@@ -91,7 +90,7 @@ def open_unsaved_index(path: Path, error: Exception) -> UnsavedDatabaseConnectio
     return open_unsaved_copy(path, error, _prepare_index)
 
 
-def _connect_index(path: Path) -> tuple[sqlite3.Connection, bool]:
+def _connect_index(path: Path) -> sqlite3.Connection:
     create_private_file(path)
     connection = connect_database(path, waits_once=True)
     try:
@@ -103,11 +102,11 @@ def _connect_index(path: Path) -> tuple[sqlite3.Connection, bool]:
         connection.execute("pragma journal_mode = wal")
         # Losing the last changes to a power cut costs a sync, no more.
         connection.execute("pragma synchronous = normal")
-        rebuilt = _create_index_tables(connection)
+        _create_index_tables(connection)
     except sqlite3.Error:
         connection.close()
         raise
-    return connection, rebuilt
+    return connection
 
 
 def _prepare_index(connection: sqlite3.Connection) -> None:
@@ -119,19 +118,17 @@ class _ForeignDatabase(sqlite3.DatabaseError):
     """Another program's file."""
 
 
-def _create_index_tables(connection: sqlite3.Connection) -> bool:
-    """Create the tables unless present; True when others were replaced."""
+def _create_index_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables unless present; those of another version are replaced."""
     if connection.execute("pragma user_version").fetchone()[0] == INDEX_VERSION:
-        return False
+        return
     with transaction(connection):
         # Another process may have created them while this one waited for the lock.
-        found: int = connection.execute("pragma user_version").fetchone()[0]
-        if found == INDEX_VERSION:
-            return False
+        if connection.execute("pragma user_version").fetchone()[0] == INDEX_VERSION:
+            return
         for name in ("entries", "words", "vectors"):
             connection.execute(f"drop table if exists {name}")
         for table in (_ENTRIES_TABLE, _WORDS_TABLE, _VECTORS_TABLE):
             connection.execute(table)
         connection.execute(f"pragma application_id = {APPLICATION_ID:d}")
         connection.execute(f"pragma user_version = {INDEX_VERSION:d}")
-    return found != 0

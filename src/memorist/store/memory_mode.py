@@ -38,12 +38,11 @@ def set_memory_mode(
         return _forget_extracts(state, [thread], terms)
 
 
-def leave_out_for_good(state: StateDatabase, thread: str, terms: JobClaimPolicy) -> bool:
+def leave_out_for_good(state: StateDatabase, thread: str, terms: JobClaimPolicy) -> None:
     """As `set_memory_mode` with `disabled`, and what the session began with goes, too."""
-    forgets = set_memory_mode(state, thread, "disabled", terms)
+    set_memory_mode(state, thread, "disabled", terms)
     with state.transaction():
         state.execute("update threads set first_words = '' where id = :id", {"id": thread})
-    return forgets
 
 
 def _forget_extracts(state: StateDatabase, ids: Sequence[str], terms: JobClaimPolicy) -> bool:

@@ -103,17 +103,7 @@ _NO_LIMIT = 2**62
 """More rows than can exist: SQLite's notation for no limit (-1) is not PostgreSQL's."""
 
 
-class RolloutChanges(Struct, frozen=True):
-    """The result of scanning the sessions: new ids, changed ids, and the number of unchanged
-    ones.
-    """
-
-    new: tuple[str, ...]
-    changed: tuple[str, ...]
-    unchanged: int
-
-
-def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> RolloutChanges:
+def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> None:
     """Record the rollouts found. A stored mode other than `enabled` is kept; nothing is written for
     unchanged ones.
     """
@@ -122,21 +112,12 @@ def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> RolloutChan
             row["id"]: (row["path"], row["size"], row["modified_ns"], row["updated"])
             for row in state.query("select id, path, size, modified_ns, updated from threads")
         }
-        new = [each for each in found if each.id not in known]
         changed = [
-            each
+            msgspec.structs.asdict(each)
             for each in found
-            if each.id in known
-            and known[each.id] != (each.path, each.size, each.modified_ns, each.updated)
+            if known.get(each.id) != (each.path, each.size, each.modified_ns, each.updated)
         ]
-        state.execute_many(
-            _SAVE_ROLLOUT, [msgspec.structs.asdict(each) for each in (*new, *changed)]
-        )
-    return RolloutChanges(
-        tuple(each.id for each in new),
-        tuple(each.id for each in changed),
-        len(found) - len(new) - len(changed),
-    )
+        state.execute_many(_SAVE_ROLLOUT, changed)
 
 
 def list_rollouts(state: StateDatabase) -> list[Rollout]:
@@ -206,20 +187,14 @@ def find_extraction_progress(state: StateDatabase, thread: str) -> ExtractionPro
     return _progress_from_row(rows[0]) if rows else None
 
 
-def record_rollout_citations(state: StateDatabase, cited: Sequence[str]) -> list[str]:
-    """Count one answer that cites these rollouts, each once; returns the ids that have no
-    extract.
-    """
+def record_rollout_citations(state: StateDatabase, cited: Sequence[str]) -> None:
+    """Count one answer that cites these rollouts, each once; nothing for one without an extract."""
     now = state.now()
     with state.transaction():
-        return [
-            thread
-            for thread in dict.fromkeys(cited)
-            if not state.execute(
-                "update extracts set uses = uses + 1, last_use = :now where thread = :thread",
-                {"thread": thread, "now": now},
-            )
-        ]
+        state.execute_many(
+            "update extracts set uses = uses + 1, last_use = :now where thread = :thread",
+            [{"thread": thread, "now": now} for thread in dict.fromkeys(cited)],
+        )
 
 
 def _rollout_from_row(row: Mapping[str, Any]) -> Rollout:

@@ -64,16 +64,16 @@ def list_sessions_newest_first(database: sqlite3.Connection) -> list[tuple[str, 
     return [(row["id"], row["project"], row["folder"], row["updated"]) for row in rows]
 
 
-def reassign_sessions(database: sqlite3.Connection, old_root: str, new_root: str) -> int:
-    """Give the sessions of one project to another, by their roots; returns how many there are.
+def reassign_sessions(database: sqlite3.Connection, old_root: str, new_root: str) -> None:
+    """Give the sessions of one project to another, by their roots.
 
     Raises StoreError.
     """
     try:
         with transaction(database):
-            return database.execute(
+            database.execute(
                 "update sessions set project = ? where project = ? or substr(project, 1, ?) = ?",
                 (new_root, old_root, len(old_root) + 1, f"{old_root}/"),
-            ).rowcount
+            )
     except sqlite3.Error as error:
         raise StoreError(f"the sessions cannot be assigned in the database ({error})") from error

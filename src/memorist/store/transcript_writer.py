@@ -90,7 +90,6 @@ class TranscriptWriter:
         when another writer has it, and StoreError when the system refuses.
         """
         make_folders(path.parent)
-        self.path = path
         self._redacts = redacts
         self._lock = _acquire_writer_lock(path)
         try:

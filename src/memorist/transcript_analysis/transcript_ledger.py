@@ -401,7 +401,6 @@ class TranscriptLedger:
         self.title = title
         self.branch = branch
         self.messages = 0
-        self.boundaries = 0
         self._unread: deque[Message] = deque()
         self._turns = TurnLog()
         commands = CommandAndFailureLog()
@@ -476,7 +475,6 @@ class TranscriptLedger:
 
     def on_compaction(self) -> None:
         """The recorded agent compacted its context here."""
-        self.boundaries += 1
         self.turns.current_turn.compacted = True
 
     def on_rollback(self, removed: Iterable[Message]) -> None:
