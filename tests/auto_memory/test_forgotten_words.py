@@ -64,6 +64,7 @@ def test_a_change_is_read_once_for_all_sessions_of_a_process(
         memory.forget(["always-round-half-to-even.md"])
         counted = Mock(side_effect=FolderHistory.read_change)
         monkeypatch.setattr(FolderHistory, "read_change", partialmethod(_call, counted))
+        monkeypatch.setattr("memorist.auto_memory.memory_history._READ_CHANGES", {})
 
         for _ in range(3):
             assert ForgottenUserQuotes(memory).list_quotes() == {"Always round half to even."}

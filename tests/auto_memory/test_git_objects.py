@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from dulwich.index import commit_tree
 from dulwich.object_store import MemoryObjectStore
@@ -9,11 +11,21 @@ from dulwich.objects import Blob, ObjectID, RawObjectID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.git_objects import TreeEditor, cast_to_object_id, read_tree_files
+from memorist.auto_memory.git_objects import (
+    TreeEditor,
+    cast_to_object_id,
+    find_blob_id,
+    read_tree_files,
+)
 from support.sweeps import examples
 
 PATHS = st.sampled_from(["a.md", "a/b.md", "a/c.md", "a-b.md", "a.b/c.md", "b/c/d.md", "b/c/e.md"])
 STEPS = st.lists(st.dictionaries(PATHS, st.none() | st.sampled_from(["x", "y"]), max_size=4))
+
+
+def reader(store: MemoryObjectStore) -> Callable[[ObjectID], bytes]:
+    """What reads an object of a store, whole."""
+    return lambda id: store.get_raw(id)[1]
 
 
 @examples(15, whole=60)
@@ -26,13 +38,15 @@ def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
     editor = TreeEditor()
     for step in steps:
         blobs = {path: None if text is None else _blob_id(text) for path, text in step.items()}
-        anew = TreeEditor().write_edited_tree(store, tree, blobs)
-        tree = editor.write_edited_tree(store, tree, blobs)
+        anew = TreeEditor().write_edited_tree(store, reader(store), tree, blobs)
+        tree = editor.write_edited_tree(store, reader(store), tree, blobs)
         assert tree == anew  # by what it wrote last, and by the store alone
         files = {path: id for path, id in {**files, **blobs}.items() if id is not None}
 
     if tree is not None:
-        assert read_tree_files(store, tree) == files
+        assert read_tree_files(reader(store), tree) == files
+        for path in ["a.md", "a", "a/b.md", "a/b.md/c.md", "b", "b/c", "b/c/d.md", "d.md"]:
+            assert (find_blob_id(reader(store), tree, path) or b"").decode() == files.get(path, "")
         rows = [
             (path.encode(), cast_to_object_id(id.encode()), 0o100644) for path, id in files.items()
         ]
@@ -43,11 +57,11 @@ def test_a_tree_that_is_cut_is_no_beginning_of_the_next_one() -> None:
     """What is missing would else be recorded as removed."""
     store = _CutStore()
     tree = TreeEditor().write_edited_tree(
-        store, None, {"a.md": _blob_id("x"), "b.md": _blob_id("y")}
+        store, reader(store), None, {"a.md": _blob_id("x"), "b.md": _blob_id("y")}
     )
 
     with pytest.raises(ValueError, match="cut"):
-        TreeEditor().write_edited_tree(store, tree, {"a.md": None})
+        TreeEditor().write_edited_tree(store, reader(store), tree, {"a.md": None})
 
 
 class _CutStore(MemoryObjectStore):

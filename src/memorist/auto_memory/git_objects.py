@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
@@ -70,24 +70,50 @@ def compute_object_id(kind: int, data: bytes) -> ObjectID:
 _EMPTY_TREE = compute_object_id(KINDS["tree"], b"")
 
 
-def read_tree_files(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
+ReadObject = Callable[["ObjectID"], bytes]
+"""Returns the raw bytes of an object. Raises KeyError where there is none."""
+
+
+def read_tree_files(read: ReadObject, tree: ObjectID) -> dict[str, str]:
     """Return path to blob id of every file below a tree. Raises KeyError where a part is
     missing.
     """
     return {
         path.decode("utf-8", "surrogateescape"): sha.hex()
-        for path, sha in _iter_tree(store, tree, b"")
+        for path, sha in _iter_tree(read, tree, b"")
     }
 
 
-def _iter_tree(
-    store: BaseObjectStore, tree: ObjectID, above: bytes
-) -> Iterator[tuple[bytes, bytes]]:
-    for mode, name, sha in TREE_ENTRY.findall(store.get_raw(tree)[1]):
+def _iter_tree(read: ReadObject, tree: ObjectID, above: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for mode, name, sha in TREE_ENTRY.findall(read(tree)):
         if mode == FOLDER_MODE:
-            yield from _iter_tree(store, cast_to_object_id(sha.hex().encode()), above + name + b"/")
+            yield from _iter_tree(read, cast_to_object_id(sha.hex().encode()), above + name + b"/")
         else:
             yield above + name, sha
+
+
+def find_blob_id(read: ReadObject, tree: ObjectID, path: str) -> ObjectID | None:
+    """Find the id of the file at a path below a tree; None where none is there. Raises KeyError
+    where a part of the tree is missing.
+    """
+    *folders, file = path.encode("utf-8", "surrogateescape").split(b"/")
+    for name in folders:
+        below = _find_entry(read(tree), name, is_folder=True)
+        if below is None:
+            return None
+        tree = below
+    return _find_entry(read(tree), file, is_folder=False)
+
+
+def _find_entry(rows: bytes, name: bytes, *, is_folder: bool) -> ObjectID | None:
+    return next(
+        (
+            cast_to_object_id(sha.hex().encode())
+            for mode, found, sha in (TREE_ENTRY.findall(rows) if name in rows else ())
+            if found == name and (mode == FOLDER_MODE) is is_folder
+        ),
+        None,
+    )
 
 
 def store_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
@@ -107,7 +133,11 @@ class TreeEditor:
         """The entries of the folders that were written last."""
 
     def write_edited_tree(
-        self, store: BaseObjectStore, tree: ObjectID | None, changes: Mapping[str, str | None]
+        self,
+        store: BaseObjectStore,
+        read: ReadObject,
+        tree: ObjectID | None,
+        changes: Mapping[str, str | None],
     ) -> ObjectID:
         """Write a tree that is `tree` (None: empty) but for these files: blob id by path, None for
         one that is gone. Returns its id. What did not change is copied as it is, so that one file
@@ -119,16 +149,17 @@ class TreeEditor:
             path.encode("utf-8", "surrogateescape"): None if sha is None else bytes.fromhex(sha)
             for path, sha in changes.items()
         }
-        return self._edit_folder(store, tree, edited, known)
+        return self._edit_folder(store, read, tree, edited, known)
 
     def _edit_folder(
         self,
         store: BaseObjectStore,
+        read: ReadObject,
         tree: ObjectID | None,
         changes: Mapping[bytes, bytes | None],
         known: Mapping[ObjectID, list[bytes]],
     ) -> ObjectID:
-        rows = [] if tree is None else [*(known.get(tree) or _read_rows(store, tree))]
+        rows = [] if tree is None else [*(known.get(tree) or _read_rows(read(tree)))]
         below: dict[bytes, dict[bytes, bytes | None]] = {}
         for path, sha in changes.items():
             name, inside, rest = path.partition(b"/")
@@ -140,7 +171,7 @@ class TreeEditor:
             at = bisect_left(rows, name + b"/", key=_sort_key)
             exists = at < len(rows) and _sort_key(rows[at]) == name + b"/"
             old = cast_to_object_id(rows[at][-_ID_BYTES:].hex().encode()) if exists else None
-            new = self._edit_folder(store, old, inner, known)
+            new = self._edit_folder(store, read, old, inner, known)
             row = b"%s %s\0%s" % (FOLDER_MODE, name, bytes.fromhex(new.decode()))
             _set_row(rows, name + b"/", b"" if new == _EMPTY_TREE else row)
         written = _unparsed_tree().from_string(b"".join(rows))
@@ -149,8 +180,7 @@ class TreeEditor:
         return written.id
 
 
-def _read_rows(store: BaseObjectStore, tree: ObjectID) -> list[bytes]:
-    raw = store.get_raw(tree)[1]
+def _read_rows(raw: bytes) -> list[bytes]:
     rows: list[bytes] = _TREE_ROW.findall(raw)
     if sum(map(len, rows)) != len(raw):
         raise ValueError("a list of files in it is cut")

@@ -56,26 +56,28 @@ def blank_forgotten_claims(text: str, find: ForgottenIn) -> str:
     """Blank the entries of a handbook or a summary that state what was forgotten, with what is
     below them: the other lines keep their numbers.
     """
-    forgotten = find("")
+    title = ""
+    """Of the group that a line stands in: what was forgotten is read where it holds a claim."""
     kept: list[str] = []
     above: int | None = None
     """Indent of the entry that was blanked last, while what is below it goes on."""
     for line in text.split("\n"):
         if group := _GROUP.match(line):
-            forgotten = find(group["group"] or group["place"])
+            title = group["group"] or group["place"]
         indent = len(line) - len(line.lstrip())
         if above is not None and line.strip() and indent <= above:
             above = None
-        if above is None and _states_forgotten(line, forgotten):
+        if above is None and _states_forgotten(line, title, find):
             above = indent
         kept.append(line if above is None else "")
     return "\n".join(kept)
 
 
-def _states_forgotten(line: str, forgotten: ForgottenStatements) -> bool:
-    bullet = _BULLET.match(line) if forgotten.keys else None
+def _states_forgotten(line: str, title: str, find: ForgottenIn) -> bool:
+    bullet = _BULLET.match(line)
     if bullet is None:
         return False
-    text = parse_handbook_entry(bullet["text"], ()).text
-    title = text.partition(": ")[0].removesuffix(":")
-    return forgotten.is_stated_in(text) or forgotten.is_stated_in(title)
+    forgotten = find(title)
+    text = parse_handbook_entry(bullet["text"], ()).text if forgotten.keys else ""
+    name = text.partition(": ")[0].removesuffix(":")
+    return forgotten.is_stated_in(text) or forgotten.is_stated_in(name)

@@ -65,13 +65,16 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
         load_prompt("rollouts/lean"),
     )
     claims = ForgottenClaims(runtime.layout, runtime.settings.auto_memory, root)
-    here = claims.find_by_title(root)
     return render_rollout_memory_view(
         blank_forgotten_claims(
             files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"),
-            lambda title: claims.find_by_title(title).merge_with(here),
+            lambda title: claims.find_by_title(title).merge_with(claims.find_by_title(root)),
         ),
-        [note for note in parse_user_notes(files) if not here.is_stated_in(note.text)],
+        [
+            note
+            for note in parse_user_notes(files)
+            if not claims.find_by_title(root).is_stated_in(note.text)
+        ],
         view,
         texts,
     )
