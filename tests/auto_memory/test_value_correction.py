@@ -30,6 +30,7 @@ CORRECTED = """
     We use SQLAlchemy for the ORM > we migrated to Tortoise for the ORM
     We use Adyen for payments > We migrated from Adyen to Stripe
     Our CI runs on Buildkite. > Our CI runs on Dagger now.
+    Keep one migration per commit. > Write three migrations instead of one.
     Deploys happen on Tuesdays. > No, deploys are on Thursdays.
     We moved from Buildkite to GitHub Actions. > we switched from GitHub Actions to Dagger
     Los logs están en Loki. > Migramos de Loki a Datadog.
@@ -60,6 +61,7 @@ UNRELATED = """
     Our CI runs on Buildkite. > Our CI runs on 4 cores now.
     Use npm for publishing. > We switched from npm to pnpm.
     The launch is on Tuesday. > No, the launch is at the office.
+    Run one command at a time. > Put the commands in a script instead of one.
     Brand colour is blue. > the button is red now, not blue
     生产环境用 Postgres 15 > 测试环境现在升级到 Postgres 17 了
 """

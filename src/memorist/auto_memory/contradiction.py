@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from heapq import nsmallest
 from itertools import islice
 from operator import attrgetter
 
@@ -527,14 +528,14 @@ class RelatedStatementSearch:
 
     def _iter_related(self, said: str) -> Iterator[MemoryHeader]:
         limits = _measure_limits(said)
-        nearest = sorted(
-            self._find_near(limits), key=lambda each: (len(each.folded), each.header.path)
+        near = self._find_near(limits)
+        shortest = nsmallest(
+            MAX_COMPARED_MEMORIES, near, key=lambda each: (len(each.folded), each.header.path)
         )
-        same = " ".join(said.split()).casefold()
-        compared = {each.header for each in nearest[:MAX_COMPARED_MEMORIES]}
-        compared.update(
-            each.header for each in nearest[MAX_COMPARED_MEMORIES:] if same in each.folded
-        )
+        compared = {each.header for each in shortest}
+        if len(near) > MAX_COMPARED_MEMORIES:
+            same = " ".join(said.split()).casefold()
+            compared.update(each.header for each in near if same in each.folded)
         for each in sorted(compared, key=attrgetter("path")):
             texts = {each.saying, each.description, _split_former(each.description)[1]} - {""}
             if any(_is_related(said, text, limits) for text in texts):

@@ -551,14 +551,17 @@ def _say_cjk_in_english(text: str) -> str:
 
 
 def list_content_stems(text: str) -> tuple[str, ...]:
-    """The words of a text that say what is asked for, each without its ending, in their order."""
+    """The words of a text that say what is asked for, each without its ending, in their order.
+    None for `one` alone: it points to something else, as in `a list instead of one`.
+    """
     plain = _say_cjk_in_english(text)
     plain = _NEGATION.sub(" ", _NO_NEGATION.sub(" ", plain))
-    return tuple(
+    stems = tuple(
         stem
         for word in _WORD.findall(_KOREAN_FRAME.sub(" ", _DROPPED_CJK.sub(" ", plain)))
         if word.casefold() not in _FRAME_WORDS and (stem := fold_word_ending(_say_in_english(word)))
     )
+    return () if stems == ("one",) else stems
 
 
 def _say_in_english(word: str) -> str:

@@ -158,7 +158,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
         words
         for pattern in _FORMER
         for match in pattern.finditer(text)
-        if (words := list_content_stems(match["old"]))
+        if (words := list_content_stems(match["old"]) or _read_one(match["old"], text))
     }
     changed = ValueCorrection(
         frozenset(list_content_stems(text)),
@@ -167,6 +167,17 @@ def read_value_correction(text: str) -> ValueCorrection | None:
         any(pattern.search(text) for pattern in (*SWITCHES, _SWITCHED)),
     )
     return changed if former or changed.numbered or _names_changed_thing(text) else None
+
+
+_ONE = lazy_pattern(r"one\W*\Z", re.IGNORECASE)
+_OTHER_NUMBER = lazy_pattern(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|\d+)\b", re.IGNORECASE
+)
+
+
+def _read_one(old: str, text: str) -> tuple[str, ...]:
+    """`one` as a former value: of a text that gives another number. Else it points to something."""
+    return ("one",) if _ONE.match(old) and _OTHER_NUMBER.search(text) else ()
 
 
 def _names_changed_thing(text: str) -> bool:
