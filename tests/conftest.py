@@ -91,9 +91,13 @@ def own_world(
     """Each test has an empty home, no keys, and no settings from outside."""
     import os
 
+    from memorist.cli.agent_shell import AGENT_MARKS
+
     for name in list(os.environ):
-        if name.startswith(("MEMORIST_", "ANTHROPIC_", "OPENAI_")) or name.lower().endswith(
-            "_proxy"
+        if (
+            name.startswith(("MEMORIST_", "ANTHROPIC_", "OPENAI_"))
+            or name in AGENT_MARKS
+            or name.lower().endswith("_proxy")
         ):
             monkeypatch.delenv(name)
     home = next(empty_homes)

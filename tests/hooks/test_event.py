@@ -74,6 +74,17 @@ def test_an_event_that_is_nested_without_end_is_refused_with_the_reason() -> Non
     assert "nested" in refused.why
 
 
+@pytest.mark.covers("IN-2")
+@pytest.mark.parametrize("field", ["prompt", "tool_input", "session_id", "new_field"])
+def test_a_field_of_another_shape_that_is_nested_without_end_is_refused(field: str) -> None:
+    """Where the fields are read one by one, too."""
+    data = b'{"cwd":5,"%s":%s}' % (field.encode(), b"[" * 100_000 + b"]" * 100_000)
+    found = parse_hook_event(data, "Stop")
+
+    assert isinstance(found, HookEventProblem)
+    assert found.why == "what the agent wrote is nested too deeply"
+
+
 def test_an_event_of_a_newer_agent_is_named() -> None:
     """An event that is not known, or names no session, is told with its name, so that doctor can
     show it.

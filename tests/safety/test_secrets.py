@@ -4,6 +4,7 @@ linear time, exact spans.
 
 from __future__ import annotations
 
+import base64
 import re
 import zlib
 from functools import cache
@@ -390,3 +391,26 @@ def test_a_value_known_as_clean_is_still_judged_by_its_name() -> None:
     assert redact_json(plain) is plain
     for call in ({"input": {"password": word}}, {"arguments": f"password={word}"}):
         assert word not in str(redact_json(call))
+
+
+@pytest.mark.covers("SF-1")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo {} | base64 -d > .env",
+        "printf '{}' | base64 --decode",
+        "base64 -d <<< {}",
+        "base64.b64decode(b'{}')",
+        'atob("{}")',
+        '[Convert]::FromBase64String("{}")',
+        '.dockerconfigjson: "{}"',
+    ],
+)
+def test_a_secret_in_base64_that_is_decoded_on_the_spot(line: str) -> None:
+    """The text is redacted where what it decodes to holds a secret, and stays where not."""
+    secret = base64.b64encode(b"SMTP_PASSWORD=" + b"Tz91kjWQp7").decode()
+    plain = base64.b64encode(b"nothing to hide in this line").decode()
+
+    assert secrets_module.redact(line.format(secret)).rules == ("encoded-secret",)
+    assert secret not in secrets_module.redact(line.format(secret)).text
+    assert secrets_module.redact(line.format(plain)).text == line.format(plain)

@@ -143,7 +143,7 @@ def read_tool_calls(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
         body = call.get("function") or {}
         try:
             arguments = msgspec.json.decode(body.get("arguments") or "{}")
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             arguments = body.get("arguments")
         yield (
             str(call.get("id", "")),

@@ -171,7 +171,7 @@ class MemoristSession:
                 wanted = str(
                     msgspec.json.decode(arguments or "{}", type=dict[str, Any]).get("id", "")
                 )
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):
                 wanted = ""
             return await self.conversation.aanswer_fetch(wanted)
 

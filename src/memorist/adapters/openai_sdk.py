@@ -86,7 +86,7 @@ class MemoristOpenAI(WireAdapter):
             return None, None
         try:
             body = msgspec.json.decode(request.content)
-        except (msgspec.DecodeError, httpx2.RequestNotRead):
+        except (msgspec.DecodeError, RecursionError, httpx2.RequestNotRead):
             return None, None
         if not isinstance(body, dict) or self.has_provider_history(body, PROVIDER_HISTORY_FIELDS):
             return None, None

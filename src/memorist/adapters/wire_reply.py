@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from memorist.core.messages import JsonObject
 from memorist.engine.host_history import to_plain_json
 from memorist.errors import FormatError
@@ -30,7 +28,7 @@ def ends_turn(format: str, reply: object) -> bool:
     try:
         body = to_plain_json(reply)
         return isinstance(body, dict) and find_codec(format).decode_reply(body).ends_turn
-    except (LookupError, TypeError, AttributeError, ValueError, FormatError, msgspec.DecodeError):
+    except (LookupError, TypeError, AttributeError, ValueError, FormatError, RecursionError):
         return False  # it is not of its format, which the host must not see
 
 

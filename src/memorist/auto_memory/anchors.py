@@ -29,7 +29,8 @@ MAX_NAMED = 3
 _PATH = re.compile(r"(?<![\w@:/\\.~-])(?:\./)?[\w@+.-]+(?:/[\w@+.()\[\]-]+)*")
 _SPACED_PATH = lazy_pattern(
     r"`(?P<code>[^`\n]{1,200})`|[\"“](?P<quoted>[^\"“”\n]{1,200})[\"”]"
-    r"|(?P<plain>(?:[\w@+.-]+/)+[\w@+-]+(?: [\w@+()-]+){0,4}? [\w@+()-]+\.\w{1,8})(?!\w)"
+    r"|(?<![\w@+.-])(?P<plain>(?:[\w@+.-]+/)+[\w@+-]+(?: [\w@+()-]+){0,4}? [\w@+()-]+\.\w{1,8})"
+    r"(?!\w)"
 )
 """A path with spaces: in code or quotation marks, or from a slash on to the first ending."""
 _COMMAND = re.compile(

@@ -691,10 +691,17 @@ class AutoMemory:
         return path
 
     def add(
-        self, text: str, *, kind: MemoryKind | None = None, name: str = "", description: str = ""
+        self,
+        text: str,
+        *,
+        kind: MemoryKind | None = None,
+        name: str = "",
+        description: str = "",
+        agent: str = "",
     ) -> WriteResult:
-        """Add a memory written by the user. What is not given follows from the text: the kind by
-        its words, name and description from its beginning. Raises InputError for an empty text.
+        """Add a memory written by the user; what `agent` wrote for them waits. What is not given
+        follows from the text: the kind by its words, name and description from its beginning.
+        Raises InputError for an empty text.
         """
         text, name, description = map(replace_surrogates, (text, name, description))
         if not text.strip():
@@ -710,15 +717,22 @@ class AutoMemory:
                 name=path.removesuffix(".md"),
                 description=description,
                 body=text,
-                provenance=Provenance(quote=redact(text).text[:300], trust=Trust.REVIEWED),
+                provenance=Provenance(
+                    quote="" if agent else redact(text).text[:300],
+                    trust=Trust.OUTSIDE if agent else Trust.REVIEWED,
+                ),
             )
             why = ChangeReason(
-                actor="user",
+                actor="agent" if agent else "user",
                 what=render_change_headline("add", description),
-                quote=redact(text).text[:300],
+                quote="" if agent else redact(text).text[:300],
             )
-            after = encode_file_text_as_utf8(topic.text())
-            return self.write([MemoryChange(path=path, before=None, after=after)], why)
+            change = MemoryChange(
+                path=path, before=None, after=encode_file_text_as_utf8(topic.text())
+            )
+            if agent:
+                return self.add_proposals([change], why, f"{agent} ran the command that adds it")
+            return self.write([change], why)
 
     def edit(self, path: str, text: str) -> WriteResult:
         """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""

@@ -88,17 +88,11 @@ def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | HookEvent
     an emoji, are replaced.
     """
     try:
-        event = _decode_event(data)
+        event = _decode_repaired(data)
     except RecursionError:
         return HookEventProblem("what the agent wrote is nested too deeply")
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        try:
-            event = _decode_by_field(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            whole = repair_transcript_line(data)
-            if whole is None:
-                return HookEventProblem(f"what the agent wrote is not a JSON object: {error}")
-            event = _decode_by_field(whole)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return HookEventProblem(f"what the agent wrote is not a JSON object: {error}")
     name = event.hook_event_name or installed_event
     if not event.session_id:
         return HookEventProblem(
@@ -108,6 +102,20 @@ def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | HookEvent
     if name not in KNOWN_EVENTS:
         return HookEventProblem(f"the event {name[:40] or 'without a name'} is not known")
     return msgspec.structs.replace(event, hook_event_name=name)
+
+
+def _decode_repaired(data: bytes) -> HookEvent:
+    try:
+        return _decode_event(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:
+        return _decode_by_field(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        whole = repair_transcript_line(data)
+        if whole is None:
+            raise
+        return _decode_by_field(whole)
 
 
 def _decode_by_field(data: bytes) -> HookEvent:

@@ -109,7 +109,7 @@ def answer_first_requests() -> ReceivedHandshake | None:
 def _decode(line: bytes) -> dict[str, Any]:
     try:
         request = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     return request if isinstance(request, dict) else {}
 

@@ -146,7 +146,7 @@ def is_too_long_response(status: int, data: bytes) -> bool:
     """Whether an error response says that the request does not fit the model's window."""
     try:
         body = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         body = None
     return is_context_too_long(
         build_failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, {})

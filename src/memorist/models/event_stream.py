@@ -52,13 +52,13 @@ async def read_stream(
         events, repeated, read = await _read_events(stream)
     except connection_errors as error:
         return CallFailure(kind="cut", message=str(error) or type(error).__name__)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return CallFailure(kind="invalid", message=f"an event is not JSON: {error}")
     try:
         if repeated:
             return assemble_reply_without_repetition(events, assemble, repeated=repeated, read=read)
         return assemble(events)
-    except (KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
+    except (KeyError, TypeError, AttributeError, msgspec.DecodeError, RecursionError) as error:
         return CallFailure(
             kind="invalid", message=f"an event is not of the format: {type(error).__name__} {error}"
         )

@@ -227,7 +227,7 @@ def parse_reply(format: str, content_type: str, data: bytes) -> JsonObject | Cal
         if _is_event_stream(content_type, data):
             return _ASSEMBLERS[format](parse_sse_events(data))
         return parse_plain_reply(data)
-    except (LookupError, TypeError, AttributeError, ValueError, msgspec.DecodeError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         return CallFailure(
             kind="invalid", message=f"an answer is not of the format: {type(error).__name__}"
         )
@@ -248,7 +248,7 @@ def parse_sse_events(data: bytes) -> Iterator[JsonObject]:
         ]
         try:
             found = msgspec.json.decode(b"\n".join(lines)) if lines else None
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue  # `[DONE]`, what a server adds of its own, or cut
         if isinstance(found, dict):
             yield found
@@ -260,7 +260,7 @@ def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:
     """
     try:
         body = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         return CallFailure(kind="invalid", message=str(error))
     if not isinstance(body, dict):
         return CallFailure(kind="invalid", message="the reply is not a JSON object")

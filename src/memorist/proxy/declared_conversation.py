@@ -113,7 +113,7 @@ def _identify_codex(headers: Mapping[str, str]) -> DeclaredConversation | None:
         turn = (
             msgspec.json.decode(given, type=_CodexTurnMetadata) if given else _CodexTurnMetadata()
         )
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         turn = _CodexTurnMetadata()
     session = turn.session_id or headers.get("session-id", "") or headers.get("session_id", "")
     thread = turn.thread_id or headers.get("thread-id", "") or session
@@ -182,7 +182,7 @@ def _parse_user_session(metadata: object) -> str:
     if given.startswith("{"):
         try:
             return msgspec.json.decode(given, type=_ClaudeUserMetadata).session_id
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return ""
     head, mark, session = given.rpartition("_session_")
     return session if mark and head.startswith("user_") else ""

@@ -13,8 +13,10 @@ until nothing is found.
 
 from __future__ import annotations
 
+import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
@@ -68,8 +70,23 @@ _SPLIT = lazy_pattern(
 _SEAM = lazy_pattern(
     r"""["'][ \t]*(?:[+.&][ \t]*)?(?:\\?\n[ \t]*)?(?:[+.&][ \t]*)?["']|\\?\r?\n[ \t]{0,40}"""
 )
+_DECODED = lazy_pattern(
+    r"""(?:base64[ \t]+(?:-d|--decode)[ \t]*<<<?[ \t]*"""
+    r"""|(?:b64decode|base64string|atob|b64-decode)\([ \t]*b?"""
+    r"""|\.dockerconfigjson["']?[ \t]*[:=][ \t]*)"""
+    r"""["']?([A-Za-z0-9+/_-]{16,4096}={0,2})""",
+    re.IGNORECASE,
+)
+_DECODERS = (
+    "base64 -d", "base64 --decode", "b64decode(", "base64string(", "atob(", "b64-decode(",
+    ".dockerconfigjson",
+)  # fmt: skip
+"""What decodes base64, in small letters; the text is in front of it, behind a pipe, or in it."""
+_PIPED = lazy_pattern(r"[A-Za-z0-9+/_-]{16,4096}={0,2}\Z")
 _SEAMS = 3
 """A token that goes on in another string of code, or on the next line."""
+_MAX_PIPED = 4_200
+"""Characters in front of a pipe that are looked at. Our choice."""
 _SHORT = 64
 """Characters of a text that is remembered as clean: names of tools, kinds, models, arguments, and
 the ids by which one entry refers to another.
@@ -230,6 +247,8 @@ def _name_search() -> _HintSearch:
         readers.setdefault(stem, []).append(partial(find_secrets_for_key_at, stem))
     for anchor, reader in secret_contexts.READERS.items():
         readers.setdefault(anchor, []).append(reader)
+    for decoder in _DECODERS:
+        readers.setdefault(decoder, []).append(_encoded_secret)
     for name, provider in load_named_providers().items():
         readers.setdefault(name, []).append(partial(find_keys_named_after_provider, name, provider))
     return _HintSearch(readers, overlapping=True)
@@ -314,6 +333,29 @@ def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFindin
     ):
         start, end = view.map_to_original_span(*found.span())
         yield SafetyFinding(start + max(0, at - 1), end + max(0, at - 1), kind.name)
+
+
+def _encoded_secret(text: str, at: int) -> Iterator[SafetyFinding]:
+    """A text in base64 that is decoded on the spot, if it holds a secret."""
+    found = _DECODED.match(text, at)
+    span = found.span(1) if found else _find_piped_text(text, at)
+    try:
+        said = base64.b64decode(f"{text[slice(*span)]}==", altchars=b"-_").decode("utf-8")
+    except ValueError:
+        return
+    if said.isprintable() or "\n" in said:
+        yield from (SafetyFinding(*span, "encoded-secret"),) if find_secrets(said) else ()
+
+
+def _find_piped_text(text: str, at: int) -> tuple[int, int]:
+    """Where the last word before a pipe stands; an empty place for none."""
+    before = text[max(0, at - _MAX_PIPED) : at].rstrip(" \t")
+    if not before.endswith("|"):
+        return at, at
+    end = at - len(text[max(0, at - _MAX_PIPED) : at]) + len(before[:-1].rstrip(" \t\"'"))
+    word = text[max(0, end - _MAX_PIPED) : end].split()[-1:]
+    found = _PIPED.search(word[0].lstrip("\"'")) if word else None
+    return (end - len(found[0]), end) if found else (at, at)
 
 
 def _seamless(text: str) -> ColorlessText:

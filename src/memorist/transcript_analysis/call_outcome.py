@@ -393,7 +393,7 @@ def parse_codex_answers(text: str) -> list[str]:
 def _read_answers(text: str) -> dict[str, list[str]]:
     try:
         answers = msgspec.json.decode(text, type=_AnswersObject).answers
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return {}
     return {
         id: [words for answer in each.answers if (words := answer.removeprefix(_NOTE_MARK).strip())]

@@ -45,6 +45,7 @@ _PLACES_TEXT = lazy_pattern(
     r"|(?:put|add|write|insert|append|print|say|type|quote|copy|paste|show|include|match|rate|translate|set|use)\b[^.!?]*\b(?:(?:this|that|following) (?:line|sentence|text|rule)|line|sentence|placeholder|"
     r"(?:in|to|into) (?:the |our )?(?:readme|docs?|contributing|wiki|handbook))\b[^.!?]{0,30}$"
     r"|[^.!?]*\b(?:where|in which|when|if) (?:\w+ ){1,3}(?:says?|said|writes?|wrote|types?|typed|sends?|sent|asks?|asked)\W*$"
+    r"|[^.!?]*\bwhat(?:['’]s| is| are| was| were| does| do| did) (?:he|she|they|(?:the|my|our|this|that|a) (?:[\w-]+ )?[\w-]+) (?:wants?|means?|meant|asks?|asking|expects?|says?|said|saying|complains?|complaining|tells?|telling|suggests?|suggesting|on about)\b[^.!?]{0,40}[.!?]*\W*$"
     r"|[^.!?]*\b(?:what|who|where|why|is|are|does|do|did|should)\b[^.!?]*\b(?:this|these|the following) (?:lines?|sentences?|texts?|rules?|paragraphs?|quotes?|messages?|e?-?mails?|instructions?|wording|sign)\b"
     r"[^.!?]{0,40}\?\W*$)",
     re.IGNORECASE,
@@ -90,7 +91,7 @@ _OF_A_FAILURE = lazy_pattern(
 )
 """Asks about a failure, which no rule or wish above it is."""
 _WRAPPED = lazy_pattern(
-    r"\s*(?:/\*|//|--\s|\{\{|<!--|%%|\.\. |[|<＜[]|REM\b|;;)|.*(?:\*/|\}\}|-->)\s*$|.*[.!。]\s*(?:->|→|=>)\s*[\w ]{1,20}$|.*[.!。]\s*\([^()\n]*\d{4}[^()\n]*\)\s*$|.*\s(?:--|—|–)\s?[^\s.]+ ?[(\[@].*\d.*$"
+    r"(?i:\s*(?:nit(?:pick)?s?|praise|thought|(?:suggestion|issue|chore|question|todo|note)\s?\((?:non-|if-)?[\w-]+\))\s?:\s)|\s*(?:/\*|//|--\s|\{\{|<!--|%%|\.\. |[|<＜[]|REM\b|;;)|.*(?:\*/|\}\}|-->)\s*$|.*[.!。]\s*(?:->|→|=>)\s*[\w ]{1,20}$|.*[.!。]\s*\([^()\n]*\d{4}[^()\n]*\)\s*$|.*\s(?:--|—|–)\s?[^\s.]+ ?[(\[@].*\d.*$"
     r"|.*[.!。]\s*(?:[-–—~]{1,2}|by\b)\s?[^\s.!?,]+(?: [^\s.!?,]+){0,2},? (?:\d+ ?\w{1,7} ago|yesterday|today|just now|\d{1,2}:\d\d)\W*$"
     r"|.*[(\[][^()\n]{0,12}\b(?:(?:up-?|down-?)?votes?|likes?|points?|stars?|replies|reactions?|karma)\b[^()\n]{0,12}[)\]]\s*$"
 )

@@ -10,6 +10,7 @@ import click
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.cli import output
+from memorist.cli.agent_shell import require_person
 from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
     open_project_memory,
@@ -110,6 +111,7 @@ def memory_inbox_accept_command(ids: tuple[str, ...], yes: bool) -> None:
 
     Example: memorist memory inbox accept 1
     """
+    require_person("accepting a memory")
     with open_project_memory() as (_, memory):
         superseded = memory.find_later_words_against_proposals()
         for _, given in [memory.find_proposal(id) for id in ids]:
@@ -129,6 +131,7 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
 
     Example: memorist memory inbox edit 1
     """
+    require_person("accepting a memory")
     with open_project_memory() as (_, memory):
         _, given = memory.find_proposal(id)
         words = text if text is not None else click.edit(given.after or "", extension=".md")

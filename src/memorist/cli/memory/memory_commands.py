@@ -23,6 +23,7 @@ from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import RemovedMemory, find_removed_memory_by_name
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.cli import output
+from memorist.cli.agent_shell import find_running_agent, require_person
 from memorist.cli.command_group import words_argument
 from memorist.cli.memory.client_counterparts import (
     ClientFileComparison,
@@ -201,7 +202,8 @@ def describe_replaced_memories(topic: MemoryFile, former: RemovedMemory | None) 
 def memory_add_command(
     text: str, kind: str | None, name: str, description: str, everywhere: bool
 ) -> None:
-    """Remember TEXT for this project; `-` reads it from standard input.
+    """Remember TEXT for this project; `-` reads it from standard input. What an agent runs waits in
+    the inbox.
 
     Example: memorist memory add "Use pnpm, never npm"
     """
@@ -215,6 +217,7 @@ def memory_add_command(
             kind=MemoryKind(kind) if kind else None,
             name=name,
             description=description,
+            agent=find_running_agent(),
         )
         print_write_outcome(written, "remembered for every project" if everywhere else "remembered")
 
@@ -255,6 +258,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
 
     Example: memorist memory edit use-pnpm.md
     """
+    require_person("editing a memory")
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
         before = owner.folder.read_memory_file(path).text()

@@ -16,6 +16,7 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
+from memorist.cli.agent_shell import require_person
 from memorist.cli.command_environment import load_project_settings
 
 KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
@@ -50,6 +51,7 @@ def confirm_unread_memory(memory: AutoMemory, path: str, question: str, *, yes: 
     topic, doubts = memory.read_with_suspicions(path)
     if memory.folder.determine_trust(topic) in USER_TRUST and not doubts:
         return
+    require_person("accepting a memory")
     click.echo(output.replace_invalid_utf8(topic.text()).rstrip("\n"))
     for doubt in doubts:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
