@@ -217,3 +217,18 @@ def test_a_go_ahead_confirms_nothing_for_later(words: str) -> None:
     """It is about the next step."""
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=words),))
     assert find_unconfirmed_statements(message, "I put the findings first.") == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Remember that our logo is green.", True),
+        ("Remember that the danger button is red.", True),
+        ("Remember that the build is green.", False),
+        ("Remember that the tests are all red.", False),
+    ],
+)
+def test_a_colour_is_a_passing_state_of_builds_and_tests_alone(said: str, *, kept: bool) -> None:
+    """What is asked for is kept where a thing has that colour for good."""
+    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    assert bool(find_statements(message)) == kept

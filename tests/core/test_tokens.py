@@ -194,3 +194,24 @@ def test_a_session_seen_from_its_middle_on_can_become_small() -> None:
     meter.reset_to_fixed_prefix()
 
     assert meter.tokens <= 30_100
+
+
+def test_instructions_and_tools_count_by_an_estimate_until_a_provider_counted() -> None:
+    """The newest estimate holds, also after the history was replaced, and no more than the limit; a
+    measured context takes its place for good.
+    """
+    meter = ContextMeter()
+    meter.assume_prefix(1_000, limit=5_000)
+    meter.add(message("x" * 400))
+    assert meter.tokens == 1_100
+
+    meter.assume_prefix(9_000, limit=5_000)
+    assert meter.tokens == 5_100
+
+    meter.reset_to_fixed_prefix()
+    assert meter.tokens == 5_000
+
+    meter.add(message("x" * 400))
+    meter.add(reply("y" * 400, "r1", Usage(input=2_000, output=100)))
+    meter.assume_prefix(9_000, limit=5_000)
+    assert meter.tokens == 2_100

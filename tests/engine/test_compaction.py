@@ -30,7 +30,7 @@ from memorist.events import (
 from memorist.forks.fork_request import FORK_MARK
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
-from memorist.ports import Request
+from memorist.ports import HostInfo, Request
 from memorist.session_memory.structural_notes import NotesBudget
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.frozen_clock import FrozenClock
@@ -748,3 +748,39 @@ async def test_an_empty_conversation_cannot_be_compacted(tmp_path: Path) -> None
         session = await engine.open("s")
         with pytest.raises(NothingToDo, match="empty"):
             await session.compact()
+
+
+@pytest.mark.parametrize("part", ["system", "tools"])
+async def test_instructions_and_tools_count_where_no_usage_is_reported(
+    tmp_path: Path, part: str
+) -> None:
+    """Streams without usage, and servers that count nothing: what is sent beside the history fills
+    the window all the same, so the history is compacted earlier, and not at each request.
+    """
+
+    async def count_sent(beside: dict[str, object], home: Path) -> list[int]:
+        sent: list[int] = []
+        messages: list[dict[str, object]] = []
+        async with Memorist(model="structural", home=home) as engine:
+            session = await engine.open("s1", host=HostInfo(window=40_000))
+            for number in range(14):
+                messages.append({"role": "user", "content": f"{number} " + "word " * 1_500})
+                request = {"model": "m", "max_tokens": 4_000, "messages": messages, **beside}
+                sent.append(len((await session.prepare(request))["messages"]))
+                messages.append({"role": "assistant", "content": "text " * 1_500})
+                await session.observe(
+                    {"role": "assistant", "content": [{"type": "text", "text": "text " * 1_500}]}
+                )
+                await session.end_turn()
+        return sent
+
+    text = "rule text here " * 2_600
+    beside: object = text if part == "system" else [{"name": "t", "description": text}]
+    alone = await count_sent({}, tmp_path / "alone")
+    full = await count_sent({part: beside}, tmp_path / "full")
+
+    def first_compaction(sent: list[int]) -> int:
+        return next(at for at in range(1, len(sent)) if sent[at] < sent[at - 1])
+
+    assert first_compaction(full) < first_compaction(alone)
+    assert sum(after > before for before, after in pairwise(full)) > len(full) / 2

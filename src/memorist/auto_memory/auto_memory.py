@@ -746,6 +746,7 @@ class AutoMemory:
         """Delete memories, by default on the user's behalf; the history keeps them, and `undo`
         restores them. Raises InputError for a path that is none.
         """
+        paths = [paths] if isinstance(paths, str) else paths
         reason = reason or ChangeReason(
             actor="user", what=render_change_headline("forget", ", ".join(paths))
         )

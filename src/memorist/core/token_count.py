@@ -70,6 +70,15 @@ def estimate_text_tokens(text: str, factor: float = 1.0) -> int:
     return math.ceil(size / BYTES_PER_TOKEN * factor)
 
 
+def estimate_json_tokens(value: object) -> int:
+    """Estimate the tokens of a part of a request that is no message: a system prompt, tools."""
+    try:
+        size = _utf8_length(value) if isinstance(value, str) else len(_encode(value))
+    except TypeError:  # an SDK's object, which goes out as that SDK writes it
+        size = _utf8_length(str(value))
+    return math.ceil(size / BYTES_PER_TOKEN)
+
+
 def _block_bytes(block: Block) -> int:
     match block:
         case TextBlock(text=text) | ThinkingBlock(text=text):
@@ -182,6 +191,8 @@ class ContextMeter:
         self._reply_input = 0
         """Input tokens of that reply as reported; 0 while unknown."""
         self._prefix: int | None = None
+        self._assumed_prefix = 0
+        """Estimated size of the instructions and tools, until a count tells."""
         self._estimated = 0
         self._first_measured: tuple[int, int] | None = None
         """The first measured context since the history was replaced, and the estimate for it."""
@@ -203,6 +214,25 @@ class ContextMeter:
     def tokens(self) -> int:
         """Current size in tokens."""
         return self._base + self._since
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether a provider has counted this context."""
+        return self._prefix is not None
+
+    def assume_prefix(self, tokens: int, *, limit: int) -> None:
+        """Count the instructions and tools that go with the history, of so many estimated tokens
+        and at most `limit`, until a provider has counted the context.
+        """
+        if self._prefix is None:
+            size = min(round(tokens * self.factor), limit)
+            self._base += size - self._assumed_prefix
+            self._assumed_prefix = size
+
+    @property
+    def _fixed(self) -> int:
+        """Tokens that stay when the history is replaced."""
+        return self._assumed_prefix if self._prefix is None else self._prefix
 
     @property
     def calibrated_factor(self) -> float:
@@ -230,7 +260,7 @@ class ContextMeter:
         size = estimate_message_tokens(message, self.factor)
         if message.origin is Origin.USER and message.role == "user":
             left_out = self._reasoning.drop_hidden_reasoning_at_user_turn()
-            self._base = max(min(self._base, self._prefix or 0), self._base - left_out)
+            self._base = max(min(self._base, self._fixed), self._base - left_out)
         self._estimated += size
         self._after_model = 0 if message.origin is Origin.MODEL else self._after_model + size
         if message.reply_id is None:
@@ -286,7 +316,7 @@ class ContextMeter:
     def subtract_removed(self, tokens: int) -> None:
         """Subtract tokens that were removed although later usage will include them."""
         self.subtracted += tokens
-        self._base = max(self._prefix or 0, self._base - tokens)
+        self._base = max(self._fixed, self._base - tokens)
 
     def uncount_unsent(self, tokens: int) -> None:
         """Take back tokens that were added and then not sent (a result that went to disk): no usage
@@ -302,7 +332,7 @@ class ContextMeter:
         remains, until messages are added again.
         """
         self.subtracted = 0
-        self._base = self._prefix or 0
+        self._base = self._fixed
         self._since = 0
         self._between = 0
         self._first_measured = None

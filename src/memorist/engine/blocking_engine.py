@@ -14,7 +14,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Protocol, Self, TypeVar
 
 from memorist.auto_memory.auto_memory import AutoMemory
@@ -22,12 +22,15 @@ from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import HostContext
 from memorist.core.messages import JsonObject
+from memorist.engine.process_bound import ProcessBound
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
 from memorist.errors import UsageError
 from memorist.events import EventListener
+from memorist.extensions import SessionExtension
 from memorist.forks.fork_spec import Receipt
 from memorist.ports import HostInfo
+from memorist.runtime import SessionContext
 
 Result = TypeVar("Result")
 
@@ -91,7 +94,7 @@ class EventLoopThread:
                 self._thread.join(seconds)
 
 
-class BlockingSession:
+class BlockingSession(ProcessBound):
     """A `Session` whose calls wait for their results; one conversation, used by one thread at a
     time. A context manager that closes it.
     """
@@ -203,11 +206,13 @@ class BlockingSession:
 class AsyncEngine(Protocol):
     """What is used of `Memorist`, which gives a `BlockingMemorist` of itself."""
 
+    extensions: list[Callable[[SessionContext], SessionExtension]]
+
     async def open(
         self,
         session: str,
         *,
-        project: str = "",
+        project: str | PurePath = "",
         format: str = "anthropic",
         host: HostInfo | None = None,
         folder: Path | None = None,
@@ -216,11 +221,11 @@ class AsyncEngine(Protocol):
         """Open a session."""
         ...
 
-    def memory(self, project: str) -> AutoMemory:
+    def memory(self, project: str | PurePath) -> AutoMemory:
         """The memory of a project."""
         ...
 
-    def search(self, query: str, *, project: str, limit: int = 10) -> SearchResults:
+    def search(self, query: str, *, project: str | PurePath, limit: int = 10) -> SearchResults:
         """Search all that is kept of a project."""
         ...
 
@@ -229,7 +234,7 @@ class AsyncEngine(Protocol):
         ...
 
 
-class BlockingMemorist:
+class BlockingMemorist(ProcessBound):
     """What `with Memorist(…) as engine` gives: the engine with calls that wait for their results.
 
     May be used from several threads, a session at a time from one.
@@ -241,13 +246,18 @@ class BlockingMemorist:
         self._loop = EventLoopThread()
         self._memories: list[AutoMemory] = []
 
-    def memory(self, project: str) -> AutoMemory:
+    @property
+    def extensions(self) -> list[Callable[[SessionContext], SessionExtension]]:
+        """As `Memorist.extensions`: what opens the host's own extensions of each session."""
+        return self.engine.extensions
+
+    def memory(self, project: str | PurePath) -> AutoMemory:
         """As `Memorist.memory`: the memory of a project, for the thread that asks for it."""
         memory = self._loop.call(lambda: self.engine.memory(project).clone_for_thread())
         self._memories.append(memory)
         return memory
 
-    def search(self, query: str, *, project: str, limit: int = 10) -> SearchResults:
+    def search(self, query: str, *, project: str | PurePath, limit: int = 10) -> SearchResults:
         """As `Memorist.search`: all that is kept of a project. Raises StoreError."""
         return self._loop.call(lambda: self.engine.search(query, project=project, limit=limit))
 
@@ -255,7 +265,7 @@ class BlockingMemorist:
         self,
         session: str,
         *,
-        project: str = "",
+        project: str | PurePath = "",
         format: str = "anthropic",
         host: HostInfo | None = None,
         folder: Path | None = None,

@@ -23,7 +23,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Self, TypeVar
 
 from msgspec.structs import replace
@@ -49,9 +49,11 @@ from memorist.engine.past_session_recall import (
     PastSessionRecall,
     open_past_session_recall,
 )
+from memorist.engine.process_bound import ProcessBound
 from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
+from memorist.engine.session_arguments import check_session_arguments, check_settings_type
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import PinnedTextExtension
 from memorist.engine.shared_session_lease import SharedSessionLease, open_shared_sessions
@@ -61,7 +63,7 @@ from memorist.engine.worker_process import (
     start_worker_if_due,
     stop_worker,
 )
-from memorist.errors import SessionInUse, StoreError, UsageError
+from memorist.errors import SessionInUse, StoreError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
 from memorist.flags.flag_file import open_flags_file
@@ -111,7 +113,7 @@ HANDOVER_STEP_SECONDS = 0.02
 """Wait between two tries, in seconds."""
 
 
-class Memorist:
+class Memorist(ProcessBound):
     """The engine of one process. Holds no conversation itself; any number of sessions may be open
     at once.
 
@@ -159,7 +161,10 @@ class Memorist:
         where = None if home is None else Path(home).expanduser().absolute()
         self._reads_project_settings = settings is None
         caller = {"model": model} if isinstance(model, str) and model else None
-        found = settings or load_settings(os.environ, home=where, caller=caller).settings
+        found = (
+            check_settings_type(settings)
+            or load_settings(os.environ, home=where, caller=caller).settings
+        )
         self.settings = found if where is None else replace(found, home=str(where))
         self._shared_sessions = open_shared_sessions(self.settings.shared_sessions)
         self._clock = clock or SystemClock()
@@ -224,7 +229,7 @@ class Memorist:
         self,
         session: str,
         *,
-        project: str = "",
+        project: str | PurePath = "",
         format: str = "anthropic",
         host: HostInfo | None = None,
         folder: Path | None = None,
@@ -245,8 +250,10 @@ class Memorist:
         brought home at its end if that is possible by then; the log `memorist` has a warning.
 
         Raises StoreError when `folder` cannot be written or another process has the session open;
-        SettingsError for a project's settings file that cannot be used.
+        SettingsError for a project's settings file that cannot be used; UsageError for an argument
+        of another type.
         """
+        project = check_session_arguments(session, project, host)
         known = self._apply_off_switch(host or HostInfo())
         home = self.layout.session_layout(project, redact_id_keeping_ids_distinct(session)).folder
         share = None if folder is not None else self._open_share(home)
@@ -294,7 +301,7 @@ class Memorist:
         self,
         session: str,
         *,
-        project: str = "",
+        project: str | PurePath = "",
         format: str = "anthropic",
         listener: EventListener | None = None,
         loads: Family | None = None,
@@ -307,6 +314,7 @@ class Memorist:
 
         Raises as `open` does.
         """
+        project = check_session_arguments(session, project, None)
         known = self._apply_off_switch(HostInfo())
         log = self._open_log(session, project, format, known, None, listener)
         memory = self._begin_session(log)
@@ -502,8 +510,6 @@ class Memorist:
         folder: Path | None,
         listener: EventListener | None,
     ) -> SessionLog:
-        if not session:
-            raise UsageError("a session needs an id; any text that is not empty will do")
         session = redact_id_keeping_ids_distinct(session)
         where = (
             SessionLayout(folder)
@@ -556,19 +562,19 @@ class Memorist:
         """
         return self.memory(context.project) if has_auto_memory(context) else None
 
-    def memory(self, project: str) -> AutoMemory:
+    def memory(self, project: str | PurePath) -> AutoMemory:
         """The memory of a project, by any folder of its repository.
 
         Raises SettingsError for an unsafe `auto_memory.directory`.
         """
-        return self._home.memory(project)
+        return self._home.memory(str(project))
 
-    def search(self, query: str, *, project: str, limit: int = 10) -> SearchResults:
+    def search(self, query: str, *, project: str | PurePath, limit: int = 10) -> SearchResults:
         """Search all that is kept of a project, by any folder of its repository, without a session:
         memories, the team's, past sessions as far as they are indexed, notes and the memory of past
         sessions; at most `limit` of each. Raises StoreError.
         """
-        recall = self.settings.recall
+        recall, project = self.settings.recall, str(project)
         path = self.layout.session_index
         root = find_repository_root_or_folder(project)
         with contextlib.ExitStack() as opened:

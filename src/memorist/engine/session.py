@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, cast
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
@@ -15,6 +15,7 @@ from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, ToolUse
+from memorist.core.token_count import estimate_json_tokens
 from memorist.engine.background_loading import PROMPT_PRIORITY
 from memorist.engine.cache_watcher import CacheBreakDetector
 from memorist.engine.context_extension import ContextExtension
@@ -28,13 +29,14 @@ from memorist.engine.host_history import (
 )
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import search_memories_sessions_and_notes
+from memorist.engine.process_bound import ProcessBound
 from memorist.engine.project_search import SearchResults
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
 from memorist.engine.shared_session_lease import SharedSessionLease
 from memorist.engine.shown_history import ShownHistory
-from memorist.errors import FormatError, NothingToDo
+from memorist.errors import FormatError, NothingToDo, UsageError
 from memorist.events import (
     CacheBroke,
     CompactionFailed,
@@ -63,7 +65,15 @@ than a request takes on the network.
 """
 
 
-class Session:
+FIXED_PARTS = ("system", "instructions", "tools")
+"""Keys of a request, in any of the formats, that the model reads beside the history."""
+MAX_ASSUMED_SHARE = 0.5
+"""Share of the threshold that instructions and tools may take by an estimate alone: it may be far
+off, and a count that leaves no room for the conversation stops compaction. Our choice.
+"""
+
+
+class Session(ProcessBound):
     """Opened by `Memorist.open`.
 
     Methods are called from one task; updates of the notes run in the background.
@@ -99,6 +109,7 @@ class Session:
             files=log.runtime.files,
             raw=log.runtime.settings.raw_transcripts,
         )
+        self._is_closed = False
         self._resumed = False
         self._request: JsonObject | None = None
         self._last_sent: JsonObject | None = None
@@ -106,6 +117,8 @@ class Session:
         self._reply: JsonObject | None = None
         self._recovery_tried = False
         self._limits_key: tuple[object, ...] = ()
+        self._fixed_parts: list[object] = []
+        """What was counted last of a request beside its history."""
         self._window_observer = ContextWindowObserver()
         self._cache_watcher = CacheBreakDetector()
         self._provider_edits = ProviderEdits(
@@ -196,10 +209,15 @@ class Session:
 
         The history is compacted where the window demands it or it was requested; the host's own
         objects are never changed. Takes time in proportion to what is new in the history. Raises
-        FormatError when the request is not of the session's format.
+        FormatError when the request is not of the session's format, UsageError after `close`.
         """
+        self._check_open()
         with PROMPT_PRIORITY:
             return await self._prepare(request)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise UsageError(f"the session {self.id} is closed; open it again by its id")
 
     async def _prepare(self, request: JsonObject) -> JsonObject:
         new_messages = await self._add_history(self._history_items(request))
@@ -232,6 +250,7 @@ class Session:
             self._resumed = True
             self._extensions.on_resume(self._view)
         self._update_limits(request)
+        self._count_fixed_parts(request)
         self._recovery_tried = False
         if self._log.is_auto_compaction_enabled and self._log.compactor.is_due(
             self._log.runtime.clock.now(), self._limits
@@ -275,6 +294,17 @@ class Session:
         self._view.model = str(request.get("model", ""))
         self._view.context_window = None if self._price is None else self._price.window
         await self._extensions.before_request(self._view, messages)
+
+    def _count_fixed_parts(self, request: JsonObject) -> None:
+        """Count the instructions and tools of a request, until a provider's count includes them."""
+        meter = self.tracker.meter
+        parts = [request[name] for name in FIXED_PARTS if request.get(name)]
+        if not meter.is_measured and parts != self._fixed_parts:
+            self._fixed_parts = parts
+            meter.assume_prefix(
+                sum(map(estimate_json_tokens, parts)),
+                limit=int(self._limits.auto * MAX_ASSUMED_SHARE),
+            )
 
     def _update_limits(self, request: JsonObject) -> None:
         """Update thresholds and price; looked up again only when the request's model or output
@@ -324,6 +354,11 @@ class Session:
 
     def _history_items(self, request: JsonObject) -> Sequence[Any]:
         key = self._codec.history_key()
+        if not isinstance(request, Mapping):
+            raise FormatError(
+                f"prepare takes the whole request, an object with 'model' and {key!r}, not "
+                f"{type(request).__name__}"
+            )
         items = request.get(key)
         if isinstance(items, str) and self._format == "openai_responses":
             return [{"role": "user", "content": items}]
@@ -365,8 +400,9 @@ class Session:
         """Take the model's reply: the SDK's object or its JSON. Starts an update of the notes in
         the background when one is due.
 
-        Raises FormatError when the reply is not of the session's format.
+        Raises FormatError when the reply is not of the session's format, UsageError after `close`.
         """
+        self._check_open()
         body = replace_lone_surrogates(to_plain_json(reply))
         if not isinstance(body, dict):
             raise FormatError(
@@ -581,6 +617,7 @@ class Session:
 
         May be called twice.
         """
+        self._is_closed = True
         try:
             await self._log.close()
         finally:

@@ -96,7 +96,9 @@ _FIX_RECIPE = lazy_pattern(
     re.IGNORECASE,
 )
 _PASSING_STATE = lazy_pattern(
-    r"""\b(?:is|are|['’]s|['’]re)\ (?:currently\ |now\ |still\ |again\ )?(?:broken|down|failing|red|green|running
+    r"""\b(?:builds?|ci|tests?|checks?|jobs?|suites?|pipelines?|workflows?|runs?|main|master|trunk|branch|it|all|everything)
+    (?:\ is|\ are|['’]s|['’]re)\ (?:currently\ |now\ |all\ |still\ |again\ )*(?:red|green)\b
+    |\b(?:is|are|['’]s|['’]re)\ (?:currently\ |now\ |still\ |again\ )?(?:broken|down|failing|running
     |building|deploying|stuck|blocked|flaky|slow)\b|\bright\ now\b|\bat\ the\ moment\b|\bfor\ (?:now|today)\b|\bas\ of\ today\b
     |\bin\ the\ middle\ of\b|\bwe\ (?:still\ )?(?:have|need)\ to\ (?:do|finish|fix)\b|\bsteps?\ \d|\b(?:next
     |last)\ step\b|\bI['’]ve\ (?:just|already)\b|\bwe['’]re\ (?:now\ )?on\ (?:branch|the)\b|目前|暂时|现在(?!开始|起|用)|这会儿|刚才(?!说)""",

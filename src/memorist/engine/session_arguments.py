@@ -1,0 +1,40 @@
+"""What a program passes when it opens a session, checked at once: a mistake is named where it was
+made. Pure.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from memorist.errors import UsageError
+from memorist.ports import HostInfo
+from memorist.settings import Settings
+
+
+def check_settings_type(settings: Settings | None) -> Settings | None:
+    """Return the settings. Raises UsageError for what is none."""
+    if settings is None or isinstance(settings, Settings):
+        return settings
+    raise UsageError(
+        f"settings is a memorist.Settings, not {type(settings).__name__}: Settings(model=…), or a "
+        "config.toml in the home folder"
+    )
+
+
+def check_session_arguments(session: object, project: object, host: HostInfo | None = None) -> str:
+    """Return the project as text. Raises UsageError for an argument that is of another type."""
+    if not isinstance(session, str):
+        raise UsageError(f"a session's id is a text, not {type(session).__name__}: give str(id)")
+    if not session:
+        raise UsageError("a session needs an id; any text that is not empty will do")
+    if host is not None and not isinstance(host, HostInfo):
+        raise UsageError(f"host is a memorist.HostInfo, not {type(host).__name__}")
+    window: object = None if host is None else host.window
+    if window is not None and (not isinstance(window, int) or window < 1):
+        raise UsageError(f"HostInfo.window is a number of tokens, such as 128_000, not {window!r}")
+    if not isinstance(project, str | PurePath):
+        raise UsageError(
+            f"project is a folder, or a name as text, not {type(project).__name__}; leave it out "
+            "for a session of no project"
+        )
+    return str(project)

@@ -1,0 +1,112 @@
+"""Mistakes of a program that uses the engine are named where they are made."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from memorist import BlockingMemorist, HostInfo, Memorist, SessionContext, SessionExtension
+from memorist.core.messages import Message
+from memorist.errors import FormatError, MemoristError, UsageError
+
+Call = Callable[[BlockingMemorist], object]
+REQUEST = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello."}]}
+
+
+def _any(value: object) -> Any:
+    """A value that a type checker would refuse."""
+    return cast("Any", value)
+
+
+WRONG: dict[str, tuple[Call, str]] = {
+    "an id that is a number": (lambda e: e.open(_any(7)), "give str"),
+    "an id that is a UUID": (lambda e: e.open(_any(uuid.uuid4())), "not UUID"),
+    "no id": (lambda e: e.open(_any(None)), "not NoneType"),
+    "an empty id": (lambda e: e.open(""), "needs an id"),
+    "no project by None": (lambda e: e.open("s", project=_any(None)), "leave it out"),
+    "a host by its window": (lambda e: e.open("s", host=_any(8_000)), "HostInfo, not int"),
+    "a window in words": (
+        lambda e: e.open("s", host=HostInfo(window=_any("8k"))),
+        "number of tokens",
+    ),
+    "a text for a request": (lambda e: e.open("s").prepare(_any("Hello.")), "whole request"),
+    "messages for a request": (lambda e: e.open("s").prepare(_any([])), "not list"),
+    "a text for a reply": (lambda e: e.open("s").observe("Hello."), "not str"),
+    "settings that are a dictionary": (
+        lambda _: Memorist(settings=_any({"model": "structural"})),
+        "memorist.Settings, not dict",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_call_says_what_is_wanted(tmp_path: Path, name: str) -> None:
+    """An error of memorist's own with the argument and what it should be, whatever the type was."""
+    call, said = WRONG[name]
+    with Memorist(home=tmp_path) as engine, pytest.raises(MemoristError, match=said) as caught:
+        call(engine)
+    assert isinstance(caught.value, UsageError | FormatError)
+
+
+def test_a_closed_session_takes_nothing_more(tmp_path: Path) -> None:
+    """Neither a request nor a reply is lost without a word; closing twice is no mistake."""
+    with Memorist(home=tmp_path) as engine:
+        session = engine.open("s1")
+        session.prepare(REQUEST)
+        session.close()
+        session.close()
+        with pytest.raises(UsageError, match="s1 is closed"):
+            session.prepare(REQUEST)
+        with pytest.raises(UsageError, match="s1 is closed"):
+            session.observe({"role": "assistant", "content": "Hello."})
+        with engine.open("s1") as again:
+            assert again.prepare(REQUEST)["messages"] == REQUEST["messages"]
+
+
+def test_what_has_open_files_cannot_be_pickled(tmp_path: Path) -> None:
+    """For a pool of processes or a cache; the error says what to pass on instead."""
+    with Memorist(home=tmp_path) as engine, engine.open("s1") as session:
+        for each in (engine, engine.engine, session):
+            with pytest.raises(TypeError, match="open it there"):
+                pickle.dumps(each)
+            with pytest.raises(TypeError, match="open it there"):
+                copy.copy(each)
+
+
+def test_a_path_and_a_single_name_are_taken(tmp_path: Path) -> None:
+    """A project as a path is the project by its text; one memory can be forgotten by its name."""
+    shop = tmp_path / "shop"
+    with Memorist(home=tmp_path / "home") as engine:
+        with engine.open("s1", project=shop) as session:
+            session.prepare(REQUEST)
+        memory = engine.memory(shop)
+        memory.add("Use tabs")
+        assert engine.search("tabs", project=shop).memories[0].path == "use-tabs.md"
+        memory.forget("use-tabs.md")
+        assert engine.memory(str(shop)).headers() == []
+
+
+def test_extensions_are_reached_without_an_event_loop(tmp_path: Path) -> None:
+    """The same list as of the engine itself."""
+
+    class Count(SessionExtension):
+        def __init__(self, context: SessionContext) -> None:
+            self.session = context.id
+            counts.append(self)
+            self.seen = 0
+
+        def on_message(self, message: Message, *, replayed: bool = False) -> None:
+            self.seen += message.role == "user" and not replayed
+
+    counts: list[Count] = []
+    with Memorist(home=tmp_path) as engine:
+        engine.extensions.append(Count)
+        with engine.open("s1") as session:
+            session.prepare(REQUEST)
+    assert [(each.session, each.seen) for each in counts] == [("s1", 1)]
