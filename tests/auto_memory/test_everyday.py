@@ -232,3 +232,56 @@ def test_a_colour_is_a_passing_state_of_builds_and_tests_alone(said: str, *, kep
     """What is asked for is kept where a thing has that colour for good."""
     message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
     assert bool(find_statements(message)) == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("okay so basically from now on use bun", "use bun"),
+        ("um yeah basically, always use tabs", "always use tabs"),
+        ("you know, never push to main", "never push to main"),
+        ("du coup à partir de maintenant utilise pnpm", "utilise pnpm"),
+        ("basically the build fails", ""),
+        ("honestly never mind", ""),
+    ],
+)
+def test_what_somebody_says_before_coming_to_it_is_left_out(said: str, kept: str) -> None:
+    """Dictated words open with fillers; one of them in front of anything else is left as it was."""
+    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    assert [each.text for each in find_statements(message)] == ([kept] if kept else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("remember that the footer is grey like in this picture", True),
+        ("[Image #1] remember that headings are navy as shown in this screenshot", True),
+        ("make the footer grey like in this picture", False),
+    ],
+)
+def test_a_picture_does_not_bind_a_wish_to_the_task(said: str, *, kept: bool) -> None:
+    """It only shows how something looks; its mark is no part of what is kept."""
+    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    found = find_statements(message)
+    assert bool(found) == kept
+    assert not any("Image" in each.text for each in found)
+
+
+@pytest.mark.parametrize(
+    ("said", "others"),
+    [
+        ("hi, Ben here, Anna is away. I prefer tabs.", True),
+        ("This is Ben speaking. From now on use tabs.", True),
+        ("Hier ist Ben, ab jetzt bitte Tabs nutzen. Nutze immer Tabs.", True),
+        ("Hi, I'm Anna. From now on use tabs.", False),
+        ("Put it here. From now on use tabs.", False),
+        ("This is Django 5. From now on use tabs.", False),
+    ],
+)
+def test_who_says_that_somebody_else_sits_here_is_not_taken_for_the_user(
+    said: str, *, others: bool
+) -> None:
+    """What is said then waits, and replaces nothing that is known of the user."""
+    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    assert bool(find_statements(message)) != others
+    assert bool(find_unconfirmed_statements(message)) == others

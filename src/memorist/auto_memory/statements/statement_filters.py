@@ -117,6 +117,11 @@ _TASK_NAMED = lazy_pattern(
     |函数|方法|分支|接口|页面|按钮|测试|变量)|帮我(?:实现|加|改一?下|做|写一?个|修|看|处理)|加一下|改一下|这里|这一?次|这段|这行""",
     re.IGNORECASE | re.VERBOSE,
 )
+_LIKE_PICTURE = lazy_pattern(
+    r"\b(?:like|as|as shown|shown|as you (?:can )?see) (?:in|on) (?:this|that|the) (?:attached |pasted )?(?:picture|image|screenshot|photo|mock-?up|drawing|sketch)\b",
+    re.IGNORECASE,
+)
+"""Refers to a picture for how something looks, which need not be the task."""
 _TASK_BEHIND = lazy_pattern(
     r"[;,] (?:so |and |please |then |now )*(?:implement|fix|adapt|change|update|remove|rewrite|hurry|look at|check the)\b",
     re.IGNORECASE,
@@ -212,7 +217,7 @@ def is_task_bound(text: str, *, include_hints: bool) -> bool:
     """Whether words bind it to the current task; `include_hints` also counts words that only hint
     at it.
     """
-    if _TASK_NAMED.search(text) is not None:
+    if _TASK_NAMED.search(text) is not None and _TASK_NAMED.search(_LIKE_PICTURE.sub("", text)):
         return True
     if _TASK_BEHIND.search(text) is not None and _RECURRING.match(text) is None:
         return True

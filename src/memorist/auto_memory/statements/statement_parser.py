@@ -59,6 +59,7 @@ from memorist.auto_memory.statements.user_prose import (
     contains_unattributable_text,
     extract_redacted_user_text,
     mask_quotations,
+    names_other_speaker,
     split_prose_sentences,
 )
 from memorist.core.lazy import lazy_pattern
@@ -226,7 +227,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if whole is not None:
         yield from whole
         return
-    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or contains_unattributable_text(text):
+    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or is_others_or_unknown(text):
         return
     if LONE_CONFIRMATION.fullmatch(text):
         return
@@ -246,6 +247,11 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
             )
         if statement is not None:
             yield statement
+
+
+def is_others_or_unknown(text: str) -> bool:
+    """Whether what a whole message states need not be the user's word."""
+    return contains_unattributable_text(text) or names_other_speaker(text)
 
 
 def _asks_for_something(sentence: ProseSentence) -> bool:

@@ -170,6 +170,9 @@ _LEAD_IN = lazy_pattern(
     r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more "
     r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай|non mais|mais non|nein aber|no pero|não mas|нет но|ну"
     r"|last thing|finally|remark"
+    r"|(?:basically|essentially|anyways?|honestly|you know|i guess|bon|ben|du coup|en fait|bueno|pues|o sea|bom|naja|tja|im grunde|grundsätzlich|короче|в общем)"
+    r"(?=[ ,]+(?:from now on|going forward|in future|always|never|please|don['’]?t|ab jetzt|künftig|in zukunft|immer|niemals|bitte|à partir|désormais|toujours|jamais|ne |de ahora|a partir|siempre|nunca|sempre|no |não |"
+    r"basically|like|so|yeah|okay|с этого|отныне|всегда|никогда|не ))|like(?= (?:always|never|from now on)\b)"
     r"|next(?! time\b)|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)"
     r"(?:\s*[,.:;!–—-]+\s*|\s+)|(?:update|correction|edit|news|info|note|nb|ps|tip|merke|wichtig|nota|remarque|важно|hinweis|korrektur|correctif|corrección|correção|уточнение)\s*[:–—]\s*)+",
     re.IGNORECASE,

@@ -17,9 +17,12 @@ from memorist.auto_memory.statements.statement_filters import (
     is_reported_speech,
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
-from memorist.auto_memory.statements.statement_parser import Statement, split_typed_sentences
+from memorist.auto_memory.statements.statement_parser import (
+    Statement,
+    is_others_or_unknown,
+    split_typed_sentences,
+)
 from memorist.auto_memory.statements.user_prose import (
-    contains_unattributable_text,
     extract_redacted_user_text,
 )
 from memorist.auto_memory.value_correction import read_value_correction
@@ -47,7 +50,7 @@ def find_uncertain_value_corrections(message: Message) -> tuple[Statement, ...]:
 
 
 def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
-    if typed.startswith(("!", "/")) or contains_unattributable_text(typed):
+    if typed.startswith(("!", "/")) or is_others_or_unknown(typed):
         return
     shown = find_lines_quoted_by_context(typed)
     for sentence in split_typed_sentences(typed):

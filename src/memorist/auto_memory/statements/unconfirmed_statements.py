@@ -47,6 +47,7 @@ from memorist.auto_memory.statements.user_prose import (
     extract_redacted_user_text,
     find_last_line_behind_program_output,
     is_document_or_form,
+    names_other_speaker,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
@@ -280,7 +281,11 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
     return (
         statement is not None
         and statement[0] != "forget"
-        and (is_document_or_form(typed) or bool(find_lines_quoted_by_context(typed)))
+        and (
+            is_document_or_form(typed)
+            or names_other_speaker(typed)
+            or bool(find_lines_quoted_by_context(typed))
+        )
     )
 
 

@@ -196,6 +196,23 @@ class ProseSentence(Struct, frozen=True):
     """For a list item: the line before the list."""
 
 
+_OTHER_SPEAKER = lazy_pattern(
+    r"\s*(?i:(?:hi|hello|hey|hallo|moin|salut|bonjour|hola|olá)(?: (?:there|all|claude|codex))?[\s,.!–—-]+)?(?:"
+    r"[A-Z][\w'’-]{1,20} here(?:[\s]*[,.!;:–—-]|$)|(?i:this is|here is|it['’]s) [A-Z][\w'’-]{1,20} (?:speaking|here|typing)\b"
+    r"|(?i:hier (?:ist|spricht|schreibt)) [A-ZÄÖÜ][\w'’-]{1,20}(?=[\s]*[,.!;:–—-])|(?i:ici|c['’]est) [A-ZÉ][\w'’-]{1,20} (?:qui|à l['’]appareil)\b"
+    r"|(?i:(?:habla|aquí|aqui|fala)) [A-ZÁÉ][\w'’-]{1,20}(?=[\s]*[,.!;:–—-]))"
+)
+"""Somebody says who sits at the keyboard now: it may not be the user whose memory this is."""
+
+
+@lru_cache(READ_TEXTS)
+def names_other_speaker(typed: str) -> bool:
+    """Whether a message begins with who writes it ("Ben here, …"): only somebody else, or one of
+    several, needs to.
+    """
+    return _OTHER_SPEAKER.match(typed) is not None
+
+
 @lru_cache(READ_TEXTS)
 def contains_unattributable_text(typed: str) -> bool:
     """Whether a message wants work on a text that it holds (translate, proofread, answer …), or is a
