@@ -306,6 +306,7 @@ def test_the_files_that_documents_name_exist() -> None:
 EXAMPLE_FILES = [
     "magic-docs.md: src/billing.py",
     "ranking.md: src/core/fork_lane.py",
+    "session-memory.md: scripts/recount.py",
     "two-families.md: scripts/recount.py",
 ]
 """Files of the projects in examples."""
