@@ -15,18 +15,9 @@ from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_
 from memorist.safety.secrets import redact
 
 Actor = Literal[
-    "user",
-    "said",
-    "extraction",
-    "agent",
-    "inbox",
-    "import",
-    "dream",
-    "undo",
-    "team",
-    "memorist",
-    "other",
-]
+    "user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "team",
+    "memorist", "other",
+]  # fmt: skip
 """Who made a change.
 
 `user` on the command line, `said` the user's words in a session, `extraction` a fork at the end of

@@ -18,36 +18,20 @@ from functools import partial
 from memorist.core.lazy import lazy_pattern
 
 _DAYS = {
-    "monday": 0,
-    "tuesday": 1,
-    "wednesday": 2,
-    "thursday": 3,
-    "friday": 4,
-    "saturday": 5,
+    "monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5,
     "sunday": 6,
-}
+}  # fmt: skip
 _CHINESE_DAYS = dict(zip("一二三四五六日天", (*range(7), 6), strict=True))
 _NUMBERS = {
     word: number
     for number, words in enumerate(
         (
-            "",
-            "a an one 一",
-            "two 二 两",
-            "three 三",
-            "four 四",
-            "five 五",
-            "six 六",
-            "seven 七",
-            "eight 八",
-            "nine 九",
-            "ten 十",
-            "eleven 十一",
-            "twelve 十二",
+            "", "a an one 一", "two 二 两", "three 三", "four 四", "five 五", "six 六", "seven 七",
+            "eight 八", "nine 九", "ten 十", "eleven 十一", "twelve 十二",
         )
     )
     for word in words.split()
-}
+}  # fmt: skip
 _MAX_UNITS = 4_000
 """Largest number of units that is read as a date."""
 
@@ -89,19 +73,9 @@ _DAY_OFFSETS = {
     "today": 0, "tomorrow": 1, "yesterday": -1, "今天": 0, "明天": 1, "后天": 2, "大后天": 3, "昨天": -1, "前天": -2, "大前天": -3,
 }  # fmt: skip
 _UNIT_STEPS = {
-    "next": 1,
-    "this": 0,
-    "the": 0,
-    "last": -1,
-    "下下": 2,
-    "下": 1,
-    "下个": 1,
-    "本": 0,
-    "这": 0,
-    "这个": 0,
-    "上": -1,
-    "上个": -1,
-}
+    "next": 1, "this": 0, "the": 0, "last": -1, "下下": 2, "下": 1, "下个": 1, "本": 0, "这": 0,
+    "这个": 0, "上": -1, "上个": -1,
+}  # fmt: skip
 _YEAR_OFFSETS = {"明年": 1, "去年": -1, "后年": 2}
 
 

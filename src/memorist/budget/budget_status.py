@@ -283,21 +283,8 @@ def _rows_of_kinds(found: BudgetStatus) -> list[list[str]]:
     for each in found.blocked:
         blocked[each.kind] = blocked.get(each.kind, 0) + each.times
     blocked["all"] = sum(blocked.values())
-    rows = [
-        [
-            "kind",
-            "runs",
-            "requests",
-            "input",
-            "cache read",
-            "output",
-            "cost",
-            "changed",
-            "unchanged",
-            "failed",
-            "blocked",
-        ]
-    ]
+    titles = "kind,runs,requests,input,cache read,output,cost,changed,unchanged,failed,blocked"
+    rows = [titles.split(",")]
     kinds = (*found.kinds, *((found.total,) if len(found.kinds) > 1 else ()))
     for kind in kinds:
         usage = kind.usage

@@ -27,20 +27,10 @@ LONG_LIFETIME_SECONDS = 3_600.0
 """Lifetimes of a cache entry (claude-code.md section 3.1)."""
 
 CACHE_KEY_PARAMS = (
-    "thinking",
-    "tool_choice",
-    "output_config",
-    "context_management",
-    "betas",
-    "speed",
-    "service_tier",
-    "reasoning",
-    "reasoning_effort",
-    "text",
-    "response_format",
-    "parallel_tool_calls",
-    "prompt_cache_key",
-)
+    "thinking", "tool_choice", "output_config", "context_management", "betas", "speed",
+    "service_tier", "reasoning", "reasoning_effort", "text", "response_format",
+    "parallel_tool_calls", "prompt_cache_key",
+)  # fmt: skip
 """Parameters of the three wire formats that may key the cache: thinking and effort, tool choice,
 betas, output form (claude-code.md sections 3.1, 3.3).
 """

@@ -18,32 +18,15 @@ MAX_EDITS = 20
 
 
 _PATH_KEYS = (
-    "file_path",
-    "path",
-    "notebook_path",
-    "filePath",
-    "filepath",
-    "target_file",
-    "file",
-    "filename",
-    "relative_path",
-    "absolute_path",
-)
+    "file_path", "path", "notebook_path", "filePath", "filepath", "target_file", "file",
+    "filename", "relative_path", "absolute_path",
+)  # fmt: skip
 
 
 _OLD_TEXT_KEYS = (
-    "old_string",
-    "old_str",
-    "old",
-    "old_text",
-    "oldText",
-    "oldString",
-    "old_content",
-    "search",
-    "find",
-    "original",
-    "before",
-)
+    "old_string", "old_str", "old", "old_text", "oldText", "oldString", "old_content", "search",
+    "find", "original", "before",
+)  # fmt: skip
 
 
 _NEW_TEXT_KEYS = (

@@ -13,20 +13,9 @@ from typing import cast
 from weakref import WeakSet
 
 _METHODS = (
-    "findall",
-    "finditer",
-    "flags",
-    "fullmatch",
-    "groupindex",
-    "groups",
-    "match",
-    "pattern",
-    "scanner",
-    "search",
-    "split",
-    "sub",
-    "subn",
-)
+    "findall", "finditer", "flags", "fullmatch", "groupindex", "groups", "match", "pattern",
+    "scanner", "search", "split", "sub", "subn",
+)  # fmt: skip
 
 
 class _LazyPattern:

@@ -327,32 +327,22 @@ def _parse_view(given: JsonObject, path: str) -> ForkToolCall:
 
 
 _CALL_PARSERS: dict[str, Callable[[ToolUse], ForkToolCall]] = {
-    "read": _parse_read,
-    "readfile": _parse_read,
-    "view": _parse_read,
-    "edit": _parse_edit,
-    "editfile": _parse_edit,
-    "replace": _parse_edit,
-    "multiedit": _parse_multi_edit,
-    "write": _parse_write,
-    "writefile": _parse_write,
-    "createfile": _parse_write,
-    "grep": _parse_search,
-    "grepsearch": _parse_search,
-    "searchfilecontent": _parse_search,
-    "glob": _parse_list,
-    "ls": _parse_list,
-    "listdirectory": _parse_list,
-    "bash": _parse_shell,
-    "shell": _parse_shell,
-    "shellcommand": _parse_shell,
-    "execcommand": _parse_shell,
-    "localshell": _parse_shell,
-    "localshellcall": _parse_shell,
-    "runshellcommand": _parse_shell,
-    "applypatch": _parse_patch_call,
-    "strreplacebasededittool": _parse_text_editor,
-    "strreplaceeditor": _parse_text_editor,
+    name: parse
+    for parse, names in (
+        (_parse_read, "read readfile view"),
+        (_parse_edit, "edit editfile replace"),
+        (_parse_multi_edit, "multiedit"),
+        (_parse_write, "write writefile createfile"),
+        (_parse_search, "grep grepsearch searchfilecontent"),
+        (_parse_list, "glob ls listdirectory"),
+        (
+            _parse_shell,
+            "bash shell shellcommand execcommand localshell localshellcall runshellcommand",
+        ),
+        (_parse_patch_call, "applypatch"),
+        (_parse_text_editor, "strreplacebasededittool strreplaceeditor"),
+    )
+    for name in names.split()
 }
 _EDIT_TOOLS = parse_word_list(
     """

@@ -49,17 +49,9 @@ BLANK, PROBLEM = 0, 1
 """Codes of lines that are no records; further codes are those of `SessionTreeIndex.kinds`."""
 
 _KNOWN_KINDS = (
-    "",
-    " ",
-    "user",
-    "assistant",
-    "attachment",
-    "system",
-    "progress",
-    "custom-title",
-    "ai-title",
+    "", " ", "user", "assistant", "attachment", "system", "progress", "custom-title", "ai-title",
     "summary",
-)
+)  # fmt: skip
 """The kinds by their code. The first two entries stand for blank lines and problems."""
 _KIND_FLAGS = (0, 0, USER, ASSISTANT, OTHER, OTHER, BRIDGED)
 _SYSTEM, _LAST_CHAIN, _LAST_TITLE = 5, 6, 9

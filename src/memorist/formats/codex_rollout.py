@@ -69,46 +69,20 @@ from memorist.formats.transcript_format import (
 
 BLANK, PROBLEM, ITEM, BARE_ITEM, USER_EVENT, AGENT_EVENT, REASONING_EVENT = range(7)
 (
-    TOKEN_COUNT,
-    ROLLBACK,
-    COMPACTED,
-    TURN_CONTEXT,
-    SESSION_META,
-    TURN_STARTED,
-    CALL,
-    CALL_OUTPUT,
-    MESSAGE_ITEM,
-    REASONING_ITEM,
-    WORLD_STATE,
-    UNTYPED,
-) = range(7, 19)
+    TOKEN_COUNT, ROLLBACK, COMPACTED, TURN_CONTEXT, SESSION_META, TURN_STARTED, CALL, CALL_OUTPUT,
+    MESSAGE_ITEM, REASONING_ITEM, WORLD_STATE, UNTYPED,
+) = range(7, 19)  # fmt: skip
 """Codes of lines. A BARE_ITEM is a history item that is a line of its own, as the oldest clients
 wrote them.
 """
 
 _FIRST_KINDS = (
-    "",
-    " ",
-    "response_item",
-    "item",
-    "user_message",
-    "agent_message",
-    "agent_reasoning",
-)
+    "", " ", "response_item", "item", "user_message", "agent_message", "agent_reasoning",
+)  # fmt: skip
 _MORE_KINDS = (
-    "token_count",
-    "thread_rolled_back",
-    "compacted",
-    "turn_context",
-    "session_meta",
-    "task_started",
-    "call",
-    "answer",
-    "said",
-    "thought",
-    "world_state",
-    "untyped",
-)
+    "token_count", "thread_rolled_back", "compacted", "turn_context", "session_meta",
+    "task_started", "call", "answer", "said", "thought", "world_state", "untyped",
+)  # fmt: skip
 _EVENTS = {
     kind: code
     for code, kind in enumerate((*_FIRST_KINDS, *_MORE_KINDS))

@@ -27,31 +27,16 @@ from typing import NamedTuple
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Origin
 
+_INJECTED_TAGS = (
+    "system-reminder", "local-command-caveat", "local-command-stdout", "local-command-stderr",
+    "bash-stdout", "bash-stderr", "ide_opened_file", "ide_selection", "ide_diagnostics",
+    "new-diagnostics", "session-start-hook", "user-prompt-submit-hook", "pre-tool-use-hook",
+    "post-tool-use-hook", "stop-hook", "hook_prompt", "stdin", "tick", "environment_context",
+    "user_instructions", "turn_aborted", "codex_internal_context", "in-app-browser-context",
+    "available-deferred-tools",
+)  # fmt: skip
 _PART_TAGS: dict[str, Origin] = {
-    "system-reminder": Origin.INJECTED,
-    "local-command-caveat": Origin.INJECTED,
-    "local-command-stdout": Origin.INJECTED,
-    "local-command-stderr": Origin.INJECTED,
-    "bash-stdout": Origin.INJECTED,
-    "bash-stderr": Origin.INJECTED,
-    "ide_opened_file": Origin.INJECTED,
-    "ide_selection": Origin.INJECTED,
-    "ide_diagnostics": Origin.INJECTED,
-    "new-diagnostics": Origin.INJECTED,
-    "session-start-hook": Origin.INJECTED,
-    "user-prompt-submit-hook": Origin.INJECTED,
-    "pre-tool-use-hook": Origin.INJECTED,
-    "post-tool-use-hook": Origin.INJECTED,
-    "stop-hook": Origin.INJECTED,
-    "hook_prompt": Origin.INJECTED,
-    "stdin": Origin.INJECTED,
-    "tick": Origin.INJECTED,
-    "environment_context": Origin.INJECTED,
-    "user_instructions": Origin.INJECTED,
-    "turn_aborted": Origin.INJECTED,
-    "codex_internal_context": Origin.INJECTED,
-    "in-app-browser-context": Origin.INJECTED,
-    "available-deferred-tools": Origin.INJECTED,
+    **dict.fromkeys(_INJECTED_TAGS, Origin.INJECTED),
     "task-notification": Origin.NOTIFICATION,
     "subagent_notification": Origin.NOTIFICATION,
     "scheduled-task": Origin.NOTIFICATION,
@@ -63,31 +48,13 @@ _PART_TAGS: dict[str, Origin] = {
 """Tags that nobody types by chance: cut wherever they stand as a part."""
 
 _WHOLE_TEXT_TAGS: tuple[str, ...] = (
-    "permissions instructions",
-    "model_switch",
-    "collaboration_mode",
-    "multi_agent_mode",
-    "multi_agent_role",
-    "skills_instructions",
-    "plugins_instructions",
-    "apps_instructions",
-    "environments_instructions",
-    "tools",
-    "personality_spec",
-    "realtime_conversation",
-    "context_window",
-    "context_window_guidance",
-    "rollout_budget",
-    "git_attribution",
-    "skill",
-    "user_shell_command",
-    "recommended_plugins",
-    "environments",
-    "user_action",
-    "current_notes_content",
-    "goal_context",
-    "channel",
-)
+    "permissions instructions", "model_switch", "collaboration_mode", "multi_agent_mode",
+    "multi_agent_role", "skills_instructions", "plugins_instructions", "apps_instructions",
+    "environments_instructions", "tools", "personality_spec", "realtime_conversation",
+    "context_window", "context_window_guidance", "rollout_budget", "git_attribution", "skill",
+    "user_shell_command", "recommended_plugins", "environments", "user_action",
+    "current_notes_content", "goal_context", "channel",
+)  # fmt: skip
 """Tags with common names: host text only when they enclose the whole text. `external_KEY` is one of
 these with a free name.
 """

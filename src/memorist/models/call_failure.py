@@ -28,22 +28,12 @@ included.
 """
 
 _STATUS_BY_CODE = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "rate_limit_exceeded": 429,
-    "api_error": 500,
-    "server_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-    "context_length_exceeded": 400,
-    "invalid_prompt": 400,
-    "insufficient_quota": 429,
-}
+    "invalid_request_error": 400, "context_length_exceeded": 400, "invalid_prompt": 400,
+    "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429,
+    "rate_limit_exceeded": 429, "insufficient_quota": 429, "api_error": 500, "server_error": 500,
+    "timeout_error": 504, "overloaded_error": 529,
+}  # fmt: skip
 """Status by error type, for errors that come inside a stream (Anthropic's and OpenAI's error
 pages).
 """

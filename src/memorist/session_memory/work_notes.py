@@ -54,18 +54,9 @@ _PROHIBITION_START = lazy_pattern(
 """Beginning of a later sentence of such a message."""
 
 _PURPOSES = (
-    "test",
-    "lint",
-    "typecheck",
-    "build",
-    "format",
-    "install",
-    "commit",
-    "push",
-    "merge",
-    "branch",
-    "run",
-)
+    "test", "lint", "typecheck", "build", "format", "install", "commit", "push", "merge",
+    "branch", "run",
+)  # fmt: skip
 _CHECKS = frozenset({"test", "lint", "typecheck", "build", "commit"})
 
 

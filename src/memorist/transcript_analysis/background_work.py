@@ -42,18 +42,10 @@ _STILL_RUNNING = lazy_pattern(
 _HEAD = 2_000
 """Characters of a result in which a client says what goes on."""
 _ID_KEYS = ("task_id", "bash_id", "shell_id", "agentId", "session_id", "cell_id", "id")
-_FOLLOWING_TOOLS = frozenset(
-    {
-        "taskoutput",
-        "bashoutput",
-        "agentoutput",
-        "write_stdin",
-        "wait",
-        "killshell",
-        "killbash",
-        "taskstop",
-    }
-)
+_FOLLOWING_TOOLS = frozenset({
+    "taskoutput", "bashoutput", "agentoutput", "write_stdin", "wait", "killshell", "killbash",
+    "taskstop",
+})  # fmt: skip
 _ENDING_TOOLS = frozenset({"killshell", "killbash", "taskstop"})
 _INTERRUPT = "\x03"
 """What Control-C types."""

@@ -25,18 +25,9 @@ _COMMENTS = 5
 
 
 _KEYWORDS = (
-    "func",
-    "function",
-    "def",
-    "class",
-    "struct",
-    "enum",
-    "trait",
-    "interface",
-    "type",
-    "fn",
+    "func", "function", "def", "class", "struct", "enum", "trait", "interface", "type", "fn",
     "impl",
-)
+)  # fmt: skip
 
 
 _OPENINGS = ("/ ", "# ", "* ", "- ", *(f"{word} " for word in _KEYWORDS))

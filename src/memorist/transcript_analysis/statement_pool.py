@@ -44,35 +44,18 @@ TEXT_CACHE_SIZE = 256
 megabytes at most.
 """
 
-USER, FINAL, SAID, INTENT, THOUGHT, COMMIT, PLAN, COMMENT, EARLIER, SHOWN = [
-    "user",
-    "final",
-    "said",
-    "intent",
-    "thought",
-    "commit",
-    "plan",
-    "comment",
-    "earlier",
-    "shown",
-]
+USER, FINAL, SAID, INTENT, THOUGHT, COMMIT, PLAN, COMMENT, EARLIER, SHOWN = (
+    "user", "final", "said", "intent", "thought", "commit", "plan", "comment", "earlier", "shown",
+)  # fmt: skip
 """Sources of a sentence: the user; the final words of a turn; an assistant's statement; an
 announcement of its next step; its reasoning; a commit message; a plan shown to the user; a comment
 in changed code; a summary of earlier messages; code shown by a search or a partial read.
 """
 
 BASE_WEIGHT = {
-    USER: 3.0,
-    FINAL: 2.4,
-    COMMIT: 1.9,
-    SAID: 1.7,
-    PLAN: 1.4,
-    INTENT: 1.0,
-    EARLIER: 0.9,
-    THOUGHT: 0.75,
-    COMMENT: 0.6,
-    SHOWN: 0.5,
-}
+    USER: 3.0, FINAL: 2.4, COMMIT: 1.9, SAID: 1.7, PLAN: 1.4, INTENT: 1.0, EARLIER: 0.9,
+    THOUGHT: 0.75, COMMENT: 0.6, SHOWN: 0.5,
+}  # fmt: skip
 """Weight by source. The order follows how often text from each source occurs in human-written
 summaries of such sessions.
 """

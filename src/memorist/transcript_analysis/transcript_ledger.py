@@ -91,22 +91,9 @@ class SessionActions:
     """
 
     __slots__ = (
-        "_followed",
-        "_talk",
-        "_turns",
-        "background",
-        "calls",
-        "commands",
-        "cwd",
-        "dirty",
-        "files",
-        "has_unseen_work",
-        "plan",
-        "plan_path",
-        "searches",
-        "tasks",
-        "tools",
-    )
+        "_followed", "_talk", "_turns", "background", "calls", "commands", "cwd", "dirty",
+        "files", "has_unseen_work", "plan", "plan_path", "searches", "tasks", "tools",
+    )  # fmt: skip
 
     def __init__(
         self, turns: TurnLog, commands: CommandAndFailureLog, talk: SessionDialogue
