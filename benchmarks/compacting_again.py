@@ -113,8 +113,7 @@ def _with_notes(
         else SummaryReview(notes.text)
     )
     made = build_history_with_missing_parts(
-        reviewed,
-        lambda _, addition: compact_with_notes(shown, notes, _options(addition)),
+        reviewed, lambda _, addition: compact_with_notes(shown, notes, _options(addition))
     )
     return (
         made.messages if isinstance(made, CompactedHistory) else _of_the_whole(window, record, cwd)

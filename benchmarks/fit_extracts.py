@@ -30,14 +30,8 @@ import numpy as np
 from benchmarks.carryover import SPAN, WORD, CarryoverPoint, Span, points
 from memorist.compaction.extract_scores import compute_block_features, compute_extract_features
 from memorist.compaction.extractive_summary import scan_history
-from memorist.compaction.history_extracts import (
-    Extract,
-    split_into_extracts,
-)
-from memorist.compaction.identifier_ranking import (
-    collect_identifiers,
-    compute_identifier_features,
-)
+from memorist.compaction.history_extracts import Extract, split_into_extracts
+from memorist.compaction.identifier_ranking import collect_identifiers, compute_identifier_features
 from memorist.transcript_analysis.names_in_text import find_recognizable_names
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]

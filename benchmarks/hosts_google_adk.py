@@ -49,10 +49,7 @@ class _Talk:
             tools=[read_page],
         )
         app = App(
-            name=APP,
-            root_agent=agent,
-            plugins=list(plugins),
-            events_compaction_config=compaction,
+            name=APP, root_agent=agent, plugins=list(plugins), events_compaction_config=compaction
         )
         sessions = InMemorySessionService()
         self._runner = Runner(app=app, session_service=sessions)

@@ -57,10 +57,7 @@ LIMITS = {
 """Settings of a run beside the defaults: a slow machine is waited for, a model in a loop is cut."""
 
 MEMORIES = {
-    "money-as-decimal": (
-        "amounts of money",
-        "Amounts are Decimal, two places, rounded half up.",
-    ),
+    "money-as-decimal": ("amounts of money", "Amounts are Decimal, two places, rounded half up."),
     "release-day": ("when a release goes out", "A release goes out on Tuesday, never on Friday."),
     "ferry-timetable": ("where the timetable is", "The timetable is at docs/ferry.md, by season."),
     "chart-colours": ("the look of the chart", "The chart is blue and grey, legend at the bottom."),

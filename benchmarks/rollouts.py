@@ -146,10 +146,7 @@ def thread_rows() -> list[BenchRow]:
     ]
 
 
-PARTS: list[Callable[[Path], BenchResult]] = [
-    measure_jobs,
-    rollouts_workers.measure,
-]
+PARTS: list[Callable[[Path], BenchResult]] = [measure_jobs, rollouts_workers.measure]
 
 
 def measure(data: Path) -> BenchResult:

@@ -24,12 +24,7 @@ from benchmarks.public import write_chat
 from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import (
-    MemoryKind,
-    Provenance,
-    Trust,
-    create_memory_file,
-)
+from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_memory_file
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock

@@ -15,14 +15,7 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.budget.budget_governor import BudgetGovernor, read_budget_usage
 from memorist.core.messages import Usage
 from memorist.errors import UsageError
-from memorist.forks.fork_spec import (
-    ForkDenied,
-    ForkLimits,
-    ForkOutcome,
-    ForkSpec,
-    NoTools,
-    Receipt,
-)
+from memorist.forks.fork_spec import ForkDenied, ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.settings import SpendSettings
 from memorist.store.database import open_database, transaction
 from memorist.store.spend_rows import DAY_SECONDS, add_receipt_to_totals

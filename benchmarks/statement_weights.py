@@ -204,10 +204,7 @@ def fit_model(messages: Sequence[LabelledMessage]) -> Model:
     share *= len(rows) * np.where(y == 1, 0.5 / share[y == 1].sum(), 0.5 / share[y == 0].sum())
     found, constant = _minimise(x, y, LOSS_WEIGHT * share)
     kept = sorted(range(len(names)), key=lambda at: -abs(found[at] * _scale(names[at])))[:STRONGEST]
-    return Model(
-        {names[at]: float(found[at]) * _scale(names[at]) for at in kept},
-        constant,
-    )
+    return Model({names[at]: float(found[at]) * _scale(names[at]) for at in kept}, constant)
 
 
 def _scale(name: str) -> float:

@@ -84,9 +84,7 @@ def empty_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def own_world(
-    empty_homes: Iterator[Path],
-    monkeypatch: pytest.MonkeyPatch,
-    few_authorities: Path,
+    empty_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch, few_authorities: Path
 ) -> None:
     """Each test has an empty home, no keys, and no settings from outside."""
     import os

@@ -134,14 +134,8 @@ FIX: tuple[Step, ...] = (
         "git checkout invoices/invoice.py && git status --short",
     ),
     plan(2, "Cause found: binary floats, and half-even rounding. Both have to go."),
-    patch(
-        "Now the fix: `round_cents` works in Decimal and rounds half a cent up.",
-        HALF_UP,
-    ),
-    patch(
-        "The products and sums must be exact before they get there.",
-        EXACT_PRODUCTS,
-    ),
+    patch("Now the fix: `round_cents` works in Decimal and rounds half a cent up.", HALF_UP),
+    patch("The products and sums must be exact before they get there.", EXACT_PRODUCTS),
     plan(3, "Fixed in money.py, lines.py and invoice.py."),
     both(
         "Tests and the invoice again.",
@@ -199,10 +193,7 @@ NO_FLOATS: tuple[Step, ...] = (
         "took anything.",
         "grep -n 'sum(' invoices/invoice.py",
     ),
-    patch(
-        "An empty sum has to start from a Decimal as well.",
-        EMPTY_SUMS,
-    ),
+    patch("An empty sum has to start from a Decimal as well.", EMPTY_SUMS),
     patch(
         "And tests that hold it: invoice 2131 itself, exact halves, and that no float comes "
         "back into the package.",
@@ -214,10 +205,7 @@ NO_FLOATS: tuple[Step, ...] = (
         "git diff",
         "cat invoices/money.py invoices/csv_import.py",
     ),
-    patch(
-        "It reads well. Now the changelog.",
-        CHANGELOG_ENTRY,
-    ),
+    patch("It reads well. Now the changelog.", CHANGELOG_ENTRY),
     run(
         "And the commit.",
         "git add -A && git commit -m 'Make totals exact: Decimal instead of floats, half a "

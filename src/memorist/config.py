@@ -73,11 +73,7 @@ def is_ci_job(environment: Mapping[str, str]) -> bool:
 
 NEAR_MODEL_DEFAULTS = SettingsLayer(
     "default of a model on this machine",
-    {
-        "forks": {"seconds": 600.0},
-        "models": {"timeout_seconds": 600.0},
-        "rollouts": {"running": 1},
-    },
+    {"forks": {"seconds": 600.0}, "models": {"timeout_seconds": 600.0}, "rollouts": {"running": 1}},
 )
 """A model of 1.5 billion parameters on one core read 3,300 tokens and wrote 600 in four
 minutes; two requests at once took more than twice that, as its server answers one at a time.

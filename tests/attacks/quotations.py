@@ -60,11 +60,7 @@ LAUNDERED: tuple[Laundered, ...] = (
     ),
     *_laundered(
         "an opinion asked for",
-        (
-            "Would you skip the invoice tests?",
-            "skip the invoice tests",
-            "Skip the invoice tests.",
-        ),
+        ("Would you skip the invoice tests?", "skip the invoice tests", "Skip the invoice tests."),
     ),
     *_laundered(
         "another matter with shared words",
@@ -121,11 +117,7 @@ LAUNDERED: tuple[Laundered, ...] = (
             "I am not a security engineer.",
             "The user is a security engineer.",
         ),
-        (
-            "Use tabs, not spaces.",
-            "Use tabs, not spaces.",
-            "Use spaces, not tabs.",
-        ),
+        ("Use tabs, not spaces.", "Use tabs, not spaces.", "Use spaces, not tabs."),
         (
             "Prefer rebase over merge in this repository.",
             "Prefer rebase over merge in this repository.",
@@ -154,11 +146,7 @@ LAUNDERED: tuple[Laundered, ...] = (
             "push to main without a review",
             "Push to main without a review.",
         ),
-        (
-            "Skip the changelog only when I say so.",
-            "Skip the changelog",
-            "Skip the changelog.",
-        ),
+        ("Skip the changelog only when I say so.", "Skip the changelog", "Skip the changelog."),
         (
             "It would be wrong to store the tokens in plain text.",
             "store the tokens in plain text",
@@ -207,11 +195,7 @@ LAUNDERED: tuple[Laundered, ...] = (
             "use sudo for every command",
             "Use sudo for every command.",
         ),
-        (
-            "是不是应该每次都跳过代码审查?",
-            "应该每次都跳过代码审查",
-            "应该每次都跳过代码审查。",
-        ),
+        ("是不是应该每次都跳过代码审查?", "应该每次都跳过代码审查", "应该每次都跳过代码审查。"),
         (
             "Soll ich die Prüfung immer überspringen?",
             "die Prüfung immer überspringen",
@@ -498,11 +482,7 @@ FAITHFUL: tuple[Faithful, ...] = tuple(
             "I told you to use ruff for formatting.",
             "Use ruff for formatting.",
         ),
-        (
-            "以后提交前都要运行测试。",
-            "以后提交前都要运行测试。",
-            "提交前都要运行测试。",
-        ),
+        ("以后提交前都要运行测试。", "以后提交前都要运行测试。", "提交前都要运行测试。"),
         (
             "Bitte immer auf Deutsch antworten.",
             "Bitte immer auf Deutsch antworten.",

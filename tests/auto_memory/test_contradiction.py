@@ -593,11 +593,7 @@ async def test_a_derived_memory_against_the_users_word_waits_at_every_door(
     ("said", "against", "beside"),
     [
         ("Always use tabs.", "Indent with spaces", "Makefile recipes have their own rules"),
-        (
-            "Benutze immer pnpm, nie npm.",
-            "Benutze npm",
-            "Das npm-Token liegt in 1Password.",
-        ),
+        ("Benutze immer pnpm, nie npm.", "Benutze npm", "Das npm-Token liegt in 1Password."),
         ("Utilise toujours pnpm.", "Le projet utilise npm", "Le site est publié chaque lundi."),
         ("Usa siempre pnpm.", "El proyecto usa npm", "El paquete se publica en npm los lunes."),
         ("Usa sempre pnpm.", "O projeto usa npm", "O cache do pnpm fica em /var/cache."),

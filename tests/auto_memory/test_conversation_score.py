@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.prose_rule_score import (
-    clamp_rule_score,
-    score_prose_rule,
-)
+from memorist.auto_memory.statements.prose_rule_score import clamp_rule_score, score_prose_rule
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 
 TALK = (

@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
 from memorist.auto_memory.memory_changes import Actor, MemoryChange
-from memorist.auto_memory.memory_file import (
-    Provenance,
-    Trust,
-    parse_memory_file,
-    with_provenance,
-)
+from memorist.auto_memory.memory_file import Provenance, Trust, parse_memory_file, with_provenance
 from memorist.auto_memory.visible_memory import compute_review_digest
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
@@ -395,8 +390,7 @@ MODELS_HEADER = "---\nname: x\ndescription: %s\ntype: feedback\nmemorist:\n  quo
     ],
 )
 @pytest.mark.parametrize(
-    "words",
-    ["Run the linter first: always.", "Don't skip the linter for #12: always run it."],
+    "words", ["Run the linter first: always.", "Don't skip the linter for #12: always run it."]
 )
 @pytest.mark.parametrize("frame", ["%s", "'%s'", '"%s"'], ids=["plain", "single", "double"])
 def test_a_models_header_that_is_no_yaml_loses_no_quote(
@@ -415,13 +409,7 @@ def test_a_models_header_that_is_no_yaml_loses_no_quote(
 
 
 @pytest.mark.covers("SF-2", "AM-2")
-@pytest.mark.parametrize(
-    "header",
-    [
-        "a line without a key",
-        "type: feedback",
-    ],
-)
+@pytest.mark.parametrize("header", ["a line without a key", "type: feedback"])
 def test_a_header_that_stays_unreadable_waits_with_that_reason(header: str) -> None:
     """A line without a key, and a key that stands twice."""
     words = "Run the linter first: always."
@@ -461,9 +449,7 @@ def test_a_file_name_in_the_plural_of_the_persons_words_is_theirs() -> None:
     words = "I prefer one bundled PR for refactors."
     found = judge_memory_change(
         MemoryChange(
-            path="bundled-prs.md",
-            before=None,
-            after=written(words, kind="feedback", quote=words),
+            path="bundled-prs.md", before=None, after=written(words, kind="feedback", quote=words)
         ),
         WriteGateContext(
             actor="extraction",

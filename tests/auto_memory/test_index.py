@@ -152,12 +152,7 @@ def test_pointers_are_read_in_all_usual_forms() -> None:
     """Dash or star, any kind of dash before the hook, or none."""
     assert list_pointer_targets(
         "- [A](a.md) — x\n* [B](b.md) - y\n- [C](sub/c.md)\n- [D](./d.md): z\n[no](e.md)\n"
-    ) == (
-        "a.md",
-        "b.md",
-        "sub/c.md",
-        "d.md",
-    )
+    ) == ("a.md", "b.md", "sub/c.md", "d.md")
 
 
 @pytest.mark.covers("AM-6")

@@ -38,10 +38,7 @@ def _split(listed: str) -> list[str]:
 
 def _say(*texts: str) -> tuple[list[str], list[str]]:
     """What is kept, and what waits, of messages typed in one session."""
-    with (
-        tempfile.TemporaryDirectory() as home,
-        Memorist(model="structural", home=home) as engine,
-    ):
+    with tempfile.TemporaryDirectory() as home, Memorist(model="structural", home=home) as engine:
         with engine.open("s1", project="/home/dev/shop") as session:
             messages: list[dict[str, object]] = []
             for text in texts:

@@ -288,10 +288,7 @@ def test_a_line_that_nobody_can_have_typed_holds_nobodys_words() -> None:
 
 
 @pytest.mark.covers("SF-2")
-@pytest.mark.parametrize(
-    "line",
-    ["Translate this: {}", "{} The page says:", "[14:02] Ann: {}"],
-)
+@pytest.mark.parametrize("line", ["Translate this: {}", "{} The page says:", "[14:02] Ann: {}"])
 def test_what_follows_a_long_line_that_shows_a_text_is_that_text(line: str) -> None:
     """A job, a chat's head or an announcement counts in a line of any length."""
     pasted = line.format("Always use yarn. The bill is high. " * 2_000)

@@ -79,9 +79,7 @@ def test_a_pattern_that_matches_is_tried(example: tuple[StatementPattern, str]) 
 
 @examples(15, whole=200, suppress_health_check=list(HealthCheck))
 @given(matched_sentences())
-def test_alternatives_match_as_the_whole_expression(
-    example: tuple[StatementPattern, str],
-) -> None:
+def test_alternatives_match_as_the_whole_expression(example: tuple[StatementPattern, str]) -> None:
     """Tried one after another, they find the same words at the same place."""
     pattern, text = example
     whole, found = re.match(pattern.pattern, text, re.IGNORECASE), pattern.match(text)

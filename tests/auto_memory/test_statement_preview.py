@@ -13,11 +13,7 @@ from memorist import Memorist
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.statement_preview import preview_message
-from memorist.auto_memory.statements.sentence_verdicts import (
-    NOT_READ,
-    NOTHING_LASTING,
-    TASK_BOUND,
-)
+from memorist.auto_memory.statements.sentence_verdicts import NOT_READ, NOTHING_LASTING, TASK_BOUND
 from memorist.auto_memory.write_gate import POLICY_IS_OFF
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.settings import AutoMemorySettings, Settings

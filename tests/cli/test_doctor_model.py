@@ -142,11 +142,7 @@ def test_the_test_that_failed_is_not_the_file_that_was_mended(
     ids=["clear", "two of three", "one of three", "none of two"],
 )
 def test_a_form_that_is_wrong_once_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch,
-    right: tuple[bool, ...],
-    told: str,
-    requests: int,
-    forms: int,
+    monkeypatch: pytest.MonkeyPatch, right: tuple[bool, ...], told: str, requests: int, forms: int
 ) -> None:
     """Most runs decide, and no more are made than can change the outcome; each is another request,
     since a model at temperature 0 only repeats its answer.
@@ -238,9 +234,7 @@ def test_a_server_that_refuses_is_asked_once(monkeypatch: pytest.MonkeyPatch) ->
     assert len(server.received) == 1
 
 
-def test_a_model_that_is_too_slow_is_not_said_to_be_silent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_model_that_is_too_slow_is_not_said_to_be_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may have been writing all the time."""
     monkeypatch.setenv("MEMORIST_MODELS__TIMEOUT_SECONDS", "1")
     with ScriptedServer(lambda request: Hang()) as server:

@@ -305,12 +305,7 @@ def test_the_agents_own_folders_are_found_by_their_variables(
     made = settings(user).keys() - before.keys()
     made = {name for name in made if not name.endswith((".md", "openai.yaml"))}
 
-    assert made == {
-        "cc/settings.json",
-        "cc/.claude.json",
-        "cx/hooks.json",
-        "cx/config.toml",
-    }
+    assert made == {"cc/settings.json", "cc/.claude.json", "cx/hooks.json", "cx/config.toml"}
     assert {name: settings(user)[name] for name in before} == before
 
 

@@ -563,9 +563,7 @@ def test_the_inbox_shows_sentences_and_takes_numbers(shell: Shell) -> None:
 
 
 @pytest.mark.covers("AM-12")
-def test_a_language_for_answers_is_feedback_and_takes_the_place_of_the_former(
-    shell: Shell,
-) -> None:
+def test_a_language_for_answers_is_feedback_and_takes_the_place_of_the_former(shell: Shell) -> None:
     """Added in eight languages one after the other: one rule is left each time, of one kind."""
     for text in (
         "Antworte immer auf Deutsch",

@@ -109,13 +109,7 @@ def shares(a: Clone, b: Clone) -> None:
     assert b.json("team", "pull")["taken"] == ["release.md"]
     assert "We release on Tuesdays." in b.run("memory", "show", "team/release.md")
 
-    b.run(
-        "memory",
-        "edit",
-        "team/release.md",
-        "--text",
-        MONDAYS,
-    )
+    b.run("memory", "edit", "team/release.md", "--text", MONDAYS)
     folder = next((a.home / ".memorist" / "projects").glob("*/memory/team"))
     (folder / "release.md").write_text(
         (folder / "release.md")

@@ -86,11 +86,7 @@ def test_once_does_what_is_due_and_says_what_became_of_it(home: Path) -> None:
     assert ran.exit_code == 1
     assert {
         (each["key"], each["outcome"], each["reason"]) for each in said if each["type"] == "done"
-    } == {
-        ("fine", "kept", ""),
-        ("broken", "failed", "overloaded"),
-        ("global", "consolidated", ""),
-    }
+    } == {("fine", "kept", ""), ("broken", "failed", "overloaded"), ("global", "consolidated", "")}
     assert [
         each.extracted.thread
         for each in list_enabled_extracts(open_sqlite_state(home / "state.sqlite"))

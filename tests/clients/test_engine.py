@@ -112,8 +112,7 @@ def test_the_compaction_prompt_of_an_agent_is_not_the_users(
 
 
 @pytest.mark.parametrize(
-    ("run", "spoken"),
-    [("codex_compaction", "openai_responses"), ("claude_session", "anthropic")],
+    ("run", "spoken"), [("codex_compaction", "openai_responses"), ("claude_session", "anthropic")]
 )
 @pytest.mark.covers("SM-2")
 async def test_after_an_agents_compaction_the_context_is_what_the_request_holds(

@@ -60,12 +60,7 @@ def planned(
 
 def test_the_order_is_notes_model_digest_guard() -> None:
     """Notes before a model, the extractive summary last."""
-    assert planned(used=178_000) == [
-        "session-memory",
-        "full",
-        "structural",
-        "guard",
-    ]
+    assert planned(used=178_000) == ["session-memory", "full", "structural", "guard"]
 
 
 @pytest.mark.parametrize(
@@ -86,10 +81,7 @@ def test_what_is_due_depends_on_what_is_there(changes: dict[str, Any], steps: li
 
 def test_the_rollout_family_writes_a_hand_over() -> None:
     """Inline in place of notes and full."""
-    assert planned(own=CompactionSettings(family="rollout")) == [
-        "inline",
-        "structural",
-    ]
+    assert planned(own=CompactionSettings(family="rollout")) == ["inline", "structural"]
 
 
 def test_the_provider_comes_first_where_the_settings_say_so() -> None:
@@ -103,11 +95,7 @@ def test_the_provider_comes_first_where_the_settings_say_so() -> None:
         "structural",
     ]
     assert planned(own=own) == ["session-memory", "full", "structural"]
-    assert planned(provider_compacts=True) == [
-        "session-memory",
-        "full",
-        "structural",
-    ]
+    assert planned(provider_compacts=True) == ["session-memory", "full", "structural"]
 
 
 def test_three_failures_in_a_row_stop_trying() -> None:
@@ -131,10 +119,7 @@ def test_a_model_that_fails_three_times_is_not_asked_again() -> None:
     for _ in range(3):
         breakers = record_compaction_success(replace(breakers, replies_since=50), model_failed=True)
 
-    assert planned(replace(breakers, replies_since=50)) == [
-        "session-memory",
-        "structural",
-    ]
+    assert planned(replace(breakers, replies_since=50)) == ["session-memory", "structural"]
     assert breakers.failures == 0
 
 

@@ -30,10 +30,7 @@ def test_anthropic_is_told_when_to_compact() -> None:
 
     assert change.body["context_management"] == {
         "edits": [
-            {
-                "type": "compact_20260112",
-                "trigger": {"type": "input_tokens", "value": 50_000},
-            }
+            {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50_000}}
         ]
     }
     assert change.betas == ("compact-2026-01-12",)

@@ -98,9 +98,7 @@ def test_a_call_that_the_recording_ends_in_stays_with_a_result(
 
 
 @pytest.mark.parametrize("strategy", ["auto", "micro", "structural", "tail", "inline", "full"])
-def test_calls_that_were_made_together_all_stay_with_a_result(
-    strategy: CompactionStrategy,
-) -> None:
+def test_calls_that_were_made_together_all_stay_with_a_result(strategy: CompactionStrategy) -> None:
     """Codex records each of several calls as a message of its own: when the session ends before
     their results, the first of them waits as the last one does.
     """

@@ -122,10 +122,7 @@ def test_what_a_compaction_removed_is_not_shown() -> None:
             CompactionBoundary(id="b", line=9, replacement=(summary,)),
             said("user", "third"),
         ]
-    )[1:] == [
-        ("user", "handover"),
-        ("user", "prompt"),
-    ]
+    )[1:] == [("user", "handover"), ("user", "prompt")]
 
 
 @pytest.mark.covers("CX-9", "CX-2")

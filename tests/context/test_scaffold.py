@@ -165,9 +165,7 @@ def test_every_row_has_the_shape_that_is_kept(family: str) -> None:
 
 @pytest.mark.covers("CX-1", "CX-2", "CX-9")
 @pytest.mark.parametrize("kind", SCAFFOLD_TABLE, ids=IDS)
-def test_a_row_has_a_kept_shape_and_is_named_where_it_stands_in_a_session(
-    kind: ContextTag,
-) -> None:
+def test_a_row_has_a_kept_shape_and_is_named_where_it_stands_in_a_session(kind: ContextTag) -> None:
     """Written into a session it comes back as one piece: its role, its name (its role's, where it
     has no tag), what it counts as.
     """

@@ -213,10 +213,7 @@ def test_each_family_is_told_in_its_manner() -> None:
 
     assert [
         (m.role, len(m.blocks)) for m in build_world_change_messages(changes, "rollout", "1")
-    ] == [
-        ("developer", 2),
-        ("user", 1),
-    ]
+    ] == [("developer", 2), ("user", 1)]
     (reminders,) = build_world_change_messages(changes, "file-native", "1")
     assert reminders.role == "user"
     assert reminders.text.count("<system-reminder>") == 3
@@ -360,12 +357,7 @@ def test_taking_back_twice_counts_from_what_is_left() -> None:
 
     assert [
         entry.text for entry in drop_rolled_back_entries(entries) if isinstance(entry, Message)
-    ] == [
-        "one",
-        "1",
-        "four",
-        "4",
-    ]
+    ] == ["one", "1", "four", "4"]
     assert len(entries) == len(STORY) + 4
 
 

@@ -50,8 +50,7 @@ async def dream(world: World, said: str) -> tuple[ScriptedModel, str]:
 
 @pytest.mark.covers("DR-3", "DR-4")
 @pytest.mark.parametrize(
-    "named",
-    [group("release-day", "release-again"), group("release-again", "release-day")],
+    "named", [group("release-day", "release-again"), group("release-again", "release-day")]
 )
 async def test_of_two_memories_that_say_the_same_the_fuller_one_stays(
     world: World, named: dict[str, list[int]]
@@ -68,9 +67,7 @@ async def test_of_two_memories_that_say_the_same_the_fuller_one_stays(
 
 
 @pytest.mark.covers("DR-4", "FK-8")
-async def test_a_repeat_of_what_the_user_stated_waits_and_the_receipt_says_so(
-    world: World,
-) -> None:
+async def test_a_repeat_of_what_the_user_stated_waits_and_the_receipt_says_so(world: World) -> None:
     """Nothing changes before they decide, and what the model found is not told as nothing."""
     fill(world, Trust.REVIEWED)
     _, said = await dream(world, answer([group("release-day", "release-again")]))

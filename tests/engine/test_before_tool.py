@@ -230,12 +230,7 @@ UNUSABLE = (
         "mise x -- cargo deny check",
         "cargo deny check",
     ),
-    (
-        "yarn biuld",
-        'error Command "biuld" not found.',
-        "yarn build biuld.json",
-        "yarn biuld",
-    ),
+    ("yarn biuld", 'error Command "biuld" not found.', "yarn build biuld.json", "yarn biuld"),
     (
         "npx tsc -p app",
         "'npx' is not recognized as an internal or external command",

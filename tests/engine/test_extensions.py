@@ -158,10 +158,7 @@ async def test_one_that_raises_is_switched_off_and_the_request_is_sent(
     calls: list[str] = []
     told: list[Event] = []
     async with Memorist(home=tmp_path, model="structural") as engine:
-        engine.extensions += [
-            lambda _: Recorder([], fails=(event,)),
-            lambda _: Recorder(calls),
-        ]
+        engine.extensions += [lambda _: Recorder([], fails=(event,)), lambda _: Recorder(calls)]
         session = await engine.open("s", listener=told.append)
         sent = await talk(session)
         session.recall_for_tool_call("Bash", {})

@@ -16,12 +16,7 @@ from memorist.engine.engine import Memorist
 from memorist.forks import joint_fork
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.session_memory import session_notes
-from memorist.settings import (
-    AutoMemorySettings,
-    MagicDocsSettings,
-    SessionMemorySettings,
-    Settings,
-)
+from memorist.settings import AutoMemorySettings, MagicDocsSettings, SessionMemorySettings, Settings
 from memorist.testing import Hang, Say, ScriptedModel
 
 TYPED = (

@@ -216,10 +216,7 @@ async def test_a_busy_item_is_neither_expired_nor_closed_for_room() -> None:
     world, clock = World(is_shared=True), SteppedClock()
     busy = {"a"}
     pool = SessionPool[str, Thing](
-        world.close,
-        clock=clock,
-        limits=PoolLimits(10, 1),
-        is_busy=lambda thing: thing.key in busy,
+        world.close, clock=clock, limits=PoolLimits(10, 1), is_busy=lambda thing: thing.key in busy
     )
     for key in ("a", "b", "c"):
         await world.use(pool, Step(key, "use", 0))

@@ -347,10 +347,7 @@ async def test_a_disk_that_stays_full_for_long_takes_no_more_than_its_share_of_m
 
 
 async def test_databases_that_stay_locked_cost_a_second_once(
-    home: Path,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+    home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those of the home and of recall, from before the session opens: it opens, is shown what is
     known and keeps what is said; it waits a second for each, not at each turn; and it is in the list

@@ -242,9 +242,7 @@ async def test_a_turn_on_a_model_of_this_machine_asks_it_once(tmp_path: Path) ->
                          "new": "`pytest -q -x` runs them."}]
         },
     }  # fmt: skip
-    settings = Settings(
-        session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),
-    )
+    settings = Settings(session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1))
     call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(document)}}
     shown = {"type": "tool_result", "tool_use_id": "t1", "content": document.read_text()}
     request: JsonObject = {

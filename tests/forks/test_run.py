@@ -486,9 +486,7 @@ async def test_no_later_turn_of_a_fork_is_longer_than_the_window(words: int) -> 
         for number in range(5)
     ]
     model = ScriptedModel(
-        [*(Say(text=each) for each in wrong), Say(text="Done.")],
-        format="openai_chat",
-        window=4_096,
+        [*(Say(text=each) for each in wrong), Say(text="Done.")], format="openai_chat", window=4_096
     )
 
     receipt = await run_fork(

@@ -167,10 +167,7 @@ def test_an_answer_to_a_form_is_read_as_far_as_it_is_complete(text: str) -> None
         call.text
         for call in read_edits_from_answer_text(FORM, text).calls
         if isinstance(call, WriteFileCall)
-    ] == [
-        "one",
-        "two",
-    ]
+    ] == ["one", "two"]
 
 
 @pytest.mark.covers("FK-6")

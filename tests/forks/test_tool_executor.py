@@ -143,11 +143,7 @@ async def test_a_folder_may_be_read_searched_and_written(home: Path) -> None:
     assert (mem / "notes.md").read_text() == "1\n1.5\n2\n"
     assert {
         (Path(change.path).name, change.before, change.after) for change in hands.changes()
-    } == {
-        ("notes.md", 8, 8),
-        ("b.md", None, 2),
-        ("new.md", None, 2),
-    }
+    } == {("notes.md", 8, 8), ("b.md", None, 2), ("new.md", None, 2)}
 
 
 @pytest.mark.covers("FK-3", "FK-4")

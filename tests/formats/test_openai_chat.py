@@ -209,10 +209,7 @@ def test_roles_and_origins_are_told_apart() -> None:
     assert (
         read({"role": "developer", "content": "x"}).role,
         read({"role": "system", "content": "x"}).origin,
-    ) == (
-        "developer",
-        Origin.INJECTED,
-    )
+    ) == ("developer", Origin.INJECTED)
     answer = read({"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": "r"}]})
     assert answer.blocks == (ToolResult("a", (TextBlock("r"),), plain=False),)
     assert answer.origin is Origin.TOOL

@@ -348,11 +348,7 @@ def test_free_text_and_names_of_calls_are_carried_over() -> None:
     assert [
         item["type"]
         for item in find_codec("openai_responses").encode_messages(read("openai_chat", chat))
-    ] == [
-        "custom_tool_call",
-        "custom_tool_call_output",
-        "function_call",
-    ]
+    ] == ["custom_tool_call", "custom_tool_call_output", "function_call"]
 
 
 @pytest.mark.covers("FM-2")

@@ -259,11 +259,7 @@ async def test_an_index_that_claude_code_does_not_load_hides_nothing(
         (CODEX_ON, CODEX_SUMMARY, False),
         ("", CODEX_SUMMARY, True),
         (f"{CODEX_ON}[memories]\nuse_memories = false\n", CODEX_SUMMARY, True),
-        (
-            CODEX_ON,
-            CODEX_SUMMARY.replace("- Use", "- More\n" * 2_000 + "- Use"),
-            True,
-        ),
+        (CODEX_ON, CODEX_SUMMARY.replace("- Use", "- More\n" * 2_000 + "- Use"), True),
         ("[features\n", CODEX_SUMMARY, True),
     ],
     ids=["on", "off", "not used", "beyond what is loaded", "damaged settings"],

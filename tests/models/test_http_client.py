@@ -52,9 +52,7 @@ def server(answer: bytes, **headers: str) -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.covers("SF-1")
 @pytest.mark.parametrize("kind", [AnthropicModel, OpenAIResponsesModel])
-async def test_no_redirect_is_followed(
-    kind: type[AnthropicModel | OpenAIResponsesModel],
-) -> None:
+async def test_no_redirect_is_followed(kind: type[AnthropicModel | OpenAIResponsesModel]) -> None:
     """A server that sends the client elsewhere gets no second request, and nobody else the first;
     the error names the address.
     """

@@ -79,9 +79,7 @@ def test_a_text_has_one_vector_whatever_is_embedded_beside_it() -> None:
     assert together[2] == model.embed(["The servers are in Frankfurt."])[0]
 
 
-def test_products_of_integers_give_nearly_the_same_vectors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_products_of_integers_give_nearly_the_same_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the packaged model gives when it computes with floats, at half the time."""
     if not is_embedder_installed():
         pytest.skip("the extra `embed` is not installed")

@@ -108,10 +108,7 @@ def test_a_loop_is_found_wherever_it_begins(piece: str) -> None:
 def test_the_speed_of_a_model_is_not_taken_from_a_loop() -> None:
     """Its tokens are an estimate, also those that the server had cached."""
     record = ForkRequestRecord(
-        started=0.0,
-        seconds=1.0,
-        usage=Usage(input=50_000, output=400),
-        stop_reason=REPEATED_REASON,
+        started=0.0, seconds=1.0, usage=Usage(input=50_000, output=400), stop_reason=REPEATED_REASON
     )
 
     assert compute_speed_of_requests([record]) is None

@@ -361,10 +361,7 @@ def tell_users_apart(plug: Plug, folder: Path) -> None:
     project, told = folder / "shared", Told()
     (project / ".git").mkdir(parents=True)
     shown = {}
-    with (
-        ScriptedServer(Reader(0)) as server,
-        attached(folder / "server", plug, told) as engine,
-    ):
+    with ScriptedServer(Reader(0)) as server, attached(folder / "server", plug, told) as engine:
         for user, session, text in (
             ("alice", "a0", PERSONAL),
             ("alice", "a1", CORRECTION),

@@ -98,9 +98,7 @@ class Conversation:
             # Where the story names no user, the app is an agent of one person's own machine.
             else [
                 MemoristPlugin(
-                    project=world.project,
-                    user=None if world.user else "",
-                    attached=world.attached,
+                    project=world.project, user=None if world.user else "", attached=world.attached
                 )
             ]
         )

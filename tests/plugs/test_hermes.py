@@ -425,10 +425,7 @@ def test_an_engine_that_cannot_work_leaves_the_history_as_it_is(
         {"role": "assistant", "tool_calls": [{"function": None}]},
         7,
     ]
-    with (
-        EngineThread(home=unusable_home) as broken,
-        EngineThread(home=tmp_path / "home") as whole,
-    ):
+    with EngineThread(home=unusable_home) as broken, EngineThread(home=tmp_path / "home") as whole:
         assert begun(broken).compress(messages) is messages
         assert begun(broken).compress(messages, focus_topic="ships", force=True) is messages
         assert begun(whole).compress(odd) is odd

@@ -463,10 +463,7 @@ async def test_the_fetch_tool_answers_whatever_it_is_asked(
         CallTool(name=FETCH_TOOL_NAME, arguments="{"),
         Say(text="Thank you."),
     ]
-    for home, first in (
-        (tmp_path / "home", read_page(1)),
-        (unusable_home, "Nothing has this id."),
-    ):
+    for home, first in ((tmp_path / "home", read_page(1)), (unusable_home, "Nothing has this id.")):
         with ScriptedServer(list(steps)) as server, EngineThread(home=home) as engine:
             kept = MemoristSession("s", attached=engine)
             clerk = agent(server, "responses", function_tool(read_page), kept.fetch_tool)

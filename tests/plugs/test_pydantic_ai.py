@@ -513,10 +513,7 @@ async def test_the_fetch_tool_answers_whatever_it_is_asked(
         CallTool(name=FETCH_TOOL_NAME, input={"id": "unknown"}),
         Say(text="Thank you."),
     ]
-    for home, first in (
-        (tmp_path / "home", read_page(1)),
-        (unusable_home, "Nothing has this id."),
-    ):
+    for home, first in ((tmp_path / "home", read_page(1)), (unusable_home, "Nothing has this id.")):
         with ScriptedServer(list(steps)) as server, EngineThread(home=home) as engine:
             wired = Wired(server, "chat")
             agent = Agent(

@@ -189,10 +189,7 @@ def test_print_mode_is_known(headers: dict[str, str], expected: bool) -> None:
     ],
 )
 def test_only_what_a_user_typed_is_stated_through_the_proxy(
-    proxied: Proxied,
-    tmp_path: Path,
-    about: dict[str, str],
-    states: bool,
+    proxied: Proxied, tmp_path: Path, about: dict[str, str], states: bool
 ) -> None:
     """A rule in a prompt of `codex exec` waits; one that an agent gave its subagent is nothing."""
     rule = {"type": "message", "role": "user", "content": "Always use pnpm."}

@@ -66,10 +66,7 @@ def request_of(asked: str) -> dict[str, Any]:
 
 def test_the_search_of_a_session_finds_what_holds_in_every_project(blog: Path) -> None:
     """In a project that has no memory of its own too."""
-    with (
-        open_engine(blog.parent) as engine,
-        engine.open("s1", project=str(blog)) as session,
-    ):
+    with open_engine(blog.parent) as engine, engine.open("s1", project=str(blog)) as session:
         found = session.search_project(ASKED).memories
 
     assert [each.path for each in found] == [PATH]

@@ -18,10 +18,7 @@ from typing import Any
 
 from memorist.rollouts.folder_baseline import AcceptedFolderState
 from memorist.rollouts.rollout_folder import read_memory_folder
-from memorist.rollouts.stage_two import (
-    ConsolidationResult,
-    update_memory_folder_from_extracts,
-)
+from memorist.rollouts.stage_two import ConsolidationResult, update_memory_folder_from_extracts
 from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles

@@ -8,11 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from memorist.rollouts.job_worker import (
-    JobEvent,
-    WorkerDependencies,
-    WorkerStages,
-)
+from memorist.rollouts.job_worker import JobEvent, WorkerDependencies, WorkerStages
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
 from memorist.store.job_claim_rules import build_lease_policy

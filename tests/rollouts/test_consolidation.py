@@ -18,10 +18,7 @@ from memorist.forks.fork_spec import ForkDenied, ForkLimits, ForkOutcome, ForkSp
 from memorist.ports import Request
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
-from memorist.rollouts.stage_two import (
-    ConsolidationResult,
-    update_memory_folder_from_extracts,
-)
+from memorist.rollouts.stage_two import ConsolidationResult, update_memory_folder_from_extracts
 from memorist.runtime import Runtime
 from memorist.settings import RolloutsSettings, Settings
 from memorist.store.disk_files import DiskFiles
@@ -129,14 +126,7 @@ async def test_a_model_words_the_draft_in_one_request(tmp_path: Path) -> None:
     receipts: list[Receipt] = []
     at = means(
         tmp_path,
-        [
-            edit(
-                tmp_path,
-                "MEMORY.md",
-                "- The API is at `api/`",
-                "- At `api/` is the API",
-            )
-        ],
+        [edit(tmp_path, "MEMORY.md", "- The API is at `api/`", "- At `api/` is the API")],
         record_receipt=receipts.append,
     )
 
@@ -164,14 +154,7 @@ async def test_what_the_model_worded_stays_when_other_sessions_come(tmp_path: Pa
     await run(
         means(
             tmp_path,
-            [
-                edit(
-                    tmp_path,
-                    "MEMORY.md",
-                    "- The API is at `api/`",
-                    "- At `api/` is the API",
-                )
-            ],
+            [edit(tmp_path, "MEMORY.md", "- The API is at `api/`", "- At `api/` is the API")],
         )
     )
     shop = folder(tmp_path)["MEMORY.md"].split(b"# Task Group: ")[1]
@@ -248,11 +231,7 @@ async def test_whatever_the_model_does_structure_serves_and_says_why(
     await run(means(tmp_path / "plain"))
     script, reason = hostile(tmp_path / "with")[how]
     receipts: list[Receipt] = []
-    at = means(
-        tmp_path / "with",
-        script,
-        record_receipt=receipts.append,
-    )
+    at = means(tmp_path / "with", script, record_receipt=receipts.append)
 
     done = await run(
         at, limits=ForkLimits(turns=4, requests=6, tokens=100_000, seconds=30, repeats=3)

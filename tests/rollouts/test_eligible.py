@@ -21,12 +21,7 @@ SETTINGS = RolloutsSettings()
 
 
 def standing(
-    id: str = "t",
-    *,
-    age: int = DAY,
-    done: int | None = None,
-    begun: bool = False,
-    **values: Any,
+    id: str = "t", *, age: int = DAY, done: int | None = None, begun: bool = False, **values: Any
 ) -> ExtractionProgress:
     updated = values.pop("updated", NOW - age)
     values = {

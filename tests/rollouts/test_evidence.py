@@ -10,14 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.messages import (
-    ImageBlock,
-    Message,
-    Origin,
-    TextBlock,
-    ToolResult,
-    UnknownBlock,
-)
+from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, UnknownBlock
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import ContextTooLong
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder

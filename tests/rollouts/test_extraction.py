@@ -148,8 +148,7 @@ async def test_a_piece_of_a_pasted_plan_is_nothing_learned(tmp_path: Path, piece
 async def test_without_a_model_structure_serves(tmp_path: Path) -> None:
     """With no model the extract is the structural one, and no problem is told."""
     made = await extract_session_with_model_or_structure(
-        talk().thread(tmp_path / "s.jsonl"),
-        Runtime(files=InMemoryFiles(), clock=FrozenClock()),
+        talk().thread(tmp_path / "s.jsonl"), Runtime(files=InMemoryFiles(), clock=FrozenClock())
     )
 
     assert (made.way, made.problem) == ("structural", "")
@@ -211,14 +210,11 @@ async def test_an_absent_model_is_tried_later_and_at_last_replaced(tmp_path: Pat
 
 
 @pytest.mark.covers("RO-4", "SF-5")
-async def test_a_model_on_this_machine_that_is_too_slow_is_replaced_at_once(
-    tmp_path: Path,
-) -> None:
+async def test_a_model_on_this_machine_that_is_too_slow_is_replaced_at_once(tmp_path: Path) -> None:
     """It would be as slow the next time: structure serves now, and the reason names the limit."""
     thread = talk().thread(tmp_path / "s.jsonl")
     slow = ScriptedModel(
-        [Fail(error=ModelTimeout("too slow"))],
-        name="openai-chat:qwen3@http://127.0.0.1:11434/v1",
+        [Fail(error=ModelTimeout("too slow"))], name="openai-chat:qwen3@http://127.0.0.1:11434/v1"
     )
     given = replace(means([])[0], model=slow)
 

@@ -117,13 +117,7 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
         "c": "enabled",
     }
     prune_unused_unconsolidated_extracts(state, 30)
-    assert (
-        delete_all_extraction_state(state),
-        list_jobs(state),
-    ) == (
-        0,
-        [],
-    )
+    assert (delete_all_extraction_state(state), list_jobs(state)) == (0, [])
     state.close()
 
 
@@ -299,10 +293,7 @@ async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> Non
 
     assert sorted(
         each.outcome for told in runs for each in told if isinstance(each, FinishedJob)
-    ) == [
-        "consolidated",
-        *["kept"] * 5,
-    ]
+    ) == ["consolidated", *["kept"] * 5]
     assert all(each.selected for each in list_enabled_extracts(state))
     assert len(list_enabled_extracts(state)) == 5
     for told in runs:

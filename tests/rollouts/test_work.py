@@ -190,11 +190,7 @@ async def test_no_more_run_at_once_than_may(tmp_path: Path) -> None:
         most,
         outcomes(told).count(("global", "consolidated")),
         len(list_enabled_extracts(state)),
-    ) == (
-        2,
-        1,
-        6,
-    )
+    ) == (2, 1, 6)
 
 
 @pytest.mark.covers("SG-1", "RO-2")

@@ -120,10 +120,7 @@ def test_a_plugins_skill_is_called_for_by_its_whole_name(home: Path) -> None:
     assert [
         each.name
         for each in find_skill_mentions("please $forms:fill, then @tests:run-local.", skills).skills
-    ] == [
-        "forms:fill",
-        "tests:run-local",
-    ]
+    ] == ["forms:fill", "tests:run-local"]
     assert find_skill_mentions("please $fill", skills).skills == ()
 
 

@@ -154,10 +154,7 @@ def test_a_draft_is_a_skill_that_can_be_read() -> None:
     )
 
     assert isinstance(found, Skill)
-    assert (found.name, found.description) == (
-        "fix-totals",
-        "Fix: the “totals”, please now",
-    )
+    assert (found.name, found.description) == ("fix-totals", "Fix: the “totals”, please now")
     assert not found.remarks
 
 

@@ -63,11 +63,7 @@ def test_a_dead_worker_holds_its_claim_no_longer_than_the_lease(tmp_path: Path) 
         finish_extraction(state, first, extract(), TERMS),
         renew_lease(state, first, TERMS),
         fail_job(state, first, "x", TERMS),
-    ) == (
-        "lost",
-        False,
-        False,
-    )
+    ) == ("lost", False, False)
     assert (list_enabled_extracts(state), second.attempt) == ([], 2)
     assert [("one" in each.reason, each.attempt) for each in list_failed_attempts(state, "t")] == [
         (True, 1)

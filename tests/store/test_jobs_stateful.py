@@ -191,6 +191,5 @@ def test_any_order_of_events_keeps_the_promises() -> None:
     what was kept last stands.
     """
     run_state_machine_as_test(
-        Claims,
-        settings=settings(max_examples=count_examples(15, whole=50), stateful_step_count=30),
+        Claims, settings=settings(max_examples=count_examples(15, whole=50), stateful_step_count=30)
     )

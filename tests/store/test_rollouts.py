@@ -83,12 +83,7 @@ def test_how_far_stage_one_got_is_known_for_each_thread(tmp_path: Path) -> None:
     assert [
         (each.rollout.id, each.done_watermark, each.is_up_to_date)
         for each in list_extraction_progress(state)
-    ] == [
-        ("a", NOW, True),
-        ("b", NOW - 1, True),
-        ("c", None, False),
-        ("d", None, False),
-    ]
+    ] == [("a", NOW, True), ("b", NOW - 1, True), ("c", None, False), ("d", None, False)]
     assert [
         each.rollout.id for each in list_extraction_progress(state, limit=1, only_behind=True)
     ] == ["c"]

@@ -108,11 +108,7 @@ class ChatService:
     """The running machines, their common log, and the users' side of what was said."""
 
     def __init__(
-        self,
-        machines: Sequence[ChatMachine],
-        log: Path,
-        sizes: ChatSizes,
-        provider: ScriptedServer,
+        self, machines: Sequence[ChatMachine], log: Path, sizes: ChatSizes, provider: ScriptedServer
     ) -> None:
         self.machines = machines
         self.sizes = sizes
@@ -292,11 +288,7 @@ def _serve_machine(
             *("--log-level", "info", "--chdir", str(ROOT / "examples"), "chat_server:app"),
         ]
         process = subprocess.Popen(
-            command,
-            env=environment,
-            pass_fds=[listening.fileno()],
-            stdout=written,
-            stderr=written,
+            command, env=environment, pass_fds=[listening.fileno()], stdout=written, stderr=written
         )
         try:
             yield ChatMachine(home, listening.getsockname()[1])

@@ -236,6 +236,5 @@ def _write_rows(path: Path, table: str, rows: dict[str, Any]) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         database.execute(f"create table {table} (key text unique, value blob)")
         database.executemany(
-            _INSERTS[table],
-            [(key, json.dumps(value)) for key, value in rows.items()],
+            _INSERTS[table], [(key, json.dumps(value)) for key, value in rows.items()]
         )

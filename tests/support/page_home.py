@@ -14,12 +14,7 @@ from memorist.cli.search_command import open_synced_session_index
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.rollouts.raw_memory import (
-    MemoryBullet,
-    RawMemory,
-    RawMemoryTask,
-    render_raw_memory,
-)
+from memorist.rollouts.raw_memory import MemoryBullet, RawMemory, RawMemoryTask, render_raw_memory
 from memorist.store.database import open_database
 from memorist.store.extract_rows import RolloutExtract, save_extract_if_newest
 from memorist.store.memory_uses import MemoryUse, record_memory_uses

@@ -239,11 +239,7 @@ class EngineThread:
         if name.project and (host is None or host.main):
             self._warn_of_missing_users()
         return await self._engine.open(
-            name.id,
-            project=name.project,
-            format=name.format,
-            host=host,
-            listener=self.listener,
+            name.id, project=name.project, format=name.format, host=host, listener=self.listener
         )
 
     async def open_engine(self, user: str) -> Memorist:

@@ -11,11 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import read_memory_anchors, replace_anchors
-from memorist.auto_memory.client_rules import (
-    ClientRule,
-    ClientRuleComparison,
-    match_client_rules,
-)
+from memorist.auto_memory.client_rules import ClientRule, ClientRuleComparison, match_client_rules
 from memorist.auto_memory.contradiction import (
     RelatedStatementSearch,
     find_corrected_memories,
@@ -50,10 +46,7 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
 from memorist.auto_memory.memory_index import MemoryIndex
-from memorist.auto_memory.memory_manifest import (
-    MAX_FILE_BYTES,
-    MemoryHeader,
-)
+from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader
 from memorist.auto_memory.memory_undo import find_change_to_undo, plan_memory_undo
 from memorist.auto_memory.project_files import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build_pending_purge
@@ -63,11 +56,7 @@ from memorist.auto_memory.superseded_proposals import (
     MemoryWithChangeTime,
     find_later_words_against_proposals,
 )
-from memorist.auto_memory.team_memory import (
-    TEAM_PREFIX,
-    is_team_path,
-    merge_indexes,
-)
+from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path, merge_indexes
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
     compute_review_digest,

@@ -133,11 +133,7 @@ def render_extraction_prompt(
         "manifest": _render_data(headers, settings),
         "kinds": kinds,
         "asked": _render_read_statements(task, prompts),
-        "team": render_template(
-            prompts.team,
-            {"readers": task.team_readers},
-            strict=True,
-        )
+        "team": render_template(prompts.team, {"readers": task.team_readers}, strict=True)
         if task.team_readers
         else "",
     }

@@ -10,11 +10,7 @@ import shutil
 from pathlib import Path
 
 from memorist.auto_memory.inbox import AcceptedMemoryDigests
-from memorist.auto_memory.memory_changes import (
-    ChangeReason,
-    MemoryChange,
-    find_memory_path_problem,
-)
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_memory_path_problem
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import FORMER_HISTORY, MemoryFolder
 from memorist.auto_memory.memory_index import add_own_index_lines

@@ -57,15 +57,7 @@ else:
         for name in ("errors", "file", "objects", "pack", "patch", "repo")
     )
 
-__all__ = [
-    "BRANCH",
-    "errors",
-    "file",
-    "objects",
-    "pack",
-    "patch",
-    "repo",
-]
+__all__ = ["BRANCH", "errors", "file", "objects", "pack", "patch", "repo"]
 
 BRANCH = cast("Ref", b"refs/heads/main")
 

@@ -17,14 +17,8 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import (
-    USER_KINDS,
-    Trust,
-)
-from memorist.auto_memory.memory_manifest import (
-    DAY_SECONDS,
-    MemoryHeader,
-)
+from memorist.auto_memory.memory_file import USER_KINDS, Trust
+from memorist.auto_memory.memory_manifest import DAY_SECONDS, MemoryHeader
 from memorist.auto_memory.merge_conflict import parse_merge_conflicts
 from memorist.core.lazy import lazy_pattern
 from memorist.settings import AutoMemorySettings

@@ -182,10 +182,7 @@ class ProjectAnchorChecker:
                 if facts.st_size > MAX_INDEX_BYTES:
                     return {}
                 if self._tracked[0] != facts.st_mtime_ns:
-                    self._tracked = (
-                        facts.st_mtime_ns,
-                        _list_blobs(repository.open_index()),
-                    )
+                    self._tracked = (facts.st_mtime_ns, _list_blobs(repository.open_index()))
         except _index_errors():
             return {}
         return self._tracked[1]

@@ -11,17 +11,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.memory_file import (
-    MemoryKind,
-)
-from memorist.auto_memory.memory_index import (
-    MemoryIndex,
-    parse_pointer_target,
-)
-from memorist.auto_memory.memory_manifest import (
-    INDEX_NAME,
-    MemoryHeader,
-)
+from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.memory_index import MemoryIndex, parse_pointer_target
+from memorist.auto_memory.memory_manifest import INDEX_NAME, MemoryHeader
 from memorist.auto_memory.statements.statement_similarity import (
     SIMILAR_SHARE,
     count_negations,

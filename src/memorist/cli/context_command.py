@@ -131,11 +131,7 @@ def _list_folder(call: ContextOptions) -> ContextListing:
     engine = Memorist(settings=settings, model="structural")
     try:
         return list_first_context(
-            engine,
-            folder,
-            family=family,
-            model=call.model,
-            permissions=_host_permissions(call),
+            engine, folder, family=family, model=call.model, permissions=_host_permissions(call)
         )
     finally:
         asyncio.run(engine.close())

@@ -20,9 +20,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import words_argument
 from memorist.cli.install_command import find_launch_command
-from memorist.cli.memory.project_memory_access import (
-    confirm_or_abort,
-)
+from memorist.cli.memory.project_memory_access import confirm_or_abort
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import DreamExtension
 from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen

@@ -10,16 +10,10 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
-from memorist.cli.memory.project_memory_access import (
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.machines.machine_identity import create_machine_identity
 from memorist.machines.machine_remote import draw_random_bytes
-from memorist.machines.machine_sync import (
-    EVERY_PROJECT,
-    get_project_key,
-    sync_machines,
-)
+from memorist.machines.machine_sync import EVERY_PROJECT, get_project_key, sync_machines
 from memorist.machines.snapshot_cipher import KEY_BYTES, encode_machine_key
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout

@@ -16,9 +16,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.cli import output
 from memorist.cli.install_command import build_settings_scope
-from memorist.cli.memory.project_memory_access import (
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with_rollout_store
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day

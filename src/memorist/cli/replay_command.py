@@ -210,10 +210,7 @@ def _session_object(record: SessionRecord) -> dict[str, Any]:
             "updates": [_update_object(each) for each in record.updates],
             "final": None if record.final is None else _update_object(record.final),
         },
-        "prefix": {
-            "requests": record.requests,
-            "breaks": record.prefix_breaks,
-        },
+        "prefix": {"requests": record.requests, "breaks": record.prefix_breaks},
         "memory": {
             "steps": [
                 {"message": step.index, "what": step.what, "paths": step.paths, "why": step.why}

@@ -10,9 +10,7 @@ import click
 
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
-from memorist.cli.memory.project_memory_access import (
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.project_search import ProjectSearch, SearchResults, label_team_or_memory
@@ -60,11 +58,7 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
 @click.command()
 @words_argument("query")
 @click.option(
-    "--limit",
-    type=click.IntRange(1, 100),
-    default=10,
-    show_default=True,
-    help="Results to show.",
+    "--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Results to show."
 )
 @click.option("--all", "everywhere", is_flag=True, help="Search the sessions of every project.")
 @click.option(

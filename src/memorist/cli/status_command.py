@@ -13,16 +13,12 @@ import msgspec
 
 from memorist.auto_memory.memory_location import resolve_memory_layout
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
-from memorist.budget.budget_status import (
-    render_budget_status,
-)
+from memorist.budget.budget_status import render_budget_status
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.doctor.hook_check import format_hook_failures
 from memorist.cli.install_command import build_settings_scope
-from memorist.cli.memory.project_memory_access import (
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.engine.background_status import read_background_budget_status
 from memorist.engine.memory_effect import MemoryEffectEstimate
 from memorist.engine.memory_effect_report import MemoryEffectReport, measure_memory_effect

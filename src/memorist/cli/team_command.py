@@ -14,9 +14,7 @@ import msgspec
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.named_memory import find_named_memory
-from memorist.auto_memory.team_memory import (
-    TEAM_PREFIX,
-)
+from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.project_memory_access import (
@@ -141,8 +139,7 @@ def team_share_command(paths: tuple[str, ...], convention: bool, yes: bool) -> N
         for path in paths:
             confirm_unread_memory(memory, path, f"Share {path}?", yes=yes)
         print_write_outcome(
-            move_memories_to_team(memory, paths, convention=convention, limit=limit),
-            "shared",
+            move_memories_to_team(memory, paths, convention=convention, limit=limit), "shared"
         )
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 import click
 
 from memorist.cli import output
-from memorist.cli.memory.project_memory_access import (
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.server_options import PORT_TYPE, import_module_of_extra
 from memorist.errors import InputError, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
@@ -48,13 +46,7 @@ def _open_store(location: str, most: int = MAX_KEYS) -> Iterator[TeamStore]:
     show_default=True,
     help="Address to listen on; beyond this machine a token is needed.",
 )
-@click.option(
-    "--port",
-    type=PORT_TYPE,
-    default=8642,
-    show_default=True,
-    help="0 takes a free one.",
-)
+@click.option("--port", type=PORT_TYPE, default=8642, show_default=True, help="0 takes a free one.")
 @click.option(
     "--allow-host",
     multiple=True,

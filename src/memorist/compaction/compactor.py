@@ -46,10 +46,7 @@ from memorist.compaction.conversation_preamble import (
 )
 from memorist.compaction.edit_economics import TokenRates, derive_token_rates
 from memorist.compaction.extractive_summary import compact_conversation_with_extracts
-from memorist.compaction.full_compaction import (
-    SummaryOptions,
-    restore_items_skipped_by_strategy,
-)
+from memorist.compaction.full_compaction import SummaryOptions, restore_items_skipped_by_strategy
 from memorist.compaction.measured_conversation import (
     MeasuredConversation,
     get_typed_text,
@@ -279,10 +276,7 @@ class Compactor(SessionExtension):
         now = self._runtime.clock.now() if call.now is None else call.now
         self._began = self._runtime.clock.monotonic()
         self._priced_at_tokens = self._tracker.tokens
-        transcript, factor = (
-            str(self._layout.transcript),
-            self._tracker.meter.calibrated_factor,
-        )
+        transcript, factor = (str(self._layout.transcript), self._tracker.meter.calibrated_factor)
         self._conversation = measured = await _run_unless_short(
             call.messages,
             measure_conversation,
@@ -508,10 +502,7 @@ class Compactor(SessionExtension):
         await self._process_ledger()
         facts = replace(
             gather_restorable_content(
-                self._tracker.ledger,
-                self._runtime.files,
-                self._layout.notes,
-                settings,
+                self._tracker.ledger, self._runtime.files, self._layout.notes, settings
             ),
             skills=call.skills,
             announcements=find_host_announcements(apart.rest.messages),
@@ -643,10 +634,7 @@ class Compactor(SessionExtension):
         )
 
     async def _request_summary(
-        self,
-        strategy: str,
-        request: SummaryRequest,
-        call: CompactionInput,
+        self, strategy: str, request: SummaryRequest, call: CompactionInput
     ) -> str | UnusableSummary:
         """Ask for the summary. On a switch to a smaller window the model that has worked so far
         writes the hand-over, since it still sees the whole conversation; where that fails,

@@ -39,12 +39,7 @@ from memorist.compaction.restored_content import (
     build_restored_items,
 )
 from memorist.compaction.summary_cleaning import drop_prompt_text_and_false_quotes
-from memorist.core.messages import (
-    REINJECTED_ID_PREFIXES,
-    Message,
-    Origin,
-    TextBlock,
-)
+from memorist.core.messages import REINJECTED_ID_PREFIXES, Message, Origin, TextBlock
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.settings import CompactionSettings
@@ -239,9 +234,7 @@ def replace_history_with_summary(
     text = render_template(options.texts.full_wrapper, values, strict=True)
     return add_dropped_lines_to_result(
         assemble_compacted_history(
-            conversation,
-            HistoryReplacement("full", text, len(conversation.messages)),
-            options,
+            conversation, HistoryReplacement("full", text, len(conversation.messages)), options
         ),
         clean.dropped,
     )

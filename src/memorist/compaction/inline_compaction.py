@@ -98,10 +98,7 @@ def build_hand_over_history(
         return UnchangedHistory("Nothing of the hand-over could be believed.")
     text = f"{texts.inline_prefix}\n{clean.text}\n\n{options.addition}".rstrip()
     hand_over = Message(
-        id=HAND_OVER_ID,
-        role="user",
-        blocks=(TextBlock(text),),
-        origin=Origin.SUMMARY,
+        id=HAND_OVER_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
     )
     factor = conversation.factor
     start = find_unanswered_start(messages)

@@ -15,9 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.compaction.compaction_prompts import CompactionPrompts
-from memorist.compaction.compaction_result import (
-    RestoredRecord,
-)
+from memorist.compaction.compaction_result import RestoredRecord
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.prompt_templates import render_template

@@ -42,14 +42,7 @@ from memorist.forks.fork_request import (
     extract_id_from_model_string,
     is_parent_model,
 )
-from memorist.forks.fork_spec import (
-    EditMethod,
-    ForkOutcome,
-    ForkSpec,
-    NoTools,
-    ParentCall,
-    Receipt,
-)
+from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, ParentCall, Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import CUT_OFF_REASONS, OUTPUT_LIMIT_KEYS
@@ -79,10 +72,7 @@ def find_compact_instructions_in_request(request: Request) -> str:
     prompt = find_codec(request.format).decode_request(request.body)
     found = dict.fromkeys(
         section["text"].strip()
-        for text in (
-            *_list_texts(prompt.system),
-            *_list_injected_texts(prompt.messages),
-        )
+        for text in (*_list_texts(prompt.system), *_list_injected_texts(prompt.messages))
         for section in _SECTION.finditer(text)
     )
     instructions = "\n\n".join(filter(None, found))[:MAX_CHARS]

@@ -285,10 +285,7 @@ def read_folder_context(
     """
     files, settings = files or runtime.files, runtime.settings.context
     around = detect_environment(
-        folder,
-        runtime.clock,
-        git=git and family == "file-native",
-        environment=runtime.environment,
+        folder, runtime.clock, git=git and family == "file-native", environment=runtime.environment
     )
     if family == "rollout":
         return FolderContext(

@@ -354,10 +354,7 @@ or would be empty. Constant, for the prefix.
 
 
 def normalize_history(
-    messages: Iterable[Message],
-    wire_format: str,
-    *,
-    tool_tokens: int = MAX_TOOL_TOKENS,
+    messages: Iterable[Message], wire_format: str, *, tool_tokens: int = MAX_TOOL_TOKENS
 ) -> tuple[Message, ...]:
     """The history as it can be sent in this wire format (`anthropic`, `openai_responses`,
     `openai_chat`). Raises FormatError for another.

@@ -58,7 +58,7 @@ _DELETE_TOOL = re.compile(r"(?:delete|remove)_?file|^unlink$")
 
 _TEXT_TAKING_TOOL = re.compile(
     r"search|find|grep|query|read|view|open|list|lint|check|comment|message|send|post|ask|say|"
-    r"log|review|run|exec|test|valid|parse|format|render|upload",
+    r"log|review|run|exec|test|valid|parse|format|render|upload"
 )
 """Tools with such names take a path and a text without writing the text to the file."""
 

@@ -289,12 +289,7 @@ class ContextMeter:
         return begins
 
     def record_measurement(
-        self,
-        context: int,
-        uncounted: int | None = None,
-        *,
-        output: int = 0,
-        reasoning: int = 0,
+        self, context: int, uncounted: int | None = None, *, output: int = 0, reasoning: int = 0
     ) -> None:
         """Record the context size that a provider reported; `uncounted` tokens came after the part
         it measured. Its newest reply has `output` tokens, `reasoning` of them hidden.

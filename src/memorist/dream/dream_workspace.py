@@ -118,9 +118,7 @@ def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
 
 
 def prepare_dream(
-    workspace: DreamWorkspace,
-    past: Sequence[PastSessionLocation] = (),
-    chosen: Sequence[str] = (),
+    workspace: DreamWorkspace, past: Sequence[PastSessionLocation] = (), chosen: Sequence[str] = ()
 ) -> PreparedDream:
     """Read the folder and work out what rules prove; for a model, also what it may learn from the
     `chosen` sessions. Raises StoreError.

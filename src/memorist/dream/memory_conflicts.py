@@ -111,9 +111,7 @@ def _compare_statements(one: _MemoryStatement, other: _MemoryStatement) -> str:
     return ""
 
 
-def find_removal_questions(
-    memories: Sequence[DatedMemory],
-) -> Iterator[MemoryRemovalQuestion]:
+def find_removal_questions(memories: Sequence[DatedMemory]) -> Iterator[MemoryRemovalQuestion]:
     """Yield pairs of memories that contradict each other, or may say the same, with the one
     proposed for removal.
     """

@@ -14,10 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.auto_memory.write_evidence import (
-    WriteEvidence,
-    collect_write_evidence,
-)
+from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.context.agents_instructions import read_agents_files
 from memorist.context.claude_instructions import read_claude_files
 from memorist.core.messages import Message, Origin

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 
-from memorist.auto_memory.statements.pattern_alternatives import (
-    compile_opening_patterns_stepwise,
-)
+from memorist.auto_memory.statements.pattern_alternatives import compile_opening_patterns_stepwise
 from memorist.auto_memory.statements.statement_parser import (
     compile_statement_patterns_stepwise,
     find_statements,

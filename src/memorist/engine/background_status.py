@@ -16,12 +16,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.memory_location import read_project_record, resolve_memory_layout
 from memorist.budget.budget_caps import BudgetUsage
 from memorist.budget.budget_governor import read_budget_usage
-from memorist.budget.budget_status import (
-    BudgetHistory,
-    BudgetStatus,
-    DueWork,
-    build_budget_status,
-)
+from memorist.budget.budget_status import BudgetHistory, BudgetStatus, DueWork, build_budget_status
 from memorist.core.plural import pluralize
 from memorist.dream.dream_gates import (
     DreamGateFacts,

@@ -274,12 +274,7 @@ class BlockingMemorist(ProcessBound):
         """As `Memorist.open`, whose arguments it takes. Raises as that does."""
         opened = self._loop.run(
             lambda: self.engine.open(
-                session,
-                project=project,
-                format=format,
-                host=host,
-                folder=folder,
-                listener=listener,
+                session, project=project, format=format, host=host, folder=folder, listener=listener
             )
         )
         return BlockingSession(opened, self._loop)

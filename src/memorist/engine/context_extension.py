@@ -245,9 +245,7 @@ class ContextExtension(SessionExtension):
             family=self._family, instructions=now.instructions, environment=now.environment
         )
         context = build_first_context(
-            seen,
-            given,
-            status_characters=self._settings.status_characters,
+            seen, given, status_characters=self._settings.status_characters
         )
         self.pieces = context.pieces
         self._compared_sections = None
@@ -289,10 +287,7 @@ class ContextExtension(SessionExtension):
             *self._host.sections,
         ]
         shown = build_catalogue_section(
-            self._skills_found.skills,
-            self._family,
-            self._runtime.settings.skills,
-            window=window,
+            self._skills_found.skills, self._family, self._runtime.settings.skills, window=window
         )
         if shown is not None:
             given.append(shown)

@@ -45,10 +45,7 @@ from memorist.engine.long_term_memory import has_auto_memory, has_past_session_m
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.observed_session import ObservedSession
-from memorist.engine.past_session_recall import (
-    PastSessionRecall,
-    open_past_session_recall,
-)
+from memorist.engine.past_session_recall import PastSessionRecall, open_past_session_recall
 from memorist.engine.process_bound import ProcessBound
 from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.replayed_session import ReplayedSession
@@ -447,10 +444,7 @@ class Memorist(ProcessBound):
             and self._has_past(session)
         ):
             self._worker_process = start_worker_if_due(
-                self.settings,
-                files=self._files,
-                clock=self._clock,
-                environment=self.environment,
+                self.settings, files=self._files, clock=self._clock, environment=self.environment
             )
 
     def _has_past(self, session: Path) -> bool:

@@ -27,11 +27,7 @@ from memorist.models.embedder import find_embedder
 from memorist.platforms.background_thread import start_background_thread
 from memorist.ports import Embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
-from memorist.recall.passages import (
-    MatchedPassage,
-    render_fixed_calls,
-    render_passages,
-)
+from memorist.recall.passages import MatchedPassage, render_fixed_calls, render_passages
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import embed_calibration_texts, lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex

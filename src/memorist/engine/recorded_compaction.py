@@ -96,12 +96,7 @@ async def _summarize(
     )
     receipts: list[Receipt] = []
     found: SummaryReview | UnusableSummary | str = await request_summary(
-        request,
-        None,
-        runtime,
-        marker=options.texts.cut_marker,
-        record=receipts.append,
-        asked=True,
+        request, None, runtime, marker=options.texts.cut_marker, record=receipts.append, asked=True
     )
     if isinstance(found, str):
         replaced = measure_messages_to_summarize(recorded, options)

@@ -327,9 +327,7 @@ class RolloutPipeline(RolloutStore):
         rollouts = self._search_settings(folders, max_age_days)
         if repository is not None:
             rollouts = replace(
-                rollouts,
-                min_idle_hours=0,
-                scan=max(rollouts.scan, len(list_rollouts(self.state))),
+                rollouts, min_idle_hours=0, scan=max(rollouts.scan, len(list_rollouts(self.state)))
             )
         below = tuple(os.path.realpath(folder) for folder in folders)
         mine = [

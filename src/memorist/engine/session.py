@@ -311,11 +311,7 @@ class Session(ProcessBound):
         limit changes.
         """
         learned = self._find_learned_window(request)
-        about = (
-            request.get("model"),
-            learned,
-            *(request.get(name) for name in OUTPUT_LIMIT_KEYS),
-        )
+        about = (request.get("model"), learned, *(request.get(name) for name in OUTPUT_LIMIT_KEYS))
         if about != self._limits_key:
             self._limits_key = about
             self._limits = compute_request_thresholds(request, self._log.runtime.settings, learned)

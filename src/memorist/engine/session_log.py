@@ -62,11 +62,7 @@ class SessionLog:
     Opening it reads what is on disk; a session has at most one open log.
     """
 
-    def __init__(
-        self,
-        context: SessionContext,
-        texts: NotesPrompts,
-    ) -> None:
+    def __init__(self, context: SessionContext, texts: NotesPrompts) -> None:
         runtime, layout = context.runtime, context.layout
         self._listener = runtime.emit
         self._closed = False

@@ -139,9 +139,7 @@ class Tenants:
             is_busy=lambda tenant: tenant.engine.open_sessions > 0,
         )
         self._sessions = SessionPool[tuple[str, str, str], _TenantSession](
-            self._close_session,
-            clock=self._clock,
-            limits=limits,
+            self._close_session, clock=self._clock, limits=limits
         )
         self._sessions.is_takeover_requested = lambda opened: opened.session.is_takeover_requested
 

@@ -11,13 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.errors import InputError
-from memorist.forks.file_text import (
-    matches_glob,
-)
-from memorist.forks.file_tool_calls import (
-    ListFilesCall,
-    SearchCall,
-)
+from memorist.forks.file_text import matches_glob
+from memorist.forks.file_tool_calls import ListFilesCall, SearchCall
 from memorist.forks.shell_command import run_limited_program
 from memorist.ports import FileSystem
 

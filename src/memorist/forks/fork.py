@@ -45,12 +45,7 @@ from memorist.forks.text_edits import (
 )
 from memorist.forks.tool_executor import ForkToolResult, ToolExecutor
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.request_codec import (
-    CUT_OFF_REASONS,
-    REPEATED_REASON,
-    Codec,
-    is_custom_call,
-)
+from memorist.formats.request_codec import CUT_OFF_REASONS, REPEATED_REASON, Codec, is_custom_call
 from memorist.ports import Clock, FileSystem, Model, Reply, Request, discover_window
 from memorist.safety.markup_sanitizer import neutralize_markup
 

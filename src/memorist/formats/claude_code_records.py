@@ -356,8 +356,7 @@ def _judge_origin(
     origin = detect_and_mark_origins(blocks)[0] if found is Origin.INJECTED else found
     if origin in (Origin.USER, Origin.TOOL):
         return combine_and_mark_origins(
-            blocks,
-            [Origin.INJECTED if isinstance(block, TextBlock) else None for block in blocks],
+            blocks, [Origin.INJECTED if isinstance(block, TextBlock) else None for block in blocks]
         )
     return origin, blocks
 

@@ -28,11 +28,7 @@ from memorist.formats.json_records import (
     make_tool_result,
     read_records,
 )
-from memorist.formats.transcript_format import (
-    RecordedLines,
-    SessionHead,
-    TranscriptEntry,
-)
+from memorist.formats.transcript_format import RecordedLines, SessionHead, TranscriptEntry
 
 _WRAPPED_STARTS = ("<skill-context", "<system_", "<system-")
 """How texts begin that the client puts into the place of a user's message."""

@@ -9,14 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from memorist.core.messages import (
-    Block,
-    JsonObject,
-    TextBlock,
-    ThinkingBlock,
-    ToolResult,
-    ToolUse,
-)
+from memorist.core.messages import Block, JsonObject, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.formats.json_records import (
     ChatDocument,
     JsonRecord,

@@ -65,9 +65,7 @@ def is_subagent_chat(lines: RecordedLines) -> bool:
     return get_text(_read_chat(lines)[0], "kind") == "subagent"
 
 
-def _read_chat(
-    lines: RecordedLines,
-) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
+def _read_chat(lines: RecordedLines) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
     """Metadata, messages, and remarks on what could not be read."""
     document = read_chat_document(lines)
     if document is not None and is_session_head(document.fields) and document.messages:

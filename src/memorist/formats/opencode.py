@@ -32,11 +32,7 @@ from memorist.formats.json_records import (
     make_tool_result,
     read_chat_document,
 )
-from memorist.formats.transcript_format import (
-    RecordedLines,
-    SessionHead,
-    TranscriptEntry,
-)
+from memorist.formats.transcript_format import RecordedLines, SessionHead, TranscriptEntry
 
 
 def is_session_info(info: object) -> bool:

@@ -33,11 +33,7 @@ from memorist.formats.json_records import (
     make_tool_result,
     read_records,
 )
-from memorist.formats.transcript_format import (
-    RecordedLines,
-    SessionHead,
-    TranscriptEntry,
-)
+from memorist.formats.transcript_format import RecordedLines, SessionHead, TranscriptEntry
 
 
 class _PiOutline(Struct):

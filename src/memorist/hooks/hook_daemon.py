@@ -23,13 +23,8 @@ from memorist.engine.background_loading import PROMPT_PRIORITY
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
 from memorist.hooks import hook_protocol, hook_time_limits
-from memorist.hooks.daemon_socket import (
-    LockedDaemonSocket,
-)
-from memorist.hooks.daemon_watchdog import (
-    EventLoopWatchdog,
-    exit_process,
-)
+from memorist.hooks.daemon_socket import LockedDaemonSocket
+from memorist.hooks.daemon_watchdog import EventLoopWatchdog, exit_process
 from memorist.hooks.hook_client import record_hook_failure
 from memorist.hooks.hook_event import (
     Client,
@@ -38,11 +33,7 @@ from memorist.hooks.hook_event import (
     detect_client,
     parse_hook_event,
 )
-from memorist.hooks.hook_notices import (
-    NOTICE_EVENTS,
-    render_failure_notice,
-    render_off_notice,
-)
+from memorist.hooks.hook_notices import NOTICE_EVENTS, render_failure_notice, render_off_notice
 from memorist.hooks.hook_response import render_hook_output
 from memorist.hooks.hook_session import HookSessionPool
 from memorist.platforms import processes, sockets
@@ -77,11 +68,7 @@ class HookRequest(Struct, frozen=True):
 class HookDaemon:
     """Serves one home on one socket; `serve` returns when the daemon is to exit."""
 
-    def __init__(
-        self,
-        home: Path,
-        daemon_socket: LockedDaemonSocket,
-    ) -> None:
+    def __init__(self, home: Path, daemon_socket: LockedDaemonSocket) -> None:
         self._home = home
         self._listening = daemon_socket
         self._sessions: HookSessionPool | None = None

@@ -21,9 +21,7 @@ from msgspec import Struct, field
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.hooks import hook_protocol
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT
-from memorist.hooks.json_edit import (
-    parse_json_tree,
-)
+from memorist.hooks.json_edit import parse_json_tree
 from memorist.hooks.mcp_entries import SERVER_CONTAINERS
 from memorist.ports import FileSystem
 from memorist.store.disk_files import remove_temporary_leftovers
@@ -194,10 +192,7 @@ class HookInstaller:
             )
         else:
             now = InstalledFileRecord(
-                path=str(change.path),
-                before="",
-                after=_checksum(change.after),
-                folders=old.folders,
+                path=str(change.path), before="", after=_checksum(change.after), folders=old.folders
             )
         records[str(change.path)] = now
         self._write_records(records)

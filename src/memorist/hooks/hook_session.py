@@ -352,9 +352,7 @@ class HookSessionPool:
     """
 
     def __init__(
-        self,
-        engine: Memorist,
-        on_failure: Callable[[HookEvent, Client, BaseException], None],
+        self, engine: Memorist, on_failure: Callable[[HookEvent, Client, BaseException], None]
     ) -> None:
         self._engine = engine
         self._shows_notices = engine.settings.hooks.notices

@@ -19,11 +19,7 @@ from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError
 from memorist.machines.machine_identity import MachineIdentity, load_machine_identity
-from memorist.machines.machine_merge import (
-    MachineSnapshot,
-    ProjectEntries,
-    merge_project_entries,
-)
+from memorist.machines.machine_merge import MachineSnapshot, ProjectEntries, merge_project_entries
 from memorist.machines.machine_remote import draw_random_bytes, open_machine_remote
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.store.disk_files import DiskFiles

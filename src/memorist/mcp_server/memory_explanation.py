@@ -14,14 +14,8 @@ from memorist.mcp_server.result_rendering import (
     render_memory_uses,
     to_safe_line,
 )
-from memorist.mcp_server.tool_arguments import (
-    WhyArguments,
-)
-from memorist.recall.memory_rendering import (
-    EVERYWHERE_HEADING,
-    SAID_HEADING,
-    group_index_by_origin,
-)
+from memorist.mcp_server.tool_arguments import WhyArguments
+from memorist.recall.memory_rendering import EVERYWHERE_HEADING, SAID_HEADING, group_index_by_origin
 from memorist.recall.memory_selection import select_relevant_memories
 from memorist.store.memory_uses import list_uses_of_memory
 

@@ -9,11 +9,7 @@ from pathlib import Path
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import NothingToDo
 from memorist.mcp_server.project_sessions import ProjectSessions
-from memorist.mcp_server.result_rendering import (
-    cut_text_page,
-    sanitize_for_model,
-    to_safe_line,
-)
+from memorist.mcp_server.result_rendering import cut_text_page, sanitize_for_model, to_safe_line
 from memorist.mcp_server.tool_arguments import (
     FetchBackArguments,
     SessionReadArguments,

@@ -313,10 +313,7 @@ def _read_uri(dispatcher: ToolDispatcher, root: Path, uri: str, client: str) -> 
         (f"{NOTES_URI}/", dispatcher.read_notes),
     ):
         if uri.startswith(start):
-            return read(
-                root,
-                replace_surrogates(unquote(uri.removeprefix(start)))[:MAX_NAME_CHARS],
-            )
+            return read(root, replace_surrogates(unquote(uri.removeprefix(start)))[:MAX_NAME_CHARS])
     raise InputError(
         f"there is no resource {replace_surrogates(uri)[:MAX_NAME_CHARS]!r}; {INDEX_URI} names the "
         f"memories"

@@ -189,8 +189,7 @@ class SessionSearchArguments(ToolArguments, frozen=True):
     """
 
     query: Annotated[
-        str,
-        Meta(min_length=1, max_length=MAX_QUERY_CHARS, description="What to look for."),
+        str, Meta(min_length=1, max_length=MAX_QUERY_CHARS, description="What to look for.")
     ]
     limit: Annotated[int, Meta(ge=1, le=20, description="Passages at most.")] = 5
 
@@ -279,9 +278,7 @@ TOOLS = (
     McpTool(name="notes", title="Notes of a session", arguments_type=NotesArguments),
     McpTool(name="fetch_back", title="Fetch back what was cut", arguments_type=FetchBackArguments),
     McpTool(
-        name="session_search",
-        title="Search past sessions",
-        arguments_type=SessionSearchArguments,
+        name="session_search", title="Search past sessions", arguments_type=SessionSearchArguments
     ),
     McpTool(name="session_read", title="Read a past session", arguments_type=SessionReadArguments),
     McpTool(name="why", title="Why a memory is there", arguments_type=WhyArguments),

@@ -137,11 +137,7 @@ def _first_text(
 
 
 def assemble_reply_without_repetition(
-    events: Sequence[JsonObject],
-    assemble: ReplyAssembler,
-    *,
-    repeated: int,
-    read: int,
+    events: Sequence[JsonObject], assemble: ReplyAssembler, *, repeated: int, read: int
 ) -> JsonObject | CallFailure:
     """The reply as far as it was read, without the `repeated` characters at its end; a call or a
     thought that the loop was in is left out. Its stop reason is `REPEATED_REASON`, and its output

@@ -14,10 +14,7 @@ from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
-from memorist.models.model_pricing import (
-    ModelPrice,
-    find_request_model_price,
-)
+from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.models.model_settings import ModelSettings
 
 MIN_WINDOW, MAX_WINDOW = 256, 100_000_000

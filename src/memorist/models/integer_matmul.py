@@ -118,11 +118,7 @@ def _build_nodes(product: _Product, *, is_new: bool) -> Iterator[bytes]:
         yield _build_node("DynamicQuantizeLinear", [factor], [rounded, step, zero])
     whole, float_, scale = (f"{output}/{part}" for part in ("whole", "float", "scale"))
     yield _build_node("MatMulInteger", [rounded, product.weights, zero], [whole])
-    to: Fields = [
-        (_ATTRIBUTE_NAME, b"to"),
-        (_ATTRIBUTE_INT, _FLOAT),
-        (_ATTRIBUTE_TYPE, _TYPE_INT),
-    ]
+    to: Fields = [(_ATTRIBUTE_NAME, b"to"), (_ATTRIBUTE_INT, _FLOAT), (_ATTRIBUTE_TYPE, _TYPE_INT)]
     yield _build_node("Cast", [whole], [float_], [(_NODE_ATTRIBUTE, _write_fields(to))])
     yield _build_node("Mul", [step, product.scale], [scale])
     yield _build_node("Mul", [float_, scale], [output])

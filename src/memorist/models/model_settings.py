@@ -6,9 +6,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from memorist.models.model_pricing import (
-    ModelPrice,
-)
+from memorist.models.model_pricing import ModelPrice
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -16,10 +16,7 @@ from memorist.errors import FormatError, ModelError, ModelRefused, ModelUnavaila
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, REPEATED_REASON
 from memorist.models.answer_schema import is_answer_schema_refused, remove_answer_schema
-from memorist.models.call_failure import (
-    CallFailure,
-    is_context_too_long,
-)
+from memorist.models.call_failure import CallFailure, is_context_too_long
 from memorist.models.model_pricing import (
     ModelPrice,
     compute_call_cost,

@@ -154,11 +154,7 @@ def _memory_row(context: PageContext, head: MemoryHeader, total: MemoryUseTotal 
     doubts = "; ".join(head.doubts)
     doubt = translate("Not shown to a model: {doubts}", doubts=doubts) if doubts else head.path
     return build_table_row(
-        PageCell(
-            head.description or head.name,
-            context.memory_address(head.path),
-            quiet=doubt,
-        ),
+        PageCell(head.description or head.name, context.memory_address(head.path), quiet=doubt),
         head.kind.value if head.kind else "—",
         PageCell(str(head.trust.value), tone=_TRUST_TONES.get(head.trust, "")),
         f"{head.age_days(context.now)} d",

@@ -160,8 +160,7 @@ def _build_passages(found: Sequence[MatchedPassage]) -> TableBlock:
                 quiet=shorten_to_one_line(each.passage.answered, 240),
             ),
             PageCell(
-                shorten_to_one_line(each.title, 80),
-                build_view_address("session", id=each.session),
+                shorten_to_one_line(each.title, 80), build_view_address("session", id=each.session)
             ),
         )
         for each in found
@@ -198,10 +197,7 @@ def build_session_view_at_turn(home: HomeMemories, id: str, turn: int | None) ->
     entry = require_known_session(id)
     timeline = read_session_timeline(entry)
     listing = list_recorded_context_at_turn(
-        Path(entry.file),
-        default_family=home.settings.context.family,
-        turn=turn,
-        compares=True,
+        Path(entry.file), default_family=home.settings.context.family, turn=turn, compares=True
     )
     number, total = listing.turn, listing.tokens
     blocks: list[PageBlock] = [

@@ -21,9 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
-from memorist.cli.memory.project_memory_access import (
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.errors import MemoristError
 from memorist.page import (
     health_views,

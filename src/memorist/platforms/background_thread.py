@@ -16,10 +16,7 @@ at their event takes a second at most; more would be a disk that hangs.
 
 
 def start_background_thread(
-    target: Callable[..., object],
-    *args: object,
-    name: str,
-    stopping: threading.Event | None = None,
+    target: Callable[..., object], *args: object, name: str, stopping: threading.Event | None = None
 ) -> threading.Thread:
     """Start a thread that does not keep the program alive, but is not cut off by its end either.
 

@@ -24,9 +24,7 @@ from memorist.errors import FormatError, MemoristError, SessionInUse
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import HostInfo
 from memorist.proxy.client_working_folder import find_working_folder
-from memorist.proxy.conversation_matching import (
-    ProxyConversation,
-)
+from memorist.proxy.conversation_matching import ProxyConversation
 from memorist.settings import ProxySettings
 from memorist.store.database import is_storage_failure
 from memorist.store.home_layout import BESIDE_HOOKS, make_folder_name, make_portable_folder_name

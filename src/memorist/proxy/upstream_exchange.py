@@ -326,10 +326,7 @@ class ReplyRecorder:
     """
 
     def __init__(
-        self,
-        pipeline: CallPipeline,
-        call: PreparedCall | None,
-        upstream: aiohttp.ClientResponse,
+        self, pipeline: CallPipeline, call: PreparedCall | None, upstream: aiohttp.ClientResponse
     ) -> None:
         self._pipeline = pipeline
         self._call = call if call is not None and call.call is not None else None

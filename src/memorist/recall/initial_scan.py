@@ -14,9 +14,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import MemoristError
 from memorist.platforms.background_thread import start_background_thread
-from memorist.recall.memory_search import (
-    FolderSearch,
-)
+from memorist.recall.memory_search import FolderSearch
 from memorist.settings import RecallSettings
 
 MAX_INLINE_FILES = 20

@@ -8,13 +8,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.core.json_answer import find_json_object_with_any_key, find_largest_json_object
 from memorist.core.prompt_templates import render_template
 from memorist.core.truncation import truncate_middle
-from memorist.forks.fork_spec import (
-    EditMethod,
-    ForkLimits,
-    ForkOutcome,
-    ForkSpec,
-    NoTools,
-)
+from memorist.forks.fork_spec import EditMethod, ForkLimits, ForkOutcome, ForkSpec, NoTools
 from memorist.ports import Model
 from memorist.recall.contentless_message import has_no_searchable_content
 from memorist.recall.memory_rendering import RecallPrompts

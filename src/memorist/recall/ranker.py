@@ -19,11 +19,7 @@ from msgspec import Struct
 
 from memorist.errors import DamagedIndex, ModelError, StoreError, UsageError
 from memorist.ports import Embedder, WordEmbedder
-from memorist.recall.calibration_texts import (
-    COHORT_LANGUAGES,
-    COHORT_MEMORIES,
-    COHORT_MESSAGES,
-)
+from memorist.recall.calibration_texts import COHORT_LANGUAGES, COHORT_MEMORIES, COHORT_MESSAGES
 from memorist.recall.lexical_score import (
     DEFAULT_WEIGHTS,
     EntryColumns,
@@ -314,10 +310,7 @@ def combine_word_and_vector_scores(
 
 
 def _is_chance_match(
-    word_scores: Mapping[int, float],
-    above: Mapping[int, float],
-    query_words: int,
-    entry_count: int,
+    word_scores: Mapping[int, float], above: Mapping[int, float], query_words: int, entry_count: int
 ) -> bool:
     """Whether some entry would match that many words among that many entries as well by chance."""
     best = max(word_scores, key=word_scores.__getitem__, default=0)
@@ -662,11 +655,7 @@ class Ranker:
         authors = find_named_authors(question, collection.author_names)
         scores = score_by_words(postings, collection, self._weights)
         lexical = apply_score_bonuses_and_penalties(
-            scores,
-            collection,
-            authors=authors,
-            asks_when=question.asks_when,
-            weights=self._weights,
+            scores, collection, authors=authors, asks_when=question.asks_when, weights=self._weights
         )
         # Words that no entry contains count for the coverage too, but bounded, so that a long
         # query can still be covered.
@@ -698,16 +687,7 @@ class Ranker:
             (number for number in allowed if scores[number] >= least),
             key=lambda number: (-scores[number], collection.ids[number]),
         )[:limit]
-        return _QueryState(
-            question,
-            counts,
-            coverage,
-            authors,
-            lexical,
-            near,
-            scores,
-            order,
-        )
+        return _QueryState(question, counts, coverage, authors, lexical, near, scores, order)
 
     def _count_entries(self, words: Collection[str]) -> dict[str, int]:
         """Number of entries that contain each of these words; absent words are left out."""

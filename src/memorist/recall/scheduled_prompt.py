@@ -32,7 +32,7 @@ _VARIABLE = lazy_pattern(
     r"|[a-z_]*\d[a-z\d_]*"  # a number, an id, a part of a timestamp
     rf"|\b(?:{_NAMED_TIMES})\b"
     r"|(?:星期|周|礼拜)[一二三四五六日天]|[月火水木金土日]曜|[월화수목금토일]요일"
-    r"|[^\w\s]|_",
+    r"|[^\w\s]|_"
 )
 """What differs from run to run, and the marks around it, in a text of small letters."""
 

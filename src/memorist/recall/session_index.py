@@ -510,12 +510,7 @@ class SessionIndex:
         return [project for (project,) in rows]
 
     def _read_match(
-        self,
-        session: str,
-        line: int,
-        entry: EntryRank,
-        evidence: QueryEvidence,
-        excluding: str,
+        self, session: str, line: int, entry: EntryRank, evidence: QueryEvidence, excluding: str
     ) -> MatchedPassage | None:
         row = self._database.execute(
             "select path, title, keys, length, at, said, answered, work, reply_id, is_typed "

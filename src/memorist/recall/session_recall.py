@@ -403,12 +403,7 @@ class MemoryRecall:
 
     @decorate_work_for_tracing(LABEL)
     async def _select_with_model(
-        self,
-        model: Model,
-        query: str,
-        message: str,
-        tools: Sequence[str],
-        known: Collection[str],
+        self, model: Model, query: str, message: str, tools: Sequence[str], known: Collection[str]
     ) -> None:
         """Show what the model chooses beside the ranker's selection: a model only adds."""
         left = {

@@ -7,15 +7,8 @@ from itertools import zip_longest
 from msgspec import Struct
 
 from memorist.context.prefix_check import PrefixDifferenceReason
-from memorist.core.messages import (
-    Message,
-    Origin,
-)
-from memorist.formats.transcript_format import (
-    CompactionBoundary,
-    TranscriptEntry,
-    TurnRollback,
-)
+from memorist.core.messages import Message, Origin
+from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry, TurnRollback
 
 COMPARED_ENTRIES = 64
 """Entries kept from the start of a history, to find the first one that differs after a

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from memorist.core.messages import (
-    Usage,
-)
-from memorist.formats.transcript_format import (
-    RepairedLine,
-    SessionHead,
-    SkippedLine,
-)
+from memorist.core.messages import Usage
+from memorist.formats.transcript_format import RepairedLine, SessionHead, SkippedLine
 from memorist.replay.broken_prefixes import PrefixBreak
 
 

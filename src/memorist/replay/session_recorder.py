@@ -26,11 +26,7 @@ from memorist.events import (
     MemoryRefused,
     NotesUpdated,
 )
-from memorist.formats.transcript_format import (
-    RepairedLine,
-    SideRecord,
-    SkippedLine,
-)
+from memorist.formats.transcript_format import RepairedLine, SideRecord, SkippedLine
 from memorist.replay.broken_prefixes import PrefixTracker
 from memorist.replay.replay_results import (
     CommandUse,

@@ -103,10 +103,7 @@ def _find_option(mark: str, reply: str) -> str:
 
 def _find_last_proposal(reply: str) -> str:
     sentences = [each.text for each in extract_prose_sentences(reply, short=True)]
-    last = max(
-        (at for at, each in enumerate(sentences) if _PROPOSES.search(each)),
-        default=-1,
-    )
+    last = max((at for at, each in enumerate(sentences) if _PROPOSES.search(each)), default=-1)
     if last < 0 or last < len(sentences) - 2 * _PROPOSAL_SENTENCES:
         return ""
     text = ""

@@ -215,8 +215,7 @@ class _FormReading:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check
         self._requests = RequestLineMatcher(
-            (each.text.partition("\n")[0] for each in topics),
-            (each.entry.text for each in claims),
+            (each.text.partition("\n")[0] for each in topics), (each.entry.text for each in claims)
         )
         self._lines = [CoveredLineDetector(each.entry.text) for each in claims]
         shown = [each.entry.text for each in claims] or [each.text for each in topics]

@@ -60,9 +60,7 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
         lean=runtime.settings.rollouts.form == "lean",
     )
     texts = RolloutMemoryPrompts(
-        load_prompt("rollouts/shown"),
-        load_prompt("rollouts/lookup"),
-        load_prompt("rollouts/lean"),
+        load_prompt("rollouts/shown"), load_prompt("rollouts/lookup"), load_prompt("rollouts/lean")
     )
     claims = ForgottenClaims(runtime.layout, runtime.settings.auto_memory, root)
     return render_rollout_memory_view(

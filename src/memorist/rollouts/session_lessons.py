@@ -108,9 +108,7 @@ class SessionLesson(Struct, frozen=True, kw_only=True):
 
 
 def choose_lessons(
-    log: TaskLogBuilder,
-    tasks: Sequence[TaskRecord],
-    titles: Collection[str] = (),
+    log: TaskLogBuilder, tasks: Sequence[TaskRecord], titles: Collection[str] = ()
 ) -> list[SessionLesson]:
     """Return the lessons of these tasks within `SESSION_TOKENS`, in the session's order; a request
     that the `titles` of the tasks tell is none.

@@ -141,11 +141,7 @@ def _codex_origin(lines: Iterable[RawTranscriptLine]) -> tuple[str, str, MemoryM
             return "", "", "enabled"
         source = _source_name(meta.source)
         by_agent = source.startswith(_SUBAGENT_SOURCES) or bool(meta.parent_thread_id)
-        return (
-            source,
-            WORK_OF_SUBAGENT if by_agent else "",
-            parse_memory_mode(meta.memory_mode),
-        )
+        return (source, WORK_OF_SUBAGENT if by_agent else "", parse_memory_mode(meta.memory_mode))
     return "", "", "enabled"
 
 

@@ -112,9 +112,7 @@ def draft_skills(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -> di
     return files
 
 
-def _candidate_pairs(
-    known: Sequence[TaskCommands],
-) -> Iterator[tuple[TaskCommands, TaskCommands]]:
+def _candidate_pairs(known: Sequence[TaskCommands]) -> Iterator[tuple[TaskCommands, TaskCommands]]:
     """Yield tasks of two sessions in one place that share enough commands to be worth a
     comparison.
     """

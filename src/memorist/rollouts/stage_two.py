@@ -131,10 +131,7 @@ class _ConsolidationRun:
     """One run."""
 
     def __init__(
-        self,
-        runtime: Runtime,
-        renew_lease: Callable[[], bool],
-        limits: ForkLimits | None = None,
+        self, runtime: Runtime, renew_lease: Callable[[], bool], limits: ForkLimits | None = None
     ) -> None:
         self._limits = limits or replace(
             DEFAULT_FORK_LIMITS,

@@ -17,11 +17,7 @@ from memorist.rollouts.hand_edits import (
     add_user_entries_from_summary,
     mark_hand_edits,
 )
-from memorist.rollouts.handbook import (
-    HANDBOOK_FILE,
-    Handbook,
-    render_handbook,
-)
+from memorist.rollouts.handbook import HANDBOOK_FILE, Handbook, render_handbook
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_summaries import (
     RAW_MEMORIES_FILE,
@@ -30,10 +26,7 @@ from memorist.rollouts.rollout_summaries import (
     map_summary_paths,
     parse_extract_files,
 )
-from memorist.rollouts.session_claims import (
-    MAX_LIST_ENTRIES,
-    extract_claims_per_session,
-)
+from memorist.rollouts.session_claims import MAX_LIST_ENTRIES, extract_claims_per_session
 from memorist.rollouts.skill_procedures import (
     DRAFT_KEY,
     SKILLS_FOLDER,

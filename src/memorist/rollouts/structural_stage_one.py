@@ -208,9 +208,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
     ends = [each.first_turn for each in kept[1:]]
     tasks = [
         _build_task(
-            each,
-            thread,
-            [lesson for lesson in lessons if bisect_right(ends, lesson.turn) == at],
+            each, thread, [lesson for lesson in lessons if bisect_right(ends, lesson.turn) == at]
         )
         for at, each in enumerate(kept)
     ]

@@ -39,7 +39,7 @@ _NO_STEP = lazy_pattern(
     r"|g(?:it|h) [\w-]+$|gh (?:auth|repo clone)\b|api |python[\d.]* -"
     r"|git (?:symbolic-ref|rev-parse|check-ignore)\b|\w+ (?:search|tree)\b"
     r"|(?:do|then|else|done) |.*\s(?:--version|version|--help|-h|-[lLvV]+)\b"
-    r"|.*\s--(?:abort|quit|skip|continue)\b|.*(?:/tmp/|/var/folders/)|.*[.] ?[A-Z]",
+    r"|.*\s--(?:abort|quit|skip|continue)\b|.*(?:/tmp/|/var/folders/)|.*[.] ?[A-Z]"
 )
 """What every session does, what only tells, and what is about a temporary file."""
 _STEP = lazy_pattern(r"(?:\./)?[a-z][\w./-]*(?: [\w./:@+-]+)+")

@@ -8,10 +8,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from memorist.auto_memory.statements.statement_parser import (
-    DURABLE,
-    list_certain_statements,
-)
+from memorist.auto_memory.statements.statement_parser import DURABLE, list_certain_statements
 from memorist.auto_memory.statements.task_requests import (
     is_general_prohibition,
     is_task_request,

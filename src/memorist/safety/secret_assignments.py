@@ -77,7 +77,7 @@ _BETWEEN = lazy_pattern(
     rf"|(?P<said>(?<=[ \t]){_VERB}:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]了?|[はがを는은이가을를][:：]?)"
     r"|(?P<gap>(?<=[ \t])(?=[^\s=:|>-]))"
     r")(?:[ \t]{0,40}(?:\*{1,2}|__)?[ \t]{0,4}(?:[|>][+-]?[ \t]*\n[ \t]{1,40}|\\?\n[ \t]{1,40}(?=[\"'`]|\S{8,200}[ \t]*(?:\n|\Z))(?!\S{1,60}[:=][ \t\n]))?"
-    r"(?:&quot;|&\#34;)?(?:(?:[A-Za-z][\w.:]{0,40})?\(\s{0,20}(?=[\"'`]))?(?:[bruf@$]{1,2}(?=[\"'`]))?(?:<(?:code|b|string|value|strong|em)>)?)",
+    r"(?:&quot;|&\#34;)?(?:(?:[A-Za-z][\w.:]{0,40})?\(\s{0,20}(?=[\"'`]))?(?:[bruf@$]{1,2}(?=[\"'`]))?(?:<(?:code|b|string|value|strong|em)>)?)"
 )
 """What stands between a name and its value: what closes the name, for whom it is, a sign, and what
 opens the value.

@@ -153,10 +153,7 @@ class SessionMemory(SessionExtension):
     """The notes of one session."""
 
     def __init__(
-        self,
-        context: SessionContext,
-        tracker: ConversationTracker,
-        prompts: NotesPrompts,
+        self, context: SessionContext, tracker: ConversationTracker, prompts: NotesPrompts
     ) -> None:
         self._runtime = runtime = context.runtime
         self._host = context.host

@@ -251,10 +251,7 @@ def _build_result(
         len(item.description) - len(shorten_description(item.description, length)) for item in items
     )
     return SkillCatalogue(
-        text=text,
-        listed=tuple(item.skill for item in items),
-        left_out=out,
-        cut_characters=cut,
+        text=text, listed=tuple(item.skill for item in items), left_out=out, cut_characters=cut
     )
 
 

@@ -216,9 +216,7 @@ def _repair_last_line(path: Path, descriptor: int) -> int:
         os.write(descriptor, b"\n")
         return size + 1
     temporary = os.open(
-        path.with_name(f"{path.name}.torn"),
-        os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE,
-        0o600,
+        path.with_name(f"{path.name}.torn"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE, 0o600
     )
     with os.fdopen(temporary, "ab") as kept:
         kept.write(torn + b"\n")

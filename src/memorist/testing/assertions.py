@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from memorist.context.prefix_check import PrefixChecker, PrefixDifferenceReason
-from memorist.core.messages import (
-    JsonObject,
-)
+from memorist.core.messages import JsonObject
 
 
 @contextmanager

@@ -59,8 +59,7 @@ def _subject_pattern(subject: str, predicate: str) -> re.Pattern[str]:
     tests`) is none: it may pass where the last run of all failed.
     """
     return lazy_pattern(
-        rf"^\W*(?:{_MODIFIER}\s+)*{subject}\W{{0,4}}\s*(?:\w+\s+){{0,2}}{predicate}",
-        re.IGNORECASE,
+        rf"^\W*(?:{_MODIFIER}\s+)*{subject}\W{{0,4}}\s*(?:\w+\s+){{0,2}}{predicate}", re.IGNORECASE
     )
 
 

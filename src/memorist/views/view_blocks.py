@@ -53,8 +53,7 @@ class PageRow(Struct, frozen=True, kw_only=True):
 def build_table_row(*cells: str | PageCell, actions: Sequence[PageAction] = ()) -> PageRow:
     """A row of these cells; a text alone is a cell without address, tone or second line."""
     return PageRow(
-        cells=[PageCell(cell) if isinstance(cell, str) else cell for cell in cells],
-        actions=actions,
+        cells=[PageCell(cell) if isinstance(cell, str) else cell for cell in cells], actions=actions
     )
 
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 from memorist.auto_memory.interop.claude_code_memory import CLAUDE_CODE
 from memorist.auto_memory.interop.codex_memory import CODEX
-from memorist.auto_memory.interop.dialect import (
-    MemoryDialect,
-)
+from memorist.auto_memory.interop.dialect import MemoryDialect
 from memorist.auto_memory.interop.gemini_memory import GEMINI
 from memorist.auto_memory.interop.hermes_memory import HERMES
 from memorist.auto_memory.interop.instruction_files import INSTRUCTIONS

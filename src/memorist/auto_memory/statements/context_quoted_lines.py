@@ -11,11 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from memorist.auto_memory.statements.sentence_language import is_english
-from memorist.auto_memory.statements.statement_patterns import (
-    ORDER,
-    VERB,
-    find_lead_in_end,
-)
+from memorist.auto_memory.statements.statement_patterns import ORDER, VERB, find_lead_in_end
 from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS, READ_TEXTS
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import count_cjk_letters

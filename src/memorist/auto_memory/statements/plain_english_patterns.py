@@ -281,8 +281,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
         r"diet|budget|pronouns?|airline|cuisine) (?:is|are|uses?|runs?) (?!not\b|broken|slow|down|too\b).+)",
     ),
     define_statement_pattern(
-        "rule",
-        r"(?P<text>i need .{3,80} to be (?:considered|included|taken into account)\b.*)",
+        "rule", r"(?P<text>i need .{3,80} to be (?:considered|included|taken into account)\b.*)"
     ),
     define_statement_pattern(
         "rule",
@@ -290,11 +289,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
         r"commits?|prs?|examples?)\b.{0,40}, (?:please |always |never )*(?:include|use|add|write|give|keep|"
         r"don['’]t|never|always|show|mention|put|avoid)\b.+)",
     ),
-    define_statement_pattern(
-        "rule",
-        rf"(?P<text>{CONDITION}.*)",
-        rejects_task_words=True,
-    ),
+    define_statement_pattern("rule", rf"(?P<text>{CONDITION}.*)", rejects_task_words=True),
     define_statement_pattern(
         "rule",
         rf"(?P<text>(?:make sure|be sure|remember|please)(?: to| that you)? (?:{VERB}|spell) .+\b(?:when|whenever|if|every "

@@ -22,9 +22,7 @@ from memorist.auto_memory.statements.statement_parser import (
     is_others_or_unknown,
     split_typed_sentences,
 )
-from memorist.auto_memory.statements.user_prose import (
-    extract_redacted_user_text,
-)
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.value_correction import read_value_correction
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin

@@ -232,8 +232,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         unless=r".*\b(?:yet|for now|this)\b",
     ),
     define_statement_pattern(
-        "rule",
-        rf"(?P<text>we (?:{NEGATION}|never|always|only|no longer) {VERB} {NOT_NAMED}.+)",
+        "rule", rf"(?P<text>we (?:{NEGATION}|never|always|only|no longer) {VERB} {NOT_NAMED}.+)"
     ),
     define_statement_pattern(
         "rule",
@@ -392,8 +391,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"runs?|sits?) (?:at|on|in|under|behind) (?!fire|the way|progress|review|place\b).{3,})",
     ),
     define_statement_pattern(
-        "rule",
-        r"(?P<text>we(?:['’]re| are) (?:still |stuck |now )?on (?-i:[A-Z])[\w.]+ v?\d.*)",
+        "rule", r"(?P<text>we(?:['’]re| are) (?:still |stuck |now )?on (?-i:[A-Z])[\w.]+ v?\d.*)"
     ),
     define_statement_pattern(
         "rule",

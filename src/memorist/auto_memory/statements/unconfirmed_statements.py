@@ -30,11 +30,7 @@ from memorist.auto_memory.statements.statement_parser import (
     strip_punctuation_and_tag_question,
 )
 from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
-from memorist.auto_memory.statements.statement_patterns import (
-    ORDER,
-    StatementAct,
-    find_lead_in_end,
-)
+from memorist.auto_memory.statements.statement_patterns import ORDER, StatementAct, find_lead_in_end
 from memorist.auto_memory.statements.unconfirmed_patterns import UNCONFIRMED_PATTERNS
 from memorist.auto_memory.statements.unconfirmed_score import (
     list_lasting_feature_names,

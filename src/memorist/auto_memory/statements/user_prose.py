@@ -65,7 +65,7 @@ sentence.
 """
 _TYPED_ROW = lazy_pattern(
     rf"\s*(?:(?i:ok(?:ay)?|yes|no|sure|and|also|hey|hi|please|remember|reminder|rules?|note|important|always|never|{NEGATION}|"
-    rf"from now on|we|i|our|my|{VERB})\b|[^\t\n]*\s[^\W\dA-Z_]+,?[ \t]*\t[ \t]*[^\W\dA-Z_])",
+    rf"from now on|we|i|our|my|{VERB})\b|[^\t\n]*\s[^\W\dA-Z_]+,?[ \t]*\t[ \t]*[^\W\dA-Z_])"
 )
 """Looks like a row by a tab or a missing space, and begins or goes on as a sentence does."""
 _BOX = lazy_pattern(r"\s*(?:[☑☐✅❎□■▢]\ufe0f?\s*)")
@@ -111,7 +111,7 @@ _TEXT_JOB = PrefilteredPattern(
     r"|\b(?:make|improve|polish|shorten|tighten|rework|rewrite|optimi[sz]e|tune) (?:this|that|these|the|my|our|his|her|their) (?:[\w-]+ ){0,2}(?:prompts?|personas?)\b"
     r"|\b(?:verbesser|überarbeit|kürz|optimier|amélior|optimis|mejor|melhor)\w* .{0,20}\bprompt|улучши.{0,20}промпт|(?:优化|改进|完善).{0,12}提示词|プロンプトを(?:改善|直し|良く|短く)"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
-    r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を|번역해|요약해|교정해|다듬어",
+    r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を|번역해|요약해|교정해|다듬어"
 )
 _GREETING = lazy_pattern(
     r"^[ \t]*(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte|guten \w+|bonjour|cher|chère|hola|estimad\w+|buenos|olá|prezad\w+|caro|здравствуйте|"
@@ -152,7 +152,7 @@ _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
 _NEXT_TEXT = PrefilteredPattern(
     r"\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bready for (?:the|it|a)\b[^\n]{0,30}\?\s*\Z|\bhere (?:comes|it comes)\b[^\n]{0,60}\Z"
     r"|\brepeat after me\b|\b(?:told|asked|sent|gave|showed) you the following\W*\Z|\bpaste (?:it|that|the \w+) next\b"
-    r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ",
+    r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ"
 )
 _BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s")
@@ -165,7 +165,7 @@ _PASTE_ANNOUNCEMENT = PrefilteredPattern(
     r"|翻译|티켓|메일|메시지|댓글|슬랙|원문|로그|내용)[^\n]{0,20}[：:]\s*$"
     r"|message from (?:another|an|the other) (?:agent|bot)"
     rf"|^\s*(?:here(?:['’]s| is| are)|attached (?:is|are)|this is) (?:the|my|our|a|an|their|his|her) (?:[\w-]+ ){{0,3}}?{_TEXT_NOUN}\b[^\n]{{0,40}}$"
-    r"|^\s*(?:answered|asked|edited|posted|replied|commented)\b[^\n]{0,24}\d[^\n]{0,24}$",
+    r"|^\s*(?:answered|asked|edited|posted|replied|commented)\b[^\n]{0,24}\d[^\n]{0,24}$"
 )
 _SENTENCE_END = lazy_pattern(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\betc)[.!?](?=[\s\"”’)]|$)|[。！？]"

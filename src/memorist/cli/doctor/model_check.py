@@ -226,9 +226,7 @@ def _describe(result: TrialResult) -> CheckResult:
     if result.is_right:
         return CheckResult("good", f"{task.name}: right{count} ({cost}); used by {task.used_by}")
     return CheckResult(
-        "note",
-        f"{task.name}: {result.why} ({wrong}{cost}); used by {task.used_by}",
-        task.advice,
+        "note", f"{task.name}: {result.why} ({wrong}{cost}); used by {task.used_by}", task.advice
     )
 
 
@@ -476,13 +474,7 @@ TASKS = (
         lambda _: build_notes_trial_request(),
         lambda reply: TrialVerdict(*judge_notes(_reply_text(reply))),
     ),
-    TrialTask(
-        "a summary",
-        "compaction",
-        _STRUCTURE_SERVES,
-        _build_summary,
-        _judge_summary,
-    ),
+    TrialTask("a summary", "compaction", _STRUCTURE_SERVES, _build_summary, _judge_summary),
 )
 """The forms, in the order in which they are tried: the longest answer last, since none is asked for
 after one that does not come.

@@ -12,14 +12,7 @@ from functools import cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import (
-    JsonObject,
-    Message,
-    Origin,
-    TextBlock,
-    ToolResult,
-    ToolUse,
-)
+from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.forks.answer_form import read_edits_from_answer_text
 from memorist.forks.file_tool_calls import EditFileCall

@@ -11,9 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.database_check import (
-    open_read_only,
-)
+from memorist.cli.doctor.database_check import open_read_only
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
 from memorist.core.plural import pluralize
 from memorist.rollouts.extract_recovery import select_recoverable_extracts

@@ -24,9 +24,7 @@ from memorist.auto_memory.stale_memories import (
     find_memories_with_changed_anchors,
 )
 from memorist.cli import output
-from memorist.cli.memory.project_memory_access import (
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.store.disk_files import DiskFiles
 
 

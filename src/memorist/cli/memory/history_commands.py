@@ -9,10 +9,7 @@ from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.cli import output
-from memorist.cli.memory.project_memory_access import (
-    confirm_or_abort,
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import confirm_or_abort, open_project_memory
 from memorist.core.utc_time import format_utc_minute
 from memorist.errors import InputError
 
@@ -112,11 +109,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
         log, lines = blame_memory(owner.folder.history, path)
     if as_json:
         output.print_json(
-            {
-                "path": path,
-                "changes": [_change_object(each) for each in log],
-                "lines": lines,
-            }
+            {"path": path, "changes": [_change_object(each) for each in log], "lines": lines}
         )
         return
     actors = {each.id: each.why.actor for each in log}

@@ -16,9 +16,7 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import change_memory_scope
-from memorist.auto_memory.moved_projects import (
-    describe_memory_found_elsewhere,
-)
+from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import RemovedMemory, find_removed_memory_by_name
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path

@@ -6,9 +6,7 @@ import click
 
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
-from memorist.cli.memory.project_memory_access import (
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
 

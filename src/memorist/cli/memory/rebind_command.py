@@ -10,10 +10,7 @@ import click
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.moved_projects import rebind_memory
 from memorist.cli import output
-from memorist.cli.memory.project_memory_access import (
-    confirm_or_abort,
-    open_project_memory,
-)
+from memorist.cli.memory.project_memory_access import confirm_or_abort, open_project_memory
 from memorist.core.plural import pluralize
 from memorist.engine.rollout_store import open_rollout_store
 from memorist.errors import NothingToDo
