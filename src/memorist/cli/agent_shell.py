@@ -6,9 +6,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.memory_location import locate_project_root
 from memorist.cli.command_environment import read_environment
+from memorist.core.lazy import lazy_module
 from memorist.errors import InputError
+from memorist.store.disk_files import DiskFiles
+from memorist.system import SystemClock
+
+if TYPE_CHECKING:
+    from memorist.mcp_server import project_sessions
+else:  # read where an agent runs the command
+    project_sessions = lazy_module("memorist.mcp_server.project_sessions")
 
 AGENT_MARKS: Mapping[str, str] = {
     "CLAUDECODE": "Claude Code",
@@ -29,19 +41,47 @@ that any agent may set.
 """
 
 
-def find_running_agent() -> str:
-    """The agent that runs this command; empty where a person does. Somebody at a terminal is a
-    person: the variables stay set in a shell that was once started by an agent.
+RECENT_SECONDS = 86_400
+"""Age of the newest session of a project in which an agent is taken to be at work. Our choice."""
+
+
+def find_running_agent(home: HomeMemories) -> str:
+    """The agent that runs this command and works with this project's memory; empty where a person
+    does. Somebody at a terminal is a person: the variables stay set in a shell that was once
+    started by an agent. Where memorist took part in no session here for a day, no agent was shown
+    anything of it, and who tries it out by an agent's shell sees what a person sees. Raises
+    StoreError.
     """
     if sys.stdin is not None and sys.stdin.isatty():
         return ""
     marks = read_environment()
-    return next((name for mark, name in AGENT_MARKS.items() if marks.get(mark)), "")
+    agent = next((name for mark, name in AGENT_MARKS.items() if marks.get(mark)), "")
+    return agent if agent and _has_recent_session(home) else ""
 
 
-def require_person(what: str) -> None:
+def _has_recent_session(home: HomeMemories) -> bool:
+    newest = next(iter(open_project_sessions(home).list_sessions()), None)
+    return newest is not None and SystemClock().now() - newest.updated < RECENT_SECONDS
+
+
+def open_project_sessions(home: HomeMemories) -> project_sessions.ProjectSessions:
+    """The sessions of the working folder's project that memorist took part in."""
+    return project_sessions.ProjectSessions(
+        locate_project_root(Path.cwd()), files=DiskFiles(), database=home.database
+    )
+
+
+def find_author(home: HomeMemories, words: str) -> str:
+    """The agent whose words a command adds; empty where a person runs it, and for what the user
+    typed in one of the newest sessions. Raises StoreError.
+    """
+    agent = find_running_agent(home)
+    return "" if not agent or open_project_sessions(home).find_quote(words, "") else agent
+
+
+def require_person(home: HomeMemories, what: str) -> None:
     """Raises InputError where an agent runs this command: `what` is for the user alone to do."""
-    agent = find_running_agent()
+    agent = find_running_agent(home)
     if agent:
         raise InputError(
             f"{agent} runs this command, and {what} is your word, not an agent's: do it in a "

@@ -137,7 +137,7 @@ def team_share_command(paths: tuple[str, ...], convention: bool, yes: bool) -> N
         limit = home.settings.team.entry_bytes
         paths = tuple(_find_own_memory(memory, each) for each in paths)
         for path in paths:
-            confirm_unread_memory(memory, path, f"Share {path}?", yes=yes)
+            confirm_unread_memory(home, memory, path, f"Share {path}?", yes=yes)
         print_write_outcome(
             move_memories_to_team(memory, paths, convention=convention, limit=limit), "shared"
         )

@@ -111,8 +111,8 @@ def memory_inbox_accept_command(ids: tuple[str, ...], yes: bool) -> None:
 
     Example: memorist memory inbox accept 1
     """
-    require_person("accepting a memory")
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (home, memory):
+        require_person(home, "accepting a memory")
         superseded = memory.find_later_words_against_proposals()
         for _, given in [memory.find_proposal(id) for id in ids]:
             if given.id in superseded:
@@ -131,8 +131,8 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
 
     Example: memorist memory inbox edit 1
     """
-    require_person("accepting a memory")
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (home, memory):
+        require_person(home, "accepting a memory")
         _, given = memory.find_proposal(id)
         words = text if text is not None else click.edit(given.after or "", extension=".md")
         if words is None:

@@ -21,7 +21,7 @@ from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import RemovedMemory, find_removed_memory_by_name
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.cli import output
-from memorist.cli.agent_shell import find_running_agent, require_person
+from memorist.cli.agent_shell import find_author, require_person
 from memorist.cli.command_group import words_argument
 from memorist.cli.memory.client_counterparts import (
     ClientFileComparison,
@@ -200,13 +200,13 @@ def describe_replaced_memories(topic: MemoryFile, former: RemovedMemory | None) 
 def memory_add_command(
     text: str, kind: str | None, name: str, description: str, everywhere: bool
 ) -> None:
-    """Remember TEXT for this project; `-` reads it from standard input. What an agent runs waits in
-    the inbox.
+    """Remember TEXT for this project; `-` reads it from standard input. What an agent
+    runs waits in the inbox, unless you typed it.
 
     Example: memorist memory add "Use pnpm, never npm"
     """
     words = (sys.stdin.read() if text == "-" else text).strip()
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (home, memory):
         if everywhere and memory.everywhere is None:
             raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
         target = memory.everywhere if everywhere and memory.everywhere is not None else memory
@@ -215,7 +215,7 @@ def memory_add_command(
             kind=MemoryKind(kind) if kind else None,
             name=name,
             description=description,
-            agent=find_running_agent(),
+            agent=find_author(home, words),
         )
         print_write_outcome(written, "remembered for every project" if everywhere else "remembered")
 
@@ -233,9 +233,9 @@ def memory_move_command(name: str, there: str | None, yes: bool) -> None:
     """
     if there is None:
         raise click.UsageError("say where to: --everywhere or --here")
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (home, memory):
         owner, path = find_named_memory(memory, name)
-        confirm_unread_memory(owner, path, "Move it?", yes=yes)
+        confirm_unread_memory(home, owner, path, "Move it?", yes=yes)
         name = path if owner is memory else EVERYWHERE_PREFIX + path
         written = change_memory_scope(memory, name, everywhere=there == "everywhere")
     done = "holds in every project now" if there == "everywhere" else "holds here alone now"
@@ -256,8 +256,8 @@ def memory_edit_command(path: str, text: str | None) -> None:
 
     Example: memorist memory edit use-pnpm.md
     """
-    require_person("editing a memory")
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (home, memory):
+        require_person(home, "editing a memory")
         owner, path = find_named_memory(memory, path)
         before = owner.folder.read_memory_file(path).text()
         given = (

@@ -44,14 +44,16 @@ def open_project_memory(
         home.close()
 
 
-def confirm_unread_memory(memory: AutoMemory, path: str, question: str, *, yes: bool) -> None:
+def confirm_unread_memory(
+    home: HomeMemories, memory: AutoMemory, path: str, question: str, *, yes: bool
+) -> None:
     """Show a memory that the user neither said nor accepted, and ask before it counts as read by
     the user. Raises InputError.
     """
     topic, doubts = memory.read_with_suspicions(path)
     if memory.folder.determine_trust(topic) in USER_TRUST and not doubts:
         return
-    require_person("accepting a memory")
+    require_person(home, "accepting a memory")
     click.echo(output.replace_invalid_utf8(topic.text()).rstrip("\n"))
     for doubt in doubts:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)

@@ -10,13 +10,13 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
-from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name
 from memorist.auto_memory.statement_preview import SentenceFate, preview_message
 from memorist.auto_memory.statements.sentence_verdicts import NOTHING_LASTING, TASK_BOUND
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.cli import output
+from memorist.cli.agent_shell import open_project_sessions
 from memorist.cli.memory.client_counterparts import (
     ClientFileComparison,
     compare_memories_with_client_files,
@@ -27,8 +27,7 @@ from memorist.config import is_disabled_by_environment, is_in_off_folder, resolv
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.utc_time import format_utc_minute
 from memorist.errors import InputError
-from memorist.mcp_server.project_sessions import ProjectSessions, SaidMessage
-from memorist.store.disk_files import DiskFiles
+from memorist.mcp_server.project_sessions import SaidMessage
 from memorist.store.memory_uses import list_uses_of_memory
 
 KEPT_ON_REQUEST = (NOTHING_LASTING, TASK_BOUND)
@@ -93,10 +92,7 @@ def _is_sentence(text: str) -> bool:
 def _explain_sentence(
     home: HomeMemories, memory: AutoMemory, sentence: str, *, as_json: bool
 ) -> None:
-    sessions = ProjectSessions(
-        locate_project_root(Path.cwd()), files=DiskFiles(), database=home.database
-    )
-    said = sessions.find_said_message(sentence)
+    said = open_project_sessions(home).find_said_message(sentence)
     block = (TextBlock(sentence),)
     found = said or SaidMessage(
         "", Message(id="", role="user", blocks=block, origin=Origin.USER), "", False
