@@ -15,10 +15,9 @@ from memorist.rollouts.pending_folder_change import (
     PendingFolderChange,
     apply_recorded_folder_change,
     record_pending_folder_change,
-    remove_folder_change_record,
 )
 from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
-from memorist.store.disk_files import DiskFiles
+from memorist.store.disk_files import DiskFiles, remove_if_exists
 
 FILES = {
     "MEMORY.md": b"one\n",
@@ -208,7 +207,7 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
 
     assert apply_recorded_folder_change(DISK, folder, journal) == accepted
     assert read_memory_folder(DISK, folder).files == accepted
-    remove_folder_change_record(DISK, journal)
+    remove_if_exists(DISK, journal)
     assert apply_recorded_folder_change(DISK, folder, journal) is None
 
 

@@ -53,7 +53,7 @@ def apply_recorded_folder_change(
 
     A file that is neither in its prior nor in its new state was changed by another writer since: it
     is left, and its prior state is accepted, so that the other's change is seen as one. The record
-    stays until `remove_folder_change_record`. Raises StoreError.
+    stays until it is removed. Raises StoreError.
     """
     data = read_if_exists(files, journal)
     if data is None:
@@ -84,8 +84,3 @@ def _apply_change(files: FileSystem, path: Path, before: bytes | None, after: by
     except WriteConflict:
         return False
     return True
-
-
-def remove_folder_change_record(files: FileSystem, journal: Path) -> None:
-    """Remove the record once the change is accepted. Raises StoreError."""
-    remove_if_exists(files, journal)

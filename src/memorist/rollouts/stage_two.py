@@ -45,7 +45,6 @@ from memorist.rollouts.pending_folder_change import (
     PendingFolderChange,
     apply_recorded_folder_change,
     record_pending_folder_change,
-    remove_folder_change_record,
 )
 from memorist.rollouts.rollout_folder import (
     MemoryFolderContents,
@@ -73,7 +72,7 @@ from memorist.rollouts.structural_folder_draft import (
 from memorist.rollouts.structural_handbook import ConsolidationCounts
 from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_to_tokens_and_bytes
 from memorist.runtime import Runtime
-from memorist.store.disk_files import read_if_exists, remove_temporary_leftovers
+from memorist.store.disk_files import read_if_exists, remove_if_exists, remove_temporary_leftovers
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 from memorist.store.overlay_files import OverlayFiles
 from memorist.store.process_lock import hold_lock
@@ -258,7 +257,7 @@ class _ConsolidationRun:
             receipt=receipt,
         )
 
-    def finish_interrupted_change(self) -> bool:
+    def finish_interrupted_change(self) -> None:
         """Finish an interrupted change and remove its leftovers, which may contain text that is to
         be forgotten. Call under the lock.
         """
@@ -271,11 +270,9 @@ class _ConsolidationRun:
         ):
             remove_temporary_leftovers(path)
         accepted = apply_recorded_folder_change(self._files, self._folder, self._journal)
-        if accepted is None:
-            return False
-        self._baseline.save_accepted_files(accepted, self._runtime.clock.now())
-        remove_folder_change_record(self._files, self._journal)
-        return True
+        if accepted is not None:
+            self._baseline.save_accepted_files(accepted, self._runtime.clock.now())
+            remove_if_exists(self._files, self._journal)
 
     def _load_dropped(self) -> frozenset[str]:
         data = read_if_exists(self._files, self._dropped)

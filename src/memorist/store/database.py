@@ -11,9 +11,11 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from msgspec import Struct
 
 from memorist.errors import StoreError
 from memorist.platforms.file_locks import find_lock_refusal
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from sqlite3 import _Parameters
 
 _log = logging.getLogger("memorist")
+Record = TypeVar("Record", bound=Struct)
 
 BUSY_SECONDS = 5.0
 """How long a writer waits for another process (codex.md section 1.5)."""
@@ -346,6 +349,16 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("rollback")
         raise
     connection.execute("commit")
+
+
+def build_struct_from_row(
+    kind: type[Record], row: sqlite3.Row | Mapping[str, Any], **decoded: object
+) -> Record:
+    """The struct whose fields stand in the columns of the same names; `decoded` are the fields that
+    the row has in another form.
+    """
+    columns = row.keys()
+    return kind(**{name: row[name] for name in kind.__struct_fields__ if name in columns} | decoded)
 
 
 def is_database_damage(error: sqlite3.DatabaseError) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from memorist.store.database import build_struct_from_row
 from memorist.store.state_database import StateDatabase
 
 
@@ -169,12 +170,7 @@ def insert_missing_extracts(state: StateDatabase, found: Sequence[StoredExtract]
 
 
 def _extract_from_row(row: Mapping[str, Any]) -> StoredExtract:
-    return StoredExtract(
-        extracted=RolloutExtract(
-            **{name: row[name] for name in RolloutExtract.__struct_fields__}
-            | {"outside": bool(row["outside"])}
-        ),
-        uses=row["uses"],
-        last_use=row["last_use"],
-        selected=bool(row["selected"]),
+    extracted = build_struct_from_row(RolloutExtract, row, outside=bool(row["outside"]))
+    return build_struct_from_row(
+        StoredExtract, row, extracted=extracted, selected=bool(row["selected"])
     )

@@ -8,8 +8,8 @@ or what came after.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -288,7 +288,7 @@ def is_consolidation_requested(state: StateDatabase) -> bool:
 
 def list_jobs(state: StateDatabase) -> list[Job]:
     """Every job, by kind and key. Raises StoreError."""
-    return [_job_from_row(row) for row in state.query("select * from jobs order by kind, key")]
+    return [Job(**row) for row in state.query("select * from jobs order by kind, key")]
 
 
 def list_exhausted_jobs(state: StateDatabase) -> list[Job]:
@@ -299,7 +299,7 @@ def list_exhausted_jobs(state: StateDatabase) -> list[Job]:
         "select * from jobs where kind = 'extract' and status = 'error' and retries_left <= 0 "
         "order by finished, key"
     )
-    return [_job_from_row(row) for row in rows]
+    return [Job(**row) for row in rows]
 
 
 def list_failed_attempts(state: StateDatabase, key: str | None = None) -> list[FailedJobAttempt]:
@@ -316,14 +316,14 @@ def _find_job(state: StateDatabase, kind: JobKind, key: str) -> Job | None:
     rows = state.query(
         "select * from jobs where kind = :kind and key = :key", {"kind": kind, "key": key}
     )
-    return _job_from_row(rows[0]) if rows else None
+    return Job(**rows[0]) if rows else None
 
 
 def _find_claimed_job(state: StateDatabase, claim: JobClaim) -> Job | None:
     rows = state.query(
         _SELECT_CLAIMED, {"kind": claim.kind, "key": claim.key, "token": claim.token}
     )
-    return _job_from_row(rows[0]) if rows else None
+    return Job(**rows[0]) if rows else None
 
 
 def _count_other_running(state: StateDatabase, thread: str, terms: JobClaimPolicy, now: int) -> int:
@@ -332,10 +332,6 @@ def _count_other_running(state: StateDatabase, thread: str, terms: JobClaimPolic
         is_future_within(row["lease_until"], now, terms.lease_seconds)
         for row in state.query(_SELECT_RUNNING, {"thread": thread})
     )
-
-
-def _job_from_row(row: Mapping[str, Any]) -> Job:
-    return Job(**row)
 
 
 def _new_job(kind: JobKind, key: str, watermark: int, terms: JobClaimPolicy) -> Job:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from memorist.errors import StoreError
-from memorist.store.database import transaction
+from memorist.store.database import build_struct_from_row, transaction
 
 _NAME = "state.sqlite"
 MemoryUseKind = Literal["shown", "listed", "read", "cited", "withheld", "given", "held_out"]
@@ -48,26 +49,13 @@ def record_memory_uses(
     database: sqlite3.Connection, folder: str, uses: Sequence[MemoryUse]
 ) -> None:
     """Add to the usage record of one memory folder. Raises StoreError."""
-    rows = [
-        (
-            folder,
-            use.path,
-            use.what,
-            use.session,
-            use.message,
-            use.at,
-            use.why,
-            use.score,
-            use.bytes,
-        )
-        for use in uses
-    ]
     try:
         with transaction(database):
             database.executemany(
                 "insert into memory_uses (folder, path, what, session, message, at, why, "
-                "score, bytes) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                rows,
+                "score, bytes) values (:folder, :path, :what, :session, :message, :at, :why, "
+                ":score, :bytes)",
+                [asdict(use) | {"folder": folder} for use in uses],
             )
     except sqlite3.Error as error:
         raise StoreError(
@@ -110,7 +98,7 @@ def list_uses_of_memory(database: sqlite3.Connection, folder: str, path: str) ->
         "select * from memory_uses where folder = ? and path = ? order by number",
         (folder, path),
     )
-    return [_read_use(row) for row in rows]
+    return [build_struct_from_row(MemoryUse, row) for row in rows]
 
 
 def list_uses_in_session(database: sqlite3.Connection, session: str) -> list[MemoryUse]:
@@ -118,20 +106,7 @@ def list_uses_in_session(database: sqlite3.Connection, session: str) -> list[Mem
     rows = _query_uses(
         database, "select * from memory_uses where session = ? order by number", (session,)
     )
-    return [_read_use(row) for row in rows]
-
-
-def _read_use(row: sqlite3.Row) -> MemoryUse:
-    return MemoryUse(
-        path=row["path"],
-        what=row["what"],
-        session=row["session"],
-        message=row["message"],
-        at=row["at"],
-        why=row["why"],
-        score=row["score"],
-        bytes=row["bytes"],
-    )
+    return [build_struct_from_row(MemoryUse, row) for row in rows]
 
 
 def record_holdout_draw(

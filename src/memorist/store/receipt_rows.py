@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import asdict
 
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequestRecord, Receipt
 from memorist.safety.secrets import redact
-from memorist.store.database import transaction
+from memorist.store.database import build_struct_from_row, transaction
 from memorist.store.spend_rows import add_receipt_to_totals, release_reservation
 
 
@@ -21,34 +22,23 @@ def record_receipt(
     """Record what a fork did and add it to the totals, replacing its reservation; returns the
     receipt's number. Raises StoreError.
     """
-    usage = receipt.usage
-    values = (
-        session,
-        receipt.label,
-        receipt.why,
-        receipt.model,
-        receipt.started,
-        receipt.seconds,
-        receipt.requests,
-        receipt.turns,
-        usage.input,
-        usage.cache_read,
-        usage.cache_write,
-        usage.output,
-        receipt.cost_usd,
-        _encode_redacted(receipt.files),
-        _encode_redacted(receipt.denied),
-        receipt.outcome.value,
-        redact(receipt.said).text,
-        msgspec.json.encode(receipt.sent).decode(),
-    )
+    values = asdict(receipt) | asdict(receipt.usage)
+    values |= {
+        "session": session,
+        "files": _encode_redacted(receipt.files),
+        "denied": _encode_redacted(receipt.denied),
+        "outcome": receipt.outcome.value,
+        "said": redact(receipt.said).text,
+        "sent": msgspec.json.encode(receipt.sent).decode(),
+    }
     try:
         with transaction(database):
             cursor = database.execute(
                 "insert into receipts (session, label, why, model, started, seconds, requests, "
-                "turns, input, cache_read, cache_write, output,"
-                " cost_usd, files, denied, outcome, said, sent) values (?, ?, ?, ?, ?, ?, ?, "
-                "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "turns, input, cache_read, cache_write, output, cost_usd, files, denied, outcome, "
+                "said, sent) values (:session, :label, :why, :model, :started, :seconds, "
+                ":requests, :turns, :input, :cache_read, :cache_write, :output, :cost_usd, :files, "
+                ":denied, :outcome, :said, :sent)",
                 values,
             )
             add_receipt_to_totals(database, session, receipt)
@@ -86,24 +76,12 @@ def list_newest_receipts(database: sqlite3.Connection, limit: int) -> list[tuple
 
 
 def _read_receipt(row: sqlite3.Row) -> Receipt:
-    return Receipt(
-        label=row["label"],
-        why=row["why"],
-        model=row["model"],
-        started=row["started"],
-        seconds=row["seconds"],
-        requests=row["requests"],
-        turns=row["turns"],
-        usage=Usage(
-            input=row["input"],
-            cache_read=row["cache_read"],
-            cache_write=row["cache_write"],
-            output=row["output"],
-        ),
-        cost_usd=row["cost_usd"],
+    return build_struct_from_row(
+        Receipt,
+        row,
+        usage=build_struct_from_row(Usage, row),
         files=msgspec.json.decode(row["files"], type=tuple[FileChange, ...]),
         denied=msgspec.json.decode(row["denied"], type=tuple[str, ...]),
         outcome=ForkOutcome(row["outcome"]),
-        said=row["said"],
         sent=msgspec.json.decode(row["sent"], type=tuple[ForkRequestRecord, ...]),
     )

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from memorist.store.database import build_struct_from_row
 from memorist.store.state_database import StateDatabase
 
 # Values exchanged by the two stages of rollout memory: a recorded session as found, and what
@@ -198,7 +199,7 @@ def record_rollout_citations(state: StateDatabase, cited: Sequence[str]) -> None
 
 
 def _rollout_from_row(row: Mapping[str, Any]) -> Rollout:
-    return Rollout(**{name: row[name] for name in Rollout.__struct_fields__})
+    return build_struct_from_row(Rollout, row)
 
 
 def _progress_from_row(row: Mapping[str, Any]) -> ExtractionProgress:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import CACHE_READ_DISCOUNT, ForkOutcome, Receipt
-from memorist.store.database import transaction
+from memorist.store.database import build_struct_from_row, transaction
 
 DAY_SECONDS = 86_400
 """An accounting day is a UTC day: the same for every process and machine, and always of the same
@@ -263,16 +263,7 @@ def list_model_holds(
         "by until desc",
         (now, now + CLOCK_LENIENCE_SECONDS, model, model),
     ).fetchall()
-    return [
-        ModelHold(
-            model=row["model"],
-            cause=row["cause"],
-            noted=row["noted"],
-            until=row["until"],
-            said=row["said"],
-        )
-        for row in rows
-    ]
+    return [build_struct_from_row(ModelHold, row) for row in rows]
 
 
 def record_blocked_work(database: sqlite3.Connection, blocked: BlockedWork) -> bool:
@@ -300,24 +291,14 @@ def list_blocked_work_since(database: sqlite3.Connection, day: int) -> list[Bloc
     rows = database.execute(
         "select * from blocked where day >= ? order by day desc, label, cause", (day,)
     ).fetchall()
-    return [
-        BlockedWork(**{name: row[name] for name in BlockedWork.__struct_fields__}) for row in rows
-    ]
+    return [build_struct_from_row(BlockedWork, row) for row in rows]
 
 
 def sum_usage_by_kind(database: sqlite3.Connection, days: range) -> list[WorkKindUsage]:
     """Resources used by each kind of work on these days together, the most expensive first."""
     rows = database.execute(_SELECT_BY_KIND, (days.start, days.stop)).fetchall()
     return [
-        WorkKindUsage(
-            usage=Usage(
-                input=row["input"],
-                cache_read=row["cache_read"],
-                cache_write=row["cache_write"],
-                output=row["output"],
-            ),
-            **{name: row[name] for name in WorkKindUsage.__struct_fields__ if name != "usage"},
-        )
+        build_struct_from_row(WorkKindUsage, row, usage=build_struct_from_row(Usage, row))
         for row in rows
     ]
 
