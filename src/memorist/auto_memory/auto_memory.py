@@ -872,9 +872,8 @@ class AutoMemory:
             return WriteResult()
         if now != change.before and change.before is not None:
             raise WriteConflict(
-                f"{change.path} changed since this was proposed; reject {given.id}, or take "
-                f"over what you want of it with "
-                f"`memorist memory edit {shlex.quote(change.path)}`"
+                f"{change.path} changed since this was proposed; reject {given.id}, or take over "
+                f"what you want of it with `memorist memory edit {shlex.quote(change.path)}`"
             )
         if now is not None and change.before is None:
             change = msgspec.structs.replace(

@@ -37,10 +37,9 @@ MIN_FORGET_SHARE = 0.6
 _REQUEST_STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
-        "a an the that this it about of to for i you we my your our is are be was as on in at "
-        "and or please me"
-        " what everything anything all said told asked know knew learned remembered rule rules "
-        "memory memories note notes thing things",
+        "a an the that this it about of to for i you we my your our is are be was as on in at and "
+        "or please me what everything anything all said told asked know knew learned remembered "
+        "rule rules memory memories note notes thing things",
     )
 )
 """Words that do not identify a memory."""

@@ -246,10 +246,9 @@ MIN_SENTENCE_WORDS = 3
 _EVIDENCE_STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
-        "a an the that this it about of to for i you we my our your is are be was as on in at "
-        "and or please me could would can will do does"
-        " what how why when with from by if not no so have has look 的 了 是 我 你 在 请 吗 这 那 和 一 不 "
-        "有 要 帮 看 下 个",
+        "a an the that this it about of to for i you we my our your is are be was as on in at and "
+        "or please me could would can will do does what how why when with from by if not no so "
+        "have has look 的 了 是 我 你 在 请 吗 这 那 和 一 不 有 要 帮 看 下 个",
     )
 )
 """Words without content of their own."""

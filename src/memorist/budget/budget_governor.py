@@ -223,8 +223,7 @@ def decide_provider_hold(
     least = min(low, key=lambda each: each.left)
     said = (
         f"{least.left * 100:.0f} % of the provider's limit on {least.what} is left for "
-        f"{report.model},"
-        f" and the last {settings.remaining_percent} % are the host's"
+        f"{report.model}, and the last {settings.remaining_percent} % are the host's"
     )
     return ModelHold(
         model=report.model, cause="share", noted=now, until=now + _bound_wait(reset), said=said

@@ -125,9 +125,8 @@ def _describe_effect(each: MemoryEffectEstimate, found: MemoryEffectReport) -> s
     if each.verdict == "too rare":
         return "too rare in these sessions to tell"
     return (
-        f"{each.with_memory:,.1f} with, {each.without:,.1f} without; "
-        f"ratio {each.low:.2f} to {each.high:.2f} "
-        f"({found.level:.2%}, Welch of logarithms): {each.verdict}"
+        f"{each.with_memory:,.1f} with, {each.without:,.1f} without; ratio {each.low:.2f} to "
+        f"{each.high:.2f} ({found.level:.2%}, Welch of logarithms): {each.verdict}"
     )
 
 

@@ -173,8 +173,7 @@ def _is_prefix_too_large(state: ContextWindowState) -> bool:
 def _skip_large_prefix(state: ContextWindowState) -> SkipCompaction:
     return SkipCompaction(
         f"System prompt and tools alone take {state.prefix:,} of {state.limits.auto:,} tokens. "
-        f"Compaction cannot make them smaller; remove tools or choose a "
-        "model with a larger window."
+        "Compaction cannot make them smaller; remove tools or choose a model with a larger window."
     )
 
 

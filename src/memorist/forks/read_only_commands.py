@@ -63,11 +63,9 @@ COMMAND_RULES = {
         valued="eABCmd",
         long=parse_word_list(
             "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case "
-            "invert-match word-regexp line-regexp count "
-            "files-with-matches files-without-match quiet silent no-messages with-filename "
-            "no-filename line-number only-matching "
-            "byte-offset "
-            "recursive text null color"
+            "invert-match word-regexp line-regexp count files-with-matches files-without-match "
+            "quiet silent no-messages with-filename no-filename line-number only-matching "
+            "byte-offset recursive text null color"
         ),
         long_valued=parse_word_list(
             "regexp after-context before-context context max-count include exclude exclude-dir "
@@ -80,18 +78,14 @@ COMMAND_RULES = {
         valued="eABCmgtTMdjr",
         long=parse_word_list(
             "fixed-strings ignore-case smart-case case-sensitive invert-match word-regexp "
-            "line-regexp count count-matches "
-            "files-with-matches "
-            "files-without-match line-number no-line-number only-matching with-filename "
-            "no-filename pcre2 multiline hidden no-ignore "
-            "no-heading "
-            "heading files json stats quiet null text trim vimgrep type-list no-config column"
+            "line-regexp count count-matches files-with-matches files-without-match line-number "
+            "no-line-number only-matching with-filename no-filename pcre2 multiline hidden "
+            "no-ignore no-heading heading files json stats quiet null text trim vimgrep type-list "
+            "no-config column"
         ),
         long_valued=parse_word_list(
             "regexp after-context before-context context max-count glob iglob type type-not "
-            "max-columns max-depth maxdepth max-filesize "
-            "color "
-            "sort sortr threads replace"
+            "max-columns max-depth maxdepth max-filesize color sort sortr threads replace"
         ),
     ),
     "stat": CommandRules(
@@ -169,18 +163,15 @@ the read-only flags.
 
 
 FIND_TESTS = parse_word_list(
-    "-empty -readable -writable -executable -true -false -print -print0 -ls -prune -quit -not "
-    "-and -a -or -o -depth -mount -xdev -follow "
-    "-daystart -nouser -nogroup"
+    "-empty -readable -writable -executable -true -false -print -print0 -ls -prune -quit -not -and "
+    "-a -or -o -depth -mount -xdev -follow -daystart -nouser -nogroup"
 )
 
 
 FIND_VALUE_TESTS = parse_word_list(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype "
-    "-size -mtime -mmin -atime -amin -ctime -cmin "
-    "-newer "
-    "-anewer -cnewer -newermt -maxdepth -mindepth -perm -user -group -uid -gid -links -inum "
-    "-samefile -lname -ilname -printf"
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -size "
+    "-mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -newermt -maxdepth -mindepth "
+    "-perm -user -group -uid -gid -links -inum -samefile -lname -ilname -printf"
 )
 
 
@@ -192,25 +183,18 @@ _GIT_LOG_RULES = CommandRules(
     valued="SGnLU",
     long=parse_word_list(
         "oneline stat shortstat numstat name-only name-status summary patch no-patch graph all "
-        "branches tags remotes reverse follow "
-        "merges no-merges "
-        "first-parent decorate no-decorate abbrev-commit no-abbrev-commit full-history "
-        "topo-order date-order no-color raw word-diff "
-        "cached staged minimal "
-        "patience histogram no-renames ignore-all-space ignore-space-change ignore-blank-lines "
-        "relative-date no-notes check full-index cc "
-        "left-right "
-        "cherry-pick no-walk dirstat compact-summary pretty abbrev color find-renames decorate "
-        "relative unified function-context "
-        "pickaxe-regex pickaxe-all regexp-ignore-case extended-regexp fixed-strings all-match "
-        "invert-grep quiet exit-code root"
+        "branches tags remotes reverse follow merges no-merges first-parent decorate no-decorate "
+        "abbrev-commit no-abbrev-commit full-history topo-order date-order no-color raw word-diff "
+        "cached staged minimal patience histogram no-renames ignore-all-space ignore-space-change "
+        "ignore-blank-lines relative-date no-notes check full-index cc left-right cherry-pick "
+        "no-walk dirstat compact-summary pretty abbrev color find-renames decorate relative "
+        "unified function-context pickaxe-regex pickaxe-all regexp-ignore-case extended-regexp "
+        "fixed-strings all-match invert-grep quiet exit-code root"
     ),
     long_valued=parse_word_list(
-        "format pretty date since until after before author committer grep max-count skip "
-        "abbrev diff-filter decorate-refs unified color "
-        "stat word-diff "
-        "find-renames diff-algorithm decorate relative max-parents min-parents diff-merges "
-        "inter-hunk-context"
+        "format pretty date since until after before author committer grep max-count skip abbrev "
+        "diff-filter decorate-refs unified color stat word-diff find-renames diff-algorithm "
+        "decorate relative max-parents min-parents diff-merges inter-hunk-context"
     ),
     takes_number_flag=True,
 )

@@ -273,10 +273,9 @@ class SessionIndex:
         or resumed sessions took over, that in the session with the smallest id.
         """
         return self._database.execute(
-            "select min(sessions.id), line, mark from passages "
-            "join sessions on sessions.number = session where project = ? "
-            "group by reply_id, mark, case reply_id when '' then passages.number end "
-            "order by at desc",
+            "select min(sessions.id), line, mark from passages join sessions on sessions.number = "
+            "session where project = ? group by reply_id, mark, case reply_id when '' then "
+            "passages.number end order by at desc",
             (project,),
         ).fetchall()
 
@@ -493,9 +492,8 @@ class SessionIndex:
         """
         rows = self._database.execute(
             "select sessions.id, line from passages join sessions on sessions.number = session "
-            "where ?1 in ('', project) and sessions.id != ?2 and "
-            "(instr(said, ?3) or instr(answered, ?3) or instr(work, ?3)) "
-            "order by passages.at desc limit ?4",
+            "where ?1 in ('', project) and sessions.id != ?2 and (instr(said, ?3) or "
+            "instr(answered, ?3) or instr(work, ?3)) order by passages.at desc limit ?4",
             (project, excluding, _storable(signs), CANDIDATES_PER_TURN * limit),
         ).fetchall()
         entry = EntryRank("", 0.0, 0.0, None)

@@ -69,17 +69,15 @@ _DAY = 86_400
 
 _SAVE_EXTRACT = (
     "insert into extracts (thread, updated, raw_memory, rollout_summary, slug, way, generated, "
-    "path, cwd, repository, branch, problem, outside, forked_from)"
-    " values (:thread, :updated, :raw_memory, :rollout_summary, :slug, :way, :generated, "
-    ":path, :cwd, :repository, :branch, :problem, :outside, :forked_from)"
-    " on conflict (thread) do update set updated = excluded.updated, raw_memory = "
-    "excluded.raw_memory,"
-    " rollout_summary = excluded.rollout_summary, slug = excluded.slug, way = excluded.way, "
-    "generated = excluded.generated,"
-    " path = excluded.path, cwd = excluded.cwd, repository = excluded.repository, branch = "
-    "excluded.branch,"
-    " problem = excluded.problem, outside = excluded.outside, forked_from = excluded.forked_from"
-    " where extracts.updated <= excluded.updated"
+    "path, cwd, repository, branch, problem, outside, forked_from) values (:thread, :updated, "
+    ":raw_memory, :rollout_summary, :slug, :way, :generated, :path, :cwd, :repository, :branch, "
+    ":problem, :outside, :forked_from) on conflict (thread) do update set updated = "
+    "excluded.updated, raw_memory = excluded.raw_memory, rollout_summary = "
+    "excluded.rollout_summary, slug = excluded.slug, way = excluded.way, generated = "
+    "excluded.generated, path = excluded.path, cwd = excluded.cwd, repository = "
+    "excluded.repository, branch = excluded.branch, problem = excluded.problem, outside = "
+    "excluded.outside, forked_from = excluded.forked_from where extracts.updated <= "
+    "excluded.updated"
 )
 
 

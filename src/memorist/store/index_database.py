@@ -36,10 +36,9 @@ migrated.
 """
 
 _ENTRIES_TABLE = (
-    "create table entries (number integer primary key, id text not null unique, fingerprint "
-    "text not null, length integer not null,"
-    " grp text not null, place integer not null, author text not null, flags integer not null, "
-    "words text not null)"
+    "create table entries (number integer primary key, id text not null unique, fingerprint text "
+    "not null, length integer not null, grp text not null, place integer not null, author text not "
+    "null, flags integer not null, words text not null)"
 )
 _WORDS_TABLE = (
     "create table words (word text not null, shelf integer not null, entries blob not "

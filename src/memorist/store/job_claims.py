@@ -39,18 +39,14 @@ written.
 
 _SAVE_JOB = (
     "insert into jobs (kind, key, status, watermark, retries_left, attempts, worker, token, "
-    "started, lease_until, finished, succeeded,"
-    " last_success, retry_at, last_error) values (:kind, :key, :status, :watermark, "
-    ":retries_left, :attempts, :worker, :token, :started,"
-    " :lease_until, :finished, :succeeded, :last_success, :retry_at, :last_error) on conflict "
-    "(kind, key) do update set"
-    " status = excluded.status, watermark = excluded.watermark, retries_left = "
-    "excluded.retries_left, attempts = excluded.attempts,"
-    " worker = excluded.worker, token = excluded.token, started = excluded.started, "
-    "lease_until = excluded.lease_until,"
-    " finished = excluded.finished, succeeded = excluded.succeeded, last_success = "
-    "excluded.last_success, retry_at = excluded.retry_at,"
-    " last_error = excluded.last_error"
+    "started, lease_until, finished, succeeded, last_success, retry_at, last_error) values (:kind, "
+    ":key, :status, :watermark, :retries_left, :attempts, :worker, :token, :started, :lease_until, "
+    ":finished, :succeeded, :last_success, :retry_at, :last_error) on conflict (kind, key) do "
+    "update set status = excluded.status, watermark = excluded.watermark, retries_left = "
+    "excluded.retries_left, attempts = excluded.attempts, worker = excluded.worker, token = "
+    "excluded.token, started = excluded.started, lease_until = excluded.lease_until, finished = "
+    "excluded.finished, succeeded = excluded.succeeded, last_success = excluded.last_success, "
+    "retry_at = excluded.retry_at, last_error = excluded.last_error"
 )
 
 
@@ -62,21 +58,18 @@ _SELECT_REACHED = (
 
 
 _FINISH_JOB = (
-    "update jobs set status = 'done', token = null, lease_until = null, finished = :now, "
-    "succeeded = :now,"
-    " last_success = coalesce(:reached, last_success), last_error = null, retry_at = null"
-    " where kind = :kind and key = :key and status = 'running' and token = :token"
+    "update jobs set status = 'done', token = null, lease_until = null, finished = :now, succeeded "
+    "= :now, last_success = coalesce(:reached, last_success), last_error = null, retry_at = null "
+    "where kind = :kind and key = :key and status = 'running' and token = :token"
 )
 
 
 _REQUEST_CONSOLIDATION = (
-    "insert into jobs (kind, key, status, watermark, retries_left) values ('consolidate', "
-    ":key, 'pending', :watermark, :retries)"
-    " on conflict (kind, key) do update set status = case when jobs.status = 'running' then "
-    "jobs.status else 'pending' end,"
-    " watermark = case when excluded.watermark > jobs.watermark then excluded.watermark else "
-    "jobs.watermark + 1 end,"
-    " retries_left = excluded.retries_left"
+    "insert into jobs (kind, key, status, watermark, retries_left) values ('consolidate', :key, "
+    "'pending', :watermark, :retries) on conflict (kind, key) do update set status = case when "
+    "jobs.status = 'running' then jobs.status else 'pending' end, watermark = case when "
+    "excluded.watermark > jobs.watermark then excluded.watermark else jobs.watermark + 1 end, "
+    "retries_left = excluded.retries_left"
 )
 
 

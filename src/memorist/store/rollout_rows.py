@@ -75,16 +75,14 @@ class ExtractionProgress(Struct, frozen=True, kw_only=True):
 
 
 _SAVE_ROLLOUT = (
-    "insert into threads (id, path, format, size, modified_ns, updated, cwd, repository, "
-    "branch, source, first_words, mode) values"
-    " (:id, :path, :format, :size, :modified_ns, :updated, :cwd, :repository, :branch, "
-    ":source, :first_words, :mode)"
-    " on conflict (id) do update set path = excluded.path, format = excluded.format, size = "
-    "excluded.size,"
-    " modified_ns = excluded.modified_ns, updated = excluded.updated, cwd = excluded.cwd, "
-    "repository = excluded.repository,"
-    " branch = excluded.branch, source = excluded.source, first_words = excluded.first_words,"
-    " mode = case when threads.mode = 'enabled' then excluded.mode else threads.mode end"
+    "insert into threads (id, path, format, size, modified_ns, updated, cwd, repository, branch, "
+    "source, first_words, mode) values (:id, :path, :format, :size, :modified_ns, :updated, :cwd, "
+    ":repository, :branch, :source, :first_words, :mode) on conflict (id) do update set path = "
+    "excluded.path, format = excluded.format, size = excluded.size, modified_ns = "
+    "excluded.modified_ns, updated = excluded.updated, cwd = excluded.cwd, repository = "
+    "excluded.repository, branch = excluded.branch, source = excluded.source, first_words = "
+    "excluded.first_words, mode = case when threads.mode = 'enabled' then excluded.mode else "
+    "threads.mode end"
 )
 _SELECT_PROGRESS = (
     "select threads.*, extracts.updated as extracted, jobs.last_success as reached,"

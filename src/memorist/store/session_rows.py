@@ -21,10 +21,9 @@ def record_session(
     try:
         with transaction(database):
             database.execute(
-                "insert into sessions (id, project, folder, format, created, updated) values "
-                "(?, ?, ?, ?, ?, ?)"
-                " on conflict (id) do update set project = excluded.project, folder = "
-                "excluded.folder, updated = excluded.updated",
+                "insert into sessions (id, project, folder, format, created, updated) values (?, "
+                "?, ?, ?, ?, ?) on conflict (id) do update set project = excluded.project, folder "
+                "= excluded.folder, updated = excluded.updated",
                 (session, project, folder, format, now, now),
             )
     except sqlite3.Error as error:

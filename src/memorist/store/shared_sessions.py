@@ -352,9 +352,8 @@ def _save_files(
             _delete_file(connection, name, path)
         if data or not start:
             connection.execute(
-                "insert into shared_session_files (session, path, start, data)"
-                " values (%s, %s, %s, %s)"
-                " on conflict (session, path, start) do update set data = excluded.data",
+                "insert into shared_session_files (session, path, start, data) values (%s, %s, %s, "
+                "%s) on conflict (session, path, start) do update set data = excluded.data",
                 (name, path, start, data),
             )
     connection.execute(

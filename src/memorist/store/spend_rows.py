@@ -223,9 +223,8 @@ def sum_reserved_amount(
     """The amount currently reserved, by all sessions or by one."""
     row = database.execute(
         "select coalesce(sum(requests), 0) as requests, coalesce(sum(tokens), 0) as tokens, "
-        "coalesce(sum(cost_usd), 0) as cost,"
-        " coalesce(sum(seconds), 0) as seconds from reservations where expires > ? and made <= "
-        "? and (? is null or session = ?)",
+        "coalesce(sum(cost_usd), 0) as cost, coalesce(sum(seconds), 0) as seconds from "
+        "reservations where expires > ? and made <= ? and (? is null or session = ?)",
         (now, now + CLOCK_LENIENCE_SECONDS, session, session),
     ).fetchone()
     return ResourceAmount(

@@ -212,9 +212,8 @@ class GitRemote:
         if seen.version and not self._is_ancestor(seen.version, tip):
             raise RemoteRolledBack(
                 f"the branch of {self.name} does not go on from the commit that was seen last "
-                f"({seen.version[:10]}): its history was rewritten, or an old "
-                "copy was put in its place; look into it, then go on with `memorist team pull "
-                "--from-scratch`"
+                f"({seen.version[:10]}): its history was rewritten, or an old copy was put in its "
+                "place; look into it, then go on with `memorist team pull --from-scratch`"
             )
         now, before = (
             self._read_tree(tip),
