@@ -31,6 +31,7 @@ from memorist.dream.past_evidence import PastSessionLocation, list_session_modif
 from memorist.errors import StoreError
 from memorist.rollouts.session_eligibility import judge_rollouts_eligibility
 from memorist.settings import Settings
+from memorist.store.database import convert_sqlite_errors
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.store.job_claim_rules import Job, build_lease_policy, find_consolidation_refusal
@@ -223,7 +224,7 @@ def read_background_budget_status(
         return build_budget_status(
             BudgetUsage(now=now), BudgetHistory(), settings.spend, days=span, model=model
         )
-    try:
+    with convert_sqlite_errors("the database cannot be read", "memorist doctor says more"):
         usage = read_budget_usage(database, now)
         history = BudgetHistory(
             kinds=tuple(sum_usage_by_kind(database, span)),
@@ -237,8 +238,4 @@ def read_background_budget_status(
             now=now,
         )
         due = [each for source in DUE_SOURCES for each in source(context)]
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"the database cannot be read ({error}); memorist doctor says more"
-        ) from error
     return build_budget_status(usage, history, settings.spend, days=span, model=model, due=due)

@@ -351,6 +351,15 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("commit")
 
 
+@contextlib.contextmanager
+def convert_sqlite_errors(what: str, remedy: str = "") -> Iterator[None]:
+    """Raise StoreError where SQLite refuses: `what` could not be done, in one clause."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{what} ({error}){remedy and f'; {remedy}'}") from error
+
+
 def build_struct_from_row(
     kind: type[Record], row: sqlite3.Row | Mapping[str, Any], **decoded: object
 ) -> Record:

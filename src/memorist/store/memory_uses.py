@@ -9,8 +9,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from memorist.errors import StoreError
-from memorist.store.database import build_struct_from_row, transaction
+from memorist.store.database import build_struct_from_row, convert_sqlite_errors, transaction
 
 _NAME = "state.sqlite"
 MemoryUseKind = Literal["shown", "listed", "read", "cited", "withheld", "given", "held_out"]
@@ -49,30 +48,21 @@ def record_memory_uses(
     database: sqlite3.Connection, folder: str, uses: Sequence[MemoryUse]
 ) -> None:
     """Add to the usage record of one memory folder. Raises StoreError."""
-    try:
-        with transaction(database):
-            database.executemany(
-                "insert into memory_uses (folder, path, what, session, message, at, why, "
-                "score, bytes) values (:folder, :path, :what, :session, :message, :at, :why, "
-                ":score, :bytes)",
-                [asdict(use) | {"folder": folder} for use in uses],
-            )
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"the use of memories cannot be recorded in the database ({error})"
-        ) from error
+    failure = "the use of memories cannot be recorded in the database"
+    with convert_sqlite_errors(failure), transaction(database):
+        database.executemany(
+            "insert into memory_uses (folder, path, what, session, message, at, why, score, bytes) "
+            "values (:folder, :path, :what, :session, :message, :at, :why, :score, :bytes)",
+            [asdict(use) | {"folder": folder} for use in uses],
+        )
 
 
 def _query_uses(
     database: sqlite3.Connection, statement: str, values: tuple[str, ...]
 ) -> list[sqlite3.Row]:
-    try:
+    failure = "the use of memories cannot be read from the database"
+    with convert_sqlite_errors(failure, f"try again, or move {_NAME} away"):
         return database.execute(statement, values).fetchall()
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"the use of memories cannot be read from the database ({error}); try again, or "
-            f"move {_NAME} away"
-        ) from error
 
 
 def find_newest_shown_memory_use(database: sqlite3.Connection, folder: str) -> MemoryUse | None:
@@ -146,7 +136,7 @@ def purge_memory_traces(database: sqlite3.Connection, folder: str, paths: Sequen
     """Remove every trace of these memories from the database: their usage record, and what forks
     said when writing them. Raises StoreError.
     """
-    try:
+    with convert_sqlite_errors("the use of memories cannot be taken out of the database"):
         database.execute("pragma secure_delete = on")
         with transaction(database):
             for path in paths:
@@ -159,7 +149,3 @@ def purge_memory_traces(database: sqlite3.Connection, folder: str, paths: Sequen
                     (path,),
                 )
         database.execute("pragma wal_checkpoint(truncate)")
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"the use of memories cannot be taken out of the database ({error})"
-        ) from error

@@ -9,10 +9,9 @@ import msgspec
 from msgspec.structs import asdict
 
 from memorist.core.messages import Usage
-from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequestRecord, Receipt
 from memorist.safety.secrets import redact
-from memorist.store.database import build_struct_from_row, transaction
+from memorist.store.database import build_struct_from_row, convert_sqlite_errors, transaction
 from memorist.store.spend_rows import add_receipt_to_totals, release_reservation
 
 
@@ -31,22 +30,20 @@ def record_receipt(
         "said": redact(receipt.said).text,
         "sent": msgspec.json.encode(receipt.sent).decode(),
     }
-    try:
-        with transaction(database):
-            cursor = database.execute(
-                "insert into receipts (session, label, why, model, started, seconds, requests, "
-                "turns, input, cache_read, cache_write, output, cost_usd, files, denied, outcome, "
-                "said, sent) values (:session, :label, :why, :model, :started, :seconds, "
-                ":requests, :turns, :input, :cache_read, :cache_write, :output, :cost_usd, :files, "
-                ":denied, :outcome, :said, :sent)",
-                values,
-            )
-            add_receipt_to_totals(database, session, receipt)
-            if reservation is not None:
-                release_reservation(database, reservation)
-            return int(cursor.lastrowid or 0)
-    except sqlite3.Error as error:
-        raise StoreError(f"a receipt cannot be recorded in the database ({error})") from error
+    failure = "a receipt cannot be recorded in the database"
+    with convert_sqlite_errors(failure), transaction(database):
+        cursor = database.execute(
+            "insert into receipts (session, label, why, model, started, seconds, requests, turns, "
+            "input, cache_read, cache_write, output, cost_usd, files, denied, outcome, said, sent) "
+            "values (:session, :label, :why, :model, :started, :seconds, :requests, :turns, :input,"
+            " :cache_read, :cache_write, :output, :cost_usd, :files, :denied, :outcome, :said, "
+            ":sent)",
+            values,
+        )
+        add_receipt_to_totals(database, session, receipt)
+        if reservation is not None:
+            release_reservation(database, reservation)
+        return int(cursor.lastrowid or 0)
 
 
 def _encode_redacted(values: Sequence[FileChange] | Sequence[str]) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sqlite3
 from pathlib import Path
 
-from memorist.errors import StoreError
-from memorist.store.database import open_database, transaction
+from memorist.store.database import convert_sqlite_errors, open_database, transaction
 from memorist.store.disk_files import convert_os_error_to_store_error
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.transcript_writer import hold_writer_lock
@@ -34,7 +32,7 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
             if folder.is_dir() and layout.home in folder.parents and ".." not in folder.parts:
                 _remove_folder(folder)
                 deleted.append(folder)
-        try:
+        with convert_sqlite_errors("the session cannot be removed from the database"):
             database.execute("pragma secure_delete = on")
             with transaction(database):
                 database.execute("delete from sessions where id = ?", (id,))
@@ -45,10 +43,6 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
                 )
                 database.execute("update memory_uses set why = '' where session = ?", (id,))
             database.execute("pragma wal_checkpoint(truncate)")
-        except sqlite3.Error as error:
-            raise StoreError(
-                f"the session cannot be removed from the database ({error})"
-            ) from error
     for path in (layout.session_index.with_name(layout.session_index.name + end) for end in _INDEX):
         if path.exists():
             path.unlink(missing_ok=True)

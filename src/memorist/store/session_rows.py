@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 
-from memorist.errors import StoreError
-from memorist.store.database import transaction
+from memorist.store.database import convert_sqlite_errors, transaction
+
+_NOT_READ = "the sessions cannot be read from the database"
 
 
 def record_session(
@@ -18,16 +19,14 @@ def record_session(
     now: float,
 ) -> None:
     """Record that a session was opened; `now` in seconds since the epoch. Raises StoreError."""
-    try:
-        with transaction(database):
-            database.execute(
-                "insert into sessions (id, project, folder, format, created, updated) values (?, "
-                "?, ?, ?, ?, ?) on conflict (id) do update set project = excluded.project, folder "
-                "= excluded.folder, updated = excluded.updated",
-                (session, project, folder, format, now, now),
-            )
-    except sqlite3.Error as error:
-        raise StoreError(f"the session cannot be recorded in the database ({error})") from error
+    failure = "the session cannot be recorded in the database"
+    with convert_sqlite_errors(failure), transaction(database):
+        database.execute(
+            "insert into sessions (id, project, folder, format, created, updated) values (?, "
+            "?, ?, ?, ?, ?) on conflict (id) do update set project = excluded.project, folder "
+            "= excluded.folder, updated = excluded.updated",
+            (session, project, folder, format, now, now),
+        )
 
 
 def find_sessions_by_id_prefix(
@@ -43,10 +42,8 @@ def find_sessions_by_id_prefix(
 
 def list_sessions(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
     """Id, project and folder of every session. Raises StoreError."""
-    try:
+    with convert_sqlite_errors(_NOT_READ):
         rows = database.execute("select id, project, folder from sessions order by id").fetchall()
-    except sqlite3.Error as error:
-        raise StoreError(f"the sessions cannot be read from the database ({error})") from error
     return [(row["id"], row["project"], row["folder"]) for row in rows]
 
 
@@ -54,12 +51,10 @@ def list_sessions_newest_first(database: sqlite3.Connection) -> list[tuple[str, 
     """Id, project, folder and time of last opening (seconds since the epoch) of every session,
     newest first. Raises StoreError.
     """
-    try:
+    with convert_sqlite_errors(_NOT_READ):
         rows = database.execute(
             "select id, project, folder, updated from sessions order by updated desc, id"
         ).fetchall()
-    except sqlite3.Error as error:
-        raise StoreError(f"the sessions cannot be read from the database ({error})") from error
     return [(row["id"], row["project"], row["folder"], row["updated"]) for row in rows]
 
 
@@ -68,11 +63,9 @@ def reassign_sessions(database: sqlite3.Connection, old_root: str, new_root: str
 
     Raises StoreError.
     """
-    try:
-        with transaction(database):
-            database.execute(
-                "update sessions set project = ? where project = ? or substr(project, 1, ?) = ?",
-                (new_root, old_root, len(old_root) + 1, f"{old_root}/"),
-            )
-    except sqlite3.Error as error:
-        raise StoreError(f"the sessions cannot be assigned in the database ({error})") from error
+    failure = "the sessions cannot be assigned in the database"
+    with convert_sqlite_errors(failure), transaction(database):
+        database.execute(
+            "update sessions set project = ? where project = ? or substr(project, 1, ?) = ?",
+            (new_root, old_root, len(old_root) + 1, f"{old_root}/"),
+        )

@@ -15,9 +15,8 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.core.messages import Usage
-from memorist.errors import StoreError
 from memorist.forks.fork_spec import CACHE_READ_DISCOUNT, ForkOutcome, Receipt
-from memorist.store.database import build_struct_from_row, transaction
+from memorist.store.database import build_struct_from_row, convert_sqlite_errors, transaction
 
 DAY_SECONDS = 86_400
 """An accounting day is a UTC day: the same for every process and machine, and always of the same
@@ -123,13 +122,9 @@ def budget_transaction(database: sqlite3.Connection) -> Iterator[None]:
     """One immediate transaction: what is read in it stays valid until its end, for other processes
     too. Raises StoreError.
     """
-    try:
-        with transaction(database):
-            yield
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"what background work has used cannot be read or written in the database ({error})"
-        ) from error
+    failure = "what background work has used cannot be read or written in the database"
+    with convert_sqlite_errors(failure), transaction(database):
+        yield
 
 
 def add_receipt_to_totals(database: sqlite3.Connection, session: str, receipt: Receipt) -> None:

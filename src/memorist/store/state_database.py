@@ -76,33 +76,24 @@ class SqliteStateDatabase:
 
     def query(self, statement: str, values: SqlValues | None = None) -> Sequence[Mapping[str, Any]]:
         """The rows that a query returns."""
-        try:
+        with _convert_state_errors("read"):
             return [dict(row) for row in self._database.execute(statement, values or {})]
-        except sqlite3.Error as error:
-            raise _state_error("read", error) from error
 
     def execute(self, statement: str, values: SqlValues | None = None) -> int:
         """Run one statement; returns the number of rows it changed."""
-        try:
+        with _convert_state_errors("write"):
             return self._database.execute(statement, values or {}).rowcount
-        except sqlite3.Error as error:
-            raise _state_error("write", error) from error
 
     def execute_many(self, statement: str, values: Sequence[SqlValues]) -> None:
         """Run one statement for each of the values."""
-        try:
+        with _convert_state_errors("write"):
             self._database.executemany(statement, values)
-        except sqlite3.Error as error:
-            raise _state_error("write", error) from error
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """An immediate transaction: the writer's lock is held from the first statement on."""
-        try:
-            with transaction(self._database):
-                yield
-        except sqlite3.Error as error:
-            raise _state_error("write", error) from error
+        with _convert_state_errors("write"), transaction(self._database):
+            yield
 
     def now(self) -> int:
         """Seconds since the epoch."""
@@ -120,13 +111,14 @@ class SqliteStateDatabase:
         self._database.close()
 
 
-def _state_error(verb: str, error: sqlite3.Error) -> StoreError:
-    cure = (
-        "it is recreated when it is next opened"
-        if isinstance(error, sqlite3.DatabaseError) and is_database_damage(error)
-        else "try again"
-    )
-    return StoreError(f"cannot {verb} the state of past sessions ({error}); {cure}")
+@contextlib.contextmanager
+def _convert_state_errors(verb: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        is_damage = isinstance(error, sqlite3.DatabaseError) and is_database_damage(error)
+        cure = "it is recreated when it is next opened" if is_damage else "try again"
+        raise StoreError(f"cannot {verb} the state of past sessions ({error}); {cure}") from error
 
 
 def open_sqlite_state(
