@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from hooks.recordings import ClaudeFile
+from memorist.auto_memory.extraction import MOVED
 from memorist.auto_memory.statements.statement_scope import (
     applies_to_every_project,
     is_lasting_statement,
@@ -18,6 +19,7 @@ from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.events import Event, MemoryChanged
 from memorist.hooks.hook_event import HookEvent
+from memorist.hooks.hook_notices import render_memory_notice
 from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.mcp_server.call_dispatch import ToolDispatcher
 from memorist.settings import AutoMemorySettings, Settings
@@ -201,3 +203,63 @@ async def start_claude_code(projects: Projects) -> HookOutput:
         given = await pool.render_output_for_event("claude-code", event, "", 20.0)
         await pool.close()
     return given
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "remember for all projects: I use fish",
+        "remember for every repo that I use fish",
+        "for all my projects: I use fish",
+        "remember everywhere: I use fish",
+    ],
+)
+def test_a_wish_for_all_projects_is_kept_there(projects: Projects, sentence: str) -> None:
+    """However the projects and the wish are put together."""
+    projects.say(projects.shop, sentence)
+    assert "everywhere/" in projects.run(projects.blog, "memory", "list")
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ("From now on use pnpm, never npm.", "Remember this for all projects."),
+        ("From now on use pnpm, never npm. Please keep that for all my projects.",),
+        ("Ab jetzt immer pnpm nutzen, nie npm.", "Das gilt für alle Projekte."),
+    ],
+)
+def test_what_was_just_said_can_be_moved_to_every_project(
+    projects: Projects, sentences: tuple[str, ...]
+) -> None:
+    """By the next sentence or message; no memory says "this", and one line tells of it."""
+    heard = projects.say(projects.shop, *sentences)
+    listed = projects.run(projects.blog, "memory", "list")
+    moved = [each for each in heard if isinstance(each, MemoryChanged) and MOVED in each.what]
+
+    assert listed.count("everywhere/") == 1
+    assert "pnpm" in listed
+    assert "this" not in listed.lower()
+    assert len(moved) == 1
+    assert "holds in every project now" in render_memory_notice(moved)
+
+
+def test_for_all_projects_moves_nothing_older(projects: Projects) -> None:
+    """With a message between, or where nothing was said, nothing moves."""
+    projects.say(
+        projects.shop,
+        "From now on use pnpm, never npm.",
+        "Fix the importer.",
+        "And the parser.",
+        "Remember this for all projects.",
+    )
+    assert "everywhere/" not in projects.run(projects.blog, "memory", "list")
+
+
+def test_all_that_is_known_of_the_user_can_be_asked_to_go(projects: Projects) -> None:
+    """It waits, one by one; what is about the project is not touched."""
+    projects.say(projects.shop, "I'm the backend lead.", "We use Postgres 15 for everything.")
+    projects.say(projects.shop, "Forget everything you know about me.")
+    waiting = projects.run(projects.shop, "memory", "inbox")
+
+    assert "backend lead" in waiting
+    assert "Postgres" not in waiting

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from auto_memory.test_location import git
+from memorist import Memorist
 from memorist.cli.main import memorist_group
 from support.past_sessions import ROUNDING, write_session
 
@@ -192,3 +194,23 @@ def test_the_command_that_takes_a_memory_over_can_be_pasted(
 
     assert done.exit_code == 0, done.output
     assert found_here()[0] == ["Use pnpm, never npm."]
+
+
+def test_a_home_can_be_copied_while_a_session_is_open(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy has all memories with their history, and nothing in it is damaged."""
+    home = Path(os.environ["MEMORIST_HOME"])
+    with Memorist(model="structural", home=home) as engine, engine.open("s1", project=shop) as live:
+        said = [{"role": "user", "content": "From now on run make lint before each commit."}]
+        live.prepare({"model": "m", "max_tokens": 9, "messages": said})
+        shutil.copytree(home, copied := home.with_name("copied"))
+    before = json.loads(memorist("memory", "log", "--json").stdout)
+    monkeypatch.setenv("MEMORIST_HOME", str(copied))
+    memorist("doctor", "--fix")
+    report = json.loads(memorist("doctor", "--json").stdout)
+
+    assert json.loads(memorist("memory", "log", "--json").stdout) == before
+    assert found_here() == (["run make lint before each commit.", "Use pnpm, never npm."], ["aaaa"])
+    assert not [each for each in report["findings"] if each["state"] == "wrong"], report
+    assert memorist("memory", "undo", "--yes").exit_code == 0

@@ -6,7 +6,9 @@ import copy
 import pickle
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -110,3 +112,24 @@ def test_extensions_are_reached_without_an_event_loop(tmp_path: Path) -> None:
         with engine.open("s1") as session:
             session.prepare(REQUEST)
     assert [(each.session, each.seen) for each in counts] == [("s1", 1)]
+
+
+@dataclass
+class Said:
+    """A message as a program of its own keeps it."""
+
+    role: str
+    content: str
+
+
+def test_messages_of_other_types_are_read(tmp_path: Path) -> None:
+    """Dataclasses and read-only mappings in the history say what a dictionary would."""
+    said = "From now on use tabs."
+    for number, message in enumerate(
+        (Said("user", said), MappingProxyType(vars(Said("user", said))))
+    ):
+        with Memorist(model="structural", home=tmp_path) as engine:
+            with engine.open(f"s{number}", project=f"/p{number}", format="openai_chat") as session:
+                session.prepare({"model": "m", "messages": [message]})
+            (kept,) = engine.memory(f"/p{number}").headers()
+        assert kept.description == "use tabs."

@@ -458,3 +458,39 @@ async def test_a_tenant_pays_with_its_own_key(
         await tenants.engine("bob")
 
     assert keys == [("openai:m", "her own"), ("openai:m", "the house")]
+
+
+async def _say(tenants: Tenants, tenant: str, text: str) -> None:
+    async with tenants.session(tenant, "c1", project="shop") as session:
+        said = [{"role": "user", "content": text}]
+        await session.prepare({"model": "m", "max_tokens": 9, "messages": said})
+        await session.end_turn()
+
+
+async def test_memory_and_search_of_a_tenant_know_a_project_by_its_name(tmp_path: Path) -> None:
+    """The same name as of the session: what was said there is found, and nobody else's."""
+    async with Tenants(tmp_path) as tenants:
+        await _say(tenants, "alice", "From now on use wombat for linting.")
+        await _say(tenants, "bob", "From now on use bandicoot for linting.")
+        memory = await tenants.memory("bob", project="shop")
+        found = await tenants.search("bob", "which linting?", project="shop")
+        other = await tenants.memory("bob", project="bank")
+
+        assert [each.description for each in memory.headers()] == ["use bandicoot for linting."]
+        assert [each.path for each in found.memories] == ["bandicoot-linting.md"]
+        assert other.headers() == []
+
+
+async def test_a_tenant_can_be_removed_while_others_are_served(tmp_path: Path) -> None:
+    """Also one whose session is open; nothing of it stays on the disk, and it begins afresh."""
+    async with Tenants(tmp_path) as tenants:
+        await _say(tenants, "alice", "From now on use wombat for linting.")
+        await _say(tenants, "bob", "From now on use bandicoot for linting.")
+        await tenants.remove("alice")
+        await tenants.remove("nobody")
+        left = [each for each in tmp_path.rglob("*") if each.is_file()]
+
+        assert not [each for each in left if b"wombat" in each.read_bytes()]
+        await _say(tenants, "alice", "Hello again.")
+        assert (await tenants.memory("alice", project="shop")).headers() == []
+        assert len((await tenants.memory("bob", project="shop")).headers()) == 1

@@ -33,6 +33,7 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import USER_KINDS, MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import is_index_file
+from memorist.auto_memory.memory_move import change_memory_scope
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     PlannedChange,
@@ -41,6 +42,7 @@ from memorist.auto_memory.statement_changes import (
     plan_memory_addition,
     plan_memory_removal,
 )
+from memorist.auto_memory.statements.every_project_request import asks_for_every_project
 from memorist.auto_memory.statements.statement_parser import (
     Statement,
     asks_to_remember_secret,
@@ -67,8 +69,8 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_timestamp
-from memorist.errors import InputError, StoreError, WriteConflict
-from memorist.events import ExtractionFailed, MemoryRefused
+from memorist.errors import InputError, NothingToDo, StoreError, WriteConflict
+from memorist.events import ExtractionFailed, MemoryChanged, MemoryRefused
 from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     FolderAccess,
@@ -99,6 +101,8 @@ UNCERTAIN = "you may have meant this for later sessions as well"
 """Why a statement waits that does not say so by its own words."""
 REFUSED_REQUEST = "what you asked to remember reads as a secret, and none is kept in memory"
 """Why a request for it leaves nothing."""
+MOVED = "for every project"
+"""How the change is named that has a memory hold in every project."""
 NOTHING_WRITTEN = "The answer holds no memory:"
 """What the receipt says of an answer without one, before the answer itself."""
 MAX_WAITING = 100
@@ -145,6 +149,8 @@ class MemoryExtraction:
         """What the bare corrections of those messages rest on: it does not wait as well."""
         self._uncertain_value_corrections: set[Statement] = set()
         """Those of them that count only where a memory has the value that they correct."""
+        self._asks_for_every_project = False
+        """Whether the user wants what they said last to hold in every project."""
         self._is_disk_refusing = False
         """Whether the disk refused the last statement."""
         self._is_index_unjudged = False
@@ -224,6 +230,8 @@ class MemoryExtraction:
         may_correct = not self._is_text_announced
         self._is_text_announced = announces_text_in_next_message(typed.text)
         self._statements += statements
+        if may_correct and asks_for_every_project(typed):
+            self._asks_for_every_project = True
         corrections = self._find_corrections(typed, statements) if may_correct else ()
         self._uncertain_value_corrections.update(corrections)
         self._deferred_statements += [
@@ -317,9 +325,26 @@ class MemoryExtraction:
                     self._deferred_statements = (waiting + statements[position:])[-MAX_WAITING:]
                     return
         self._deferred_statements = waiting
+        self._move_to_every_project()
         if not at_prompt:
             self._corrected_quotes.clear()
         self._uncertain_value_corrections.intersection_update(each for each, _ in waiting)
+
+    def _move_to_every_project(self) -> None:
+        """Have what the user stated last hold in every project, where they asked for that."""
+        if not self._asks_for_every_project:
+            return
+        self._asks_for_every_project = False
+        try:
+            with self._memory.folder.scan_once(at_prompt=True):
+                moved = self._retractable.move_to_every_project(self._typed_ids)
+        except (StoreError, InputError, NothingToDo) as error:
+            self._runtime.emit(MemoryRefused("", (str(error),)))
+            return
+        for said, written in moved:
+            self._runtime.emit(
+                MemoryChanged(written.change_id, "said", f"{MOVED}: {said}", written.paths)
+            )
 
     def _settle(self, statement: Statement) -> Statement | None:
         """The statement, certain where it is a bare correction of a memory; None where it is one of
@@ -669,6 +694,25 @@ class NewestStatementWrites:
                 self._memory.reject(waiting.id)
             if each.change_id:
                 self._memory.undo(each.change_id)
+
+    def move_to_every_project(
+        self, typed_ids: Collection[str]
+    ) -> tuple[tuple[str, WriteResult], ...]:
+        """Have the memories of that message, where a person typed it, hold in every project; what
+        holds there already stays. Returns the description of each with its change. Raises
+        StoreError, InputError, NothingToDo.
+        """
+        written, self._written = self._written, ()
+        paths = [path for each in written for path in each.paths]
+        if self._message_id not in typed_ids:
+            return ()
+        own = [path for path in paths if self._memory.has_memory(path)]
+        headers = self._memory.headers_by_path()
+        return tuple(
+            (headers[path].description, change_memory_scope(self._memory, path, everywhere=True))
+            for path in own
+            if path in headers
+        )
 
 
 def repeats_user_statement(topic: MemoryFile, statements: Sequence[Statement]) -> bool:

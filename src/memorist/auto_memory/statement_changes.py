@@ -25,6 +25,7 @@ from memorist.auto_memory.statements.memory_name_and_description import (
 )
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
+from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.safety.secrets import redact
 
@@ -103,6 +104,8 @@ def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     forgotten: whether they stand in it at all, in a hundredth of the time that splitting it takes.
     """
     wanted = _significant_stems(statement.text)
+    if not wanted and _ABOUT_USER.search(statement.text):
+        return bool
 
     def may_be_meant(text: str) -> bool:
         plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
@@ -118,6 +121,8 @@ def plan_memory_removal(statement: Statement, topics: Sequence[MemoryFile]) -> P
     Where there are none, those that contain most of the words, for the user to decide.
     """
     wanted = _significant_stems(statement.text)
+    if not wanted:
+        return _plan_removal_of_user_facts(statement, topics)
     may_be_meant = build_removal_prefilter(statement)
     shares = [
         (len(wanted & _significant_stems(text)) / len(wanted), topic)
@@ -126,14 +131,32 @@ def plan_memory_removal(statement: Statement, topics: Sequence[MemoryFile]) -> P
     ]
     whole = [topic for share, topic in shares if share == 1.0]
     near = whole or [topic for share, topic in shares if share >= MIN_FORGET_SHARE]
-    changes = tuple(
-        MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
-        for topic in near[:MAX_FORGET_MATCHES]
-    )
+    changes = tuple(map(_remove_whole, near[:MAX_FORGET_MATCHES]))
     sure = len(whole) == 1 and wanted <= _significant_stems(
         _render_text(whole[0], strip_former_text_from_description(whole[0]))
     )
     return PlannedMemoryRemoval(changes, sure=sure)
+
+
+def _plan_removal_of_user_facts(
+    statement: Statement, topics: Sequence[MemoryFile]
+) -> PlannedMemoryRemoval:
+    """All that is known of the user, where a "forget" names nothing else: for them to decide."""
+    asked = _ABOUT_USER.search(statement.text) is not None
+    about_user = [topic for topic in topics if asked and topic.kind is MemoryKind.USER]
+    return PlannedMemoryRemoval(tuple(map(_remove_whole, about_user)), sure=False)
+
+
+_ABOUT_USER = lazy_pattern(
+    r"\b(?:about|of|on) me\b|\bmy (?:profile|personal (?:data|details|information))\b"
+    r"|\b(?:über|von) mich\b|\bvon mir\b|\b(?:sur|de) moi\b|\b(?:de|sobre) m(?:í|im?)\b"
+    r"|\bобо мне\b|关于我|我的(?:一切|信息|资料)|私(?:について|のこと)|저에 대|나에 대",
+    re.IGNORECASE,
+)
+
+
+def _remove_whole(topic: MemoryFile) -> MemoryChange:
+    return MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
 
 
 def _render_text(topic: MemoryFile, description: str) -> str:

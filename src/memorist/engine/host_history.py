@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import msgspec
@@ -60,7 +61,7 @@ class HistoryAdditions(Struct, frozen=True):
 
 def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
     """Return a copy of a part of a request as plain JSON: reply objects of SDKs, which hosts put
-    back into their history, become dicts.
+    back into their history, other mappings and dataclasses become dicts.
     """
     kind = type(value)
     if kind is str:
@@ -75,7 +76,9 @@ def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK tur
         return [to_plain_json(inner) for inner in value]
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
-    return value
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    return to_plain_json(dict(value)) if isinstance(value, Mapping) else value
 
 
 def replace_lone_surrogates(item: object) -> object:

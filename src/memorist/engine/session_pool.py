@@ -113,6 +113,10 @@ class SessionPool(Generic[Key, Item]):
         """Number of open items, including those that are being closed."""
         return self._open_count
 
+    def list_keys(self) -> list[Key]:
+        """Keys of all items that are open, used or waited for."""
+        return list(self._entries)
+
     def find(self, key: Key) -> Item | None:
         """Return the open item of a key, whoever uses it; None while it is not open."""
         entry = self._entries.get(key)

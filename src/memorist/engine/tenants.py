@@ -17,14 +17,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.config import check_settings_isolate_tenants, load_settings, overlay_tenant_settings
 from memorist.engine.engine import Memorist
+from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import UsageError
@@ -34,6 +37,7 @@ from memorist.models.shared_model import SharedModel, SharedModelHandle, SharedM
 from memorist.ports import Clock, HostInfo, Model
 from memorist.runtime import HeavyRunner
 from memorist.settings import Settings
+from memorist.store.disk_files import convert_os_error_to_store_error
 from memorist.store.home_layout import make_portable_folder_name
 from memorist.system import SystemClock
 
@@ -168,6 +172,40 @@ class Tenants:
         """
         async with self._use_tenant(tenant) as found:
             return found.engine
+
+    async def memory(self, tenant: str, *, project: str = "") -> AutoMemory:
+        """Return the memory of a tenant's project, by the same name or folder as in `session`.
+
+        Request it each time, as `engine`. Raises as `session` does.
+        """
+        return (await self.engine(tenant)).memory(self._project_root(project))
+
+    async def search(
+        self, tenant: str, query: str, *, project: str = "", limit: int = 10
+    ) -> SearchResults:
+        """Search all that is kept of a tenant's project, as `Memorist.search`. Raises as `session`
+        does.
+        """
+        engine = await self.engine(tenant)
+        return engine.search(query, project=self._project_root(project), limit=limit)
+
+    async def remove(self, tenant: str) -> None:
+        """Delete all data of a tenant, for good: its sessions and its engine are closed first,
+        those in use when their task lets go of them. A later session begins afresh.
+
+        Raises UsageError for an empty name, StoreError where the folder cannot be deleted.
+        """
+        home = self.home(tenant)
+        for key in self._sessions.list_keys():
+            if key[0] == tenant:
+                await self._sessions.close_key(key)
+        await self._engines.close_key(tenant)
+        try:
+            await asyncio.to_thread(shutil.rmtree, home)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise convert_os_error_to_store_error("remove", home, error) from error
 
     async def open(
         self,

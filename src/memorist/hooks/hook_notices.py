@@ -70,6 +70,8 @@ def _describe_change(change: MemoryChanged) -> str:
         return "put memory in order"
     if change.actor == "team":
         return "took over memories of the team"
+    if verb == "for every project":
+        return f"holds in every project now: “{shorten_to_one_line(said, _MAX_QUOTED_CHARS)}”"
     if verb.endswith(_FORGETTING):
         return f"forgot “{shorten_to_one_line(said, _MAX_QUOTED_CHARS)}”"
     named = ", ".join(path.removesuffix(".md") for path in change.paths)

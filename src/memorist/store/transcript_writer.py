@@ -176,13 +176,11 @@ def _acquire_writer_lock(path: Path) -> int:
             with suppress(OSError):
                 write_at(descriptor, _WANTED, _OFFER_OFFSET + 1)
         os.close(descriptor)
-        who = (
-            "this process"
-            if holder == str(os.getpid())
-            else f"process {holder or 'of unknown number'}"
-        )
+        is_own = holder == str(os.getpid())
+        who = "this process" if is_own else f"process {holder or 'of unknown number'}"
         raise SessionInUse(
-            f"{path} is being written by {who}; close that session first.",
+            f"{path} is being written by {who}; close that session first"
+            f"{' (`with` does, also when a cell is interrupted)' if is_own else ''}.",
             releases_lease=releases_lease,
         )
     with suppress(OSError):  # a full disk: the number is for those who find it held

@@ -134,6 +134,12 @@ ENGLISH_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
 ENGLISH_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "remember",
+        rf"{_POLITE_START}(?:please )?remember,? (?P<text>(?:(?:for|in|across) (?:all|every|each)"
+        r" (?:(?:of )?my |single )?(?:projects?|repos?|repositor(?:y|ies))|everywhere)"
+        r"(?:\s*[:,–—-]\s*| )(?:that )?\S.{3,})",
+    ),
+    define_statement_pattern(
+        "remember",
         rf"{_POLITE_START}(?:please )?remember(?:,? please)?(?: (?:this|it|that)"
         rf")?(?:{_SEPARATOR}| that |,\s*{_FACT_AHEAD})(?:that )?(?P<text>.+)",
     ),

@@ -15,7 +15,7 @@ from memorist.core.lazy import lazy_pattern
 
 _EVERY_PROJECT = lazy_pattern(
     r"""\b(?:in|for|across|to|on|with)\ (?:all|every|each|any)\ (?:single\ )?(?:of\ )?(?:my\ )?(?:projects?|repos?\b|repositor(?:y|ies)|code\ ?bases?
-    |workspaces?)|\bwhatever\ (?:the\ )?project|\b(?:in|bei)\ (?:jedem|allen?(?:\ meinen)?)\ (?:projekte?n?|repos?)\b|\bdans\ (?:tous\ mes|tous\ les
+    |workspaces?)|^everywhere\s?[:,–—-]|\bwhatever\ (?:the\ )?project|\b(?:in|bei)\ (?:jedem|allen?(?:\ meinen)?)\ (?:projekte?n?|repos?)\b|\bdans\ (?:tous\ mes|tous\ les
     |chaque)\ (?:projets?|dépôts?)|\ben\ (?:todos\ (?:mis|los)|cada|cualquier)\ (?:proyectos?|repos?|repositorios?)|\bem\ (?:todos\ os\ (?:meus\ )?
     |cada\ |qualquer\ )(?:projetos?|reposit[óo]rios?)|во\ всех\ (?:моих\ )?(?:проектах|репозиториях)|в\ каждом\ проекте
     |(?:所有|每个|任何)(?:的)?(?:项目|仓库)|(?:すべて|全て|全部|どの)の?(?:プロジェクト|リポジトリ)|모든\ (?:프로젝트|저장소|레포)""",
@@ -100,7 +100,9 @@ def is_lasting_statement(text: str) -> bool:
     the user is, or how they want to be answered or called.
     """
     named = _EVERY_PROJECT.match(text)
-    return _is_about_user(text) or (named is not None and text[named.end() :].startswith(","))
+    return _is_about_user(text) or (
+        named is not None and text[named.end() :].startswith((",", ":"))
+    )
 
 
 def _is_about_user(words: str) -> bool:

@@ -1,0 +1,33 @@
+"""A request of the user that what was just said is to hold in every project. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from memorist.auto_memory.statements.statement_parser import (
+    is_others_or_unknown,
+    split_typed_sentences,
+)
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message
+
+_REQUEST = lazy_pattern(
+    r"(?:please |and |also |actually,? |yes,? |ok(?:ay)?,? )*(?:(?:remember|keep|save|store|apply|use|do|make) (?:this|that|it)(?: rule)?|(?:this|that|it) "
+    r"(?:holds|goes|applies|counts|is)(?: true)?) (?:(?:for|in|across|to) (?:all|every|each)(?: of)?(?: my)? (?:projects?|repos?|repositor(?:y|ies))"
+    r"|everywhere|globally)(?: please| too| as well)?[\s.!]*"
+    r"|(?:bitte )?merke? dir das (?:bitte )?(?:für|in) alle[n]? (?:meine[n]? )?projekte[n]?[\s.!]*|das gilt (?:für|in) alle[n]? (?:meine[n]? )?projekte[n]?[\s.!]*"
+    r"|retiens(?: ça|-le| cela) pour tous mes projets[\s.!]*|recuerda(?:lo)?(?: eso| esto)? (?:para|en) todos mis proyectos[\s.!]*"
+    r"|запомни это для всех (?:моих )?проектов[\s.!]*|(?:这个?|这条)?(?:规则)?(?:所有|每个)项目都(?:适用|要?记住|这样|一样)[。！!]*",
+    re.IGNORECASE,
+)
+
+
+def asks_for_every_project(message: Message) -> bool:
+    """Whether a person typed that what stands before, in this message or the one before it, is to
+    hold in all of their projects.
+    """
+    typed = extract_redacted_user_text(message).strip()
+    if not message.is_typed or not typed or is_others_or_unknown(typed):
+        return False
+    return any(_REQUEST.fullmatch(each.masked) for each in split_typed_sentences(typed))
