@@ -19,9 +19,9 @@ from memorist.auto_memory.git_objects import (
 from memorist.auto_memory.memory_changes import ChangeReason, render_commit_message
 from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, repo
 from memorist.store.disk_files import (
-    convert_os_error_to_store_error,
     make_folders,
     make_staging_path,
+    raise_os_errors_as_store_errors,
     swap_in_staged_folder,
 )
 
@@ -63,11 +63,9 @@ class HistoryRewrite:
         self._reset()
 
     def _reset(self) -> None:
-        try:
+        with raise_os_errors_as_store_errors("delete", self._build_path):
             if self._build_path.exists():
                 shutil.rmtree(self._build_path)
-        except OSError as error:
-            raise convert_os_error_to_store_error("delete", self._build_path, error) from error
         self.touched_changes = 0
         """Number of changes that touched the purged files."""
         self._last = ""
@@ -97,11 +95,9 @@ class HistoryRewrite:
     def replace_history(self) -> None:
         """Replace the old history, of which no copy remains. Requires the folder's lock."""
         self._history.close()
-        try:
+        with raise_os_errors_as_store_errors("replace", self._history.path):
             if self._build_path.exists():
                 self._build_path.rename(make_staging_path(self._history.path))
-        except OSError as error:
-            raise convert_os_error_to_store_error("replace", self._history.path, error) from error
         swap_in_staged_folder(self._history.path)
 
     def _write_batch(self, commits: Sequence[Commit]) -> None:

@@ -28,7 +28,7 @@ from memorist.errors import InputError
 from memorist.platforms.user_home import expand_user
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error, make_folders
+from memorist.store.disk_files import DiskFiles, make_folders, raise_os_errors_as_store_errors
 from memorist.store.home_layout import Layout, MemoryLayout
 
 _HOMES = ("home", "Users")
@@ -278,11 +278,9 @@ def _move_folder(source: Path, target: Path) -> None:
     if not source.exists():
         return
     make_folders(target.parent)
-    try:
+    with raise_os_errors_as_store_errors("move", source):
         _remove_unused(target)
         source.rename(target)
-    except OSError as error:
-        raise convert_os_error_to_store_error("move", source, error) from error
 
 
 _MADE_BY_OPENING = ("lock", "purge.lock", "project.json", "scan.json", "scan-changes.json")

@@ -47,7 +47,7 @@ from memorist.replay.session_recorder import (
     rank_used_files,
 )
 from memorist.settings import Settings
-from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error, make_folders
+from memorist.store.disk_files import DiskFiles, make_folders, raise_os_errors_as_store_errors
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.store.write_back_files import WriteBackFiles
 
@@ -280,13 +280,11 @@ def _publish(partial: Path, folder: Path, loss: StoreError | None) -> None:
     if loss is not None:
         raise loss
     old = folder.with_name(f".old-{folder.name}")
-    try:
+    with raise_os_errors_as_store_errors("write", folder):
         if folder.exists():
             folder.rename(old)
         partial.replace(folder)
         shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        raise convert_os_error_to_store_error("write", folder, error) from error
 
 
 def _build_record(

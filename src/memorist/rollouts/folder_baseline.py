@@ -12,10 +12,10 @@ from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import StoreError
 from memorist.store.disk_files import (
-    convert_os_error_to_store_error,
     finish_or_undo_folder_replacement,
     make_folders,
     make_staging_path,
+    raise_os_errors_as_store_errors,
     swap_in_staged_folder,
 )
 
@@ -83,8 +83,6 @@ class AcceptedFolderState:
     def remove(self) -> None:
         """Remove the state."""
         finish_or_undo_folder_replacement(self.path)
-        try:
+        with raise_os_errors_as_store_errors("delete", self.path):
             if self.path.exists():
                 shutil.rmtree(self.path)
-        except OSError as error:
-            raise convert_os_error_to_store_error("delete", self.path, error) from error

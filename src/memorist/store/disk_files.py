@@ -31,6 +31,15 @@ def convert_os_error_to_store_error(verb: str, path: Path, error: OSError) -> St
     return StoreError(f"Cannot {verb} {path}: {describe_storage_error(error)}.")
 
 
+@contextlib.contextmanager
+def raise_os_errors_as_store_errors(verb: str, path: Path) -> Iterator[None]:
+    """Turn OSError into StoreError; `verb` as in `convert_os_error_to_store_error`."""
+    try:
+        yield
+    except OSError as error:
+        raise convert_os_error_to_store_error(verb, path, error) from error
+
+
 def is_write_forbidden(error: StoreError) -> bool:
     """Whether the path may not be written at all, now or later; a full disk does not count."""
     cause = error.__cause__
@@ -422,14 +431,12 @@ def swap_in_staged_folder(folder: Path) -> None:
     """Move the folder built in `make_staging_path` into place (or none where none was built), and
     delete the old one. Raises StoreError.
     """
-    try:
+    with raise_os_errors_as_store_errors("replace", folder):
         shutil.rmtree(_backup_folder(folder), ignore_errors=True)
         if folder.exists():
             folder.rename(_backup_folder(folder))
         elif make_staging_path(folder).exists():
             make_staging_path(folder).rename(folder)
-    except OSError as error:
-        raise convert_os_error_to_store_error("replace", folder, error) from error
     finish_or_undo_folder_replacement(folder)
 
 
@@ -438,12 +445,10 @@ def finish_or_undo_folder_replacement(folder: Path) -> None:
     remains. Raises StoreError.
     """
     old, new = _backup_folder(folder), make_staging_path(folder)
-    try:
+    with raise_os_errors_as_store_errors("replace", folder):
         if old.exists():
             if new.exists() and not folder.exists():
                 new.rename(folder)
             shutil.rmtree(old)
         if new.exists():
             shutil.rmtree(new)
-    except OSError as error:
-        raise convert_os_error_to_store_error("replace", folder, error) from error

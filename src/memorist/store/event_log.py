@@ -9,7 +9,7 @@ from memorist.events import Event, TimestampedEvent
 from memorist.platforms.file_descriptors import PRIVATE, read_at
 from memorist.ports import Clock
 from memorist.safety.redacted_json import encode_redacted
-from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
+from memorist.store.disk_files import make_folders, raise_os_errors_as_store_errors
 from memorist.store.transcript_writer import RetryingAppendFile
 
 
@@ -21,10 +21,8 @@ class EventLog:
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
         make_folders(path.parent)
-        try:
+        with raise_os_errors_as_store_errors("write", path):
             descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600)
-        except OSError as error:
-            raise convert_os_error_to_store_error("write", path, error) from error
         self._file = RetryingAppendFile(descriptor, path)
         size = os.fstat(descriptor).st_size
         if size and read_at(descriptor, 1, size - 1) != b"\n":

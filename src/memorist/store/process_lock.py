@@ -13,7 +13,7 @@ from pathlib import Path
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
-from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
+from memorist.store.disk_files import make_folders, raise_os_errors_as_store_errors
 
 WAIT_SECONDS = 10.0
 """Longest wait for another process; work under the lock takes milliseconds."""
@@ -28,10 +28,8 @@ def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Non
     StoreError when another keeps it too long, or the file system has no locks.
     """
     make_folders(path.parent)
-    try:
+    with raise_os_errors_as_store_errors("lock", path):
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
-    except OSError as error:
-        raise convert_os_error_to_store_error("lock", path, error) from error
     try:
         _acquire_lock_within(descriptor, path, wait_seconds)
         yield
@@ -42,11 +40,9 @@ def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Non
 def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:
     until = time.monotonic() + wait_seconds
     while True:
-        try:
+        with raise_os_errors_as_store_errors("lock", path):
             if file_locks.try_lock(descriptor):
                 return
-        except OSError as error:
-            raise convert_os_error_to_store_error("lock", path, error) from error
         if time.monotonic() >= until:
             raise StoreError(
                 f"another process has held {path} for {wait_seconds:g} seconds; end it, or "

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from memorist.store.database import convert_sqlite_errors, open_database, transaction
-from memorist.store.disk_files import convert_os_error_to_store_error
+from memorist.store.disk_files import raise_os_errors_as_store_errors
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.transcript_writer import hold_writer_lock
 
@@ -55,8 +55,8 @@ _INDEX = ("", "-wal", "-shm")
 
 
 def _remove_folder(folder: Path) -> None:
-    with hold_writer_lock(SessionLayout(folder).transcript):
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            raise convert_os_error_to_store_error("remove", folder, error) from error
+    with (
+        hold_writer_lock(SessionLayout(folder).transcript),
+        raise_os_errors_as_store_errors("remove", folder),
+    ):
+        shutil.rmtree(folder)

@@ -22,8 +22,8 @@ import msgspec
 from memorist.errors import StoreError
 from memorist.store.disk_files import (
     DiskFiles,
-    convert_os_error_to_store_error,
     make_folders,
+    raise_os_errors_as_store_errors,
     read_if_exists,
     remove_if_exists,
 )
@@ -103,7 +103,7 @@ def finish_or_undo_shared_replacement(folder: Path) -> None:
 
 def _move_staged(folder: Path) -> None:
     staged, disk = folder / _STAGED, DiskFiles(durable=False)
-    try:
+    with raise_os_errors_as_store_errors("replace", folder):
         if (staged / _RECORD).exists():
             new = read_sync_record(staged).files
             for path in set(list_shared_session_files(folder)) - set(new):
@@ -113,8 +113,6 @@ def _move_staged(folder: Path) -> None:
                 (staged / path).replace(folder / path)
             (staged / _RECORD).replace(folder / _RECORD)
         shutil.rmtree(staged, ignore_errors=True)
-    except OSError as error:
-        raise convert_os_error_to_store_error("replace", folder, error) from error
 
 
 def list_shared_session_files(folder: Path) -> list[str]:
@@ -163,11 +161,8 @@ def _is_longer(file: BinaryIO, path: Path, known: SharedFileState, state: Shared
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    try:
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        raise convert_os_error_to_store_error("read", path, error) from error
+    with raise_os_errors_as_store_errors("read", path), path.open("rb") as file:
+        yield file
 
 
 def _state_of(file: BinaryIO) -> SharedFileState:

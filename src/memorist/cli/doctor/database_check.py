@@ -11,11 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import (
-    FIX_COMMAND,
-    raise_os_errors_as_store_errors,
-    repair_or_report_fault,
-)
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report_fault
 from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format
@@ -30,6 +26,7 @@ from memorist.store.database import (
     open_database,
     transaction,
 )
+from memorist.store.disk_files import raise_os_errors_as_store_errors
 from memorist.store.session_rows import record_session
 from memorist.store.spend_rows import CLOCK_LENIENCE_SECONDS
 from memorist.store.transcript_reader import DecodedLineFile

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.errors import MemoristError
-from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
+from memorist.store.disk_files import make_folders, raise_os_errors_as_store_errors
 from memorist.store.home_layout import Layout
 
 FIX_COMMAND = "memorist doctor --fix"
@@ -39,17 +38,6 @@ def put_file_aside(layout: Layout, path: Path) -> str:
     number = 1
     while (target := folder / f"{path.name}-{number}").exists() or target.is_symlink():
         number += 1
-    try:
+    with raise_os_errors_as_store_errors("move", path):
         shutil.move(path, target)  # a project may lie on another disk than the home
-    except OSError as error:
-        raise convert_os_error_to_store_error("move", path, error) from error
     return f"it is now {target}"
-
-
-@contextlib.contextmanager
-def raise_os_errors_as_store_errors(doing: str, path: Path) -> Iterator[None]:
-    """Turn OSError into StoreError; `doing` is the verb of its message."""
-    try:
-        yield
-    except OSError as error:
-        raise convert_os_error_to_store_error(doing, path, error) from error

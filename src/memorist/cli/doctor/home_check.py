@@ -13,17 +13,16 @@ from pathlib import Path
 
 from memorist.auto_memory.merge_conflict import is_conflicted_copy
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import (
-    FIX_COMMAND,
-    put_file_aside,
-    raise_os_errors_as_store_errors,
-    repair_or_report_fault,
-)
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
 from memorist.core.plural import pluralize
 from memorist.magic_docs.document_files import read_registered_paths
 from memorist.platforms.file_locks import find_lock_refusal
 from memorist.platforms.storage_errors import describe_storage_error
-from memorist.store.disk_files import DiskFiles, find_temporary_leftovers
+from memorist.store.disk_files import (
+    DiskFiles,
+    find_temporary_leftovers,
+    raise_os_errors_as_store_errors,
+)
 
 MIN_FREE_BYTES = 100_000_000
 """Free space below which a long session may not fit. Our choice."""
