@@ -414,3 +414,20 @@ def test_a_secret_in_base64_that_is_decoded_on_the_spot(line: str) -> None:
     assert secrets_module.redact(line.format(secret)).rules == ("encoded-secret",)
     assert secret not in secrets_module.redact(line.format(secret)).text
     assert secrets_module.redact(line.format(plain)).text == line.format(plain)
+
+
+@pytest.mark.covers("SF-1")
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("the password for the test server is Tz91kjWQp7", "Tz91kjWQp7"),
+        ("Das Passwort für den Drucker lautet Herbst2026!k", "Herbst2026!k"),
+        ("password of our old database: Tz91kjWQp7", "Tz91kjWQp7"),
+        ("contraseña: Otono2026*q", "Otono2026*q"),
+        ("password: Autumn2026@", "Autumn2026@"),
+        ("curl -H 'X-Api-Key: 5kW2mZq81LxTa' https://shop.example", "5kW2mZq81LxTa"),
+    ],
+)
+def test_passwords_as_people_write_and_choose_them(line: str, secret: str) -> None:
+    """For whom it is, in several words; a word, a year and a sign; a short key in a header."""
+    assert secret not in secrets_module.redact(line).text

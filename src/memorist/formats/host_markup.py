@@ -82,6 +82,10 @@ _OPENINGS: tuple[tuple[str, Origin], ...] = (
     ("use the above message and context to generate a prompt and call the task", Origin.INJECTED),
 )
 """First words of texts that are host text to their end."""
+_NOTIFICATION = "<task-notification"
+"""Of a text that begins so, what stands behind the tag is nobody's: clients were seen to add an
+approval that the user did not type.
+"""
 _OPENING_WORDS = tuple(words for words, _ in _OPENINGS)
 
 _REQUEST_MARK = lazy_pattern(r"^##? my request(?: for codex)?:[ \t]*", re.IGNORECASE | re.MULTILINE)
@@ -164,6 +168,8 @@ def _split_markup(text: str) -> tuple[str, Origin]:
     lead = text[:_OPENING_LENGTH].lstrip().lower()
     if lead.startswith(_OPENING_WORDS):
         return "", next(origin for words, origin in _OPENINGS if lead.startswith(words))
+    if lead.startswith(_NOTIFICATION):
+        return "", Origin.NOTIFICATION
     if lead.startswith("["):
         return _strip_interruption(text)
     if lead.startswith("#"):

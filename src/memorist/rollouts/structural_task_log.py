@@ -12,9 +12,14 @@ from msgspec import Struct, field
 
 from memorist.auto_memory.quotation_proof import find_statements_in_user_words
 from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
-from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
+from memorist.auto_memory.statements.user_prose import (
+    contains_unattributable_text,
+    extract_redacted_user_text,
+    names_speaker,
+)
 from memorist.auto_memory.write_evidence import extract_text_before_others_words
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
@@ -305,7 +310,7 @@ class TaskLogBuilder:
             if statement.act != "forget"
         ]
         own = extract_text_before_others_words(words) if message.is_typed else ""
-        probable = _find_probable_rules(message, own) if own and not statements else []
+        probable = _find_probable_rules(message, own, words) if own and not statements else []
         self.has_probable_rule |= bool(probable or find_unconfirmed_statements(message))
         if (
             act is MessageTaskEffect.BEGINS
@@ -554,10 +559,13 @@ _FOR_NOW = lazy_pattern(
 """What the user needs in this session, weighs, or pasted of a program's help."""
 
 
-def _find_probable_rules(message: Message, words: str) -> list[str]:
+def _find_probable_rules(message: Message, words: str, typed: str) -> list[str]:
     """The user's sentences that probably are to last, in their words: a later session may weigh
-    them, no program takes them for a rule.
+    them, no program takes them for a rule. None of what may be somebody else's words.
     """
+    if contains_unattributable_text(typed):
+        return []
+    shown = find_lines_quoted_by_context(typed)
     waiting = find_unconfirmed_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
     quotes = [" ".join(each.quote.split()) for each in waiting if each.quote in words]
     quotes = [
@@ -566,6 +574,8 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
         if not any(part.match(each) for part in (_QUOTES_AGENT, _FOR_NOW))
         and not _CUT.search(each)
         and may_hold_in_later_sessions(each)
+        and not names_speaker(each)
+        and not any(each in line for line in shown)
     ]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [

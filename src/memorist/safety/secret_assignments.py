@@ -57,7 +57,7 @@ _TAIL_BEYOND_ASCII = lazy_pattern(r"[^\W\d_\u2e80-\uffff]{0,12}")
 _PROVIDER_END = lazy_pattern(r"[\w.-]{0,48}(?:[ \t][\w.-]{1,24}){0,3}")
 
 _MARKUP = r"""(?:(?:\\{0,3}["'`\])*]|&quot;|&\#34;){0,6}|</(?:b|strong|th|code|em)>)"""
-_FOR_WHOM = r"(?:[ \t](?:\([^()\n]{1,30}\)|api|secret[ao]|privad[ao]|d'acc[eè]s|d'ordine|(?:(?:was|is|has[ ]been)[ ](?:generated|created|issued|given)[ ])?(?:for|of|to|on|in|at|from|für|fuer|von|zum|du|de|pour|para|del|do|da|per|di|для|от|к|на)[ \t][^\n:=;\"'`(){}\[\],|]{1,40}?))?"
+_FOR_WHOM = r"(?P<whom>[ \t](?:\([^()\n]{1,30}\)|api|secret[ao]|privad[ao]|d'acc[eè]s|d'ordine|(?:(?:was|is|has[ ]been)[ ](?:generated|created|issued|given)[ ])?(?:for|of|to|on|in|at|from|für|fuer|von|zum|du|de|pour|para|del|do|da|per|di|для|от|к|на)[ \t][^\n:=;\"'`(){}\[\],|]{1,40}?))?"
 _VERB = r"(?:is|are|was|ist|lautet|est|c'est|es|è|é|är|er|jest|je|on|là|это|—|–|adalah|este|hy|to|такой|такая|такое|теперь|nu|now|artık|(?:(?:was|is|has[ ]been|got)[ ])?(?:changed|set|reset|updated)[ ]to|is[ ]now)"
 _CLAUSE_END = lazy_pattern(r"[\n:;,=()]")
 """Ends what belongs to a name that goes on over spaces."""
@@ -75,7 +75,7 @@ _BETWEEN = lazy_pattern(
     r"|(?P<quote>(?<=[ \t])(?=[\"'`]))"
     r"|(?P<attribute>(?<=[ \t])value[ \t]*=)"
     rf"|(?P<said>(?<=[ \t]){_VERB}:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]了?|[はがを는은이가을를][:：]?)"
-    r"|(?P<gap>(?<=[ \t])(?=[^\s=:|>-]))"
+    r"|(?P<gap>(?(whom)(?!)|(?<=[ \t])(?=[^\s=:|>-])))"
     r")(?:[ \t]{0,40}(?:\*{1,2}|__)?[ \t]{0,4}(?:[|>][+-]?[ \t]*\n[ \t]{1,40}|\\?\n[ \t]{1,40}(?=[\"'`]|\S{8,200}[ \t]*(?:\n|\Z))(?!\S{1,60}[:=][ \t\n]))?"
     r"(?:&quot;|&\#34;)?(?:(?:[A-Za-z][\w.:]{0,40})?\(\s{0,20}(?=[\"'`]))?(?:[bruf@$]{1,2}(?=[\"'`]))?(?:<(?:code|b|string|value|strong|em)>)?)"
 )
@@ -304,15 +304,15 @@ def _is_drawn_key(one: _AssignedValue, value: str, name: str) -> bool:
 
 
 MIN_OPTION_RANDOM = 4
-"""Characters outside words and numbers that make the value of a command's option a secret, however
-short it is: nothing but a secret stands behind `--token`. Names of secrets (`db-credentials-v2`)
+"""Characters outside words and numbers that make the value of a command's option, or of a header
+such as `X-Api-Key`, a secret, however short it is: nothing else stands behind `--token`. Names of secrets (`db-credentials-v2`)
 have none. Our choice.
 """
 
 
 def _is_option_secret(kind: KeyKind, value: str, name: str) -> bool:
     return (
-        name.startswith("--")
+        (name.startswith("--") or name[:2].lower() == "x-")
         and kind in {"password", "secret"}
         and is_mixed_character_password(value)
         and count_random_characters(value) >= MIN_OPTION_RANDOM

@@ -50,6 +50,8 @@ _PATH = lazy_pattern(
 )
 _WORD = lazy_pattern(r"([A-Za-z]+)\d{0,4}\Z|\d{1,12}\Z")
 _HUMP = lazy_pattern(r"[a-z][A-Z]")
+_NUMBERED_WORD = lazy_pattern(r"[^\W\d_]{3,20}\d{1,4}[#@+=*]{1,3}\w{0,4}\Z")
+"""A word, a year or number, and a sign that also separates words: a person's password."""
 _PIECES = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^A-Za-z0-9]")
 _TEMPLATE = lazy_pattern(
     r"\$\{|%\}|\}\}|</[a-z]|[{][A-Za-z_][\w.]{0,40}[}(\[!:]|[{][{%]|%\(\w|<[a-zA-Z][\w -]{1,40}>|\[\^?[^\]\n]{0,20}\w-\w[^\]\n]{0,40}\]|\\[wdsSDWb][+*{\\\[)]|\(\?[:=!<P]"
@@ -127,7 +129,10 @@ def has_password_strength(value: str) -> bool:
         return False
     return count_random_characters(value) >= MIN_RANDOM_CHARACTERS or (
         count_character_kinds(value) >= 4
-        and count_random_characters(value, shortest=3) >= MIN_RANDOM_CHARACTERS - 2
+        and (
+            count_random_characters(value, shortest=3) >= MIN_RANDOM_CHARACTERS - 2
+            or _NUMBERED_WORD.match(value) is not None
+        )
     )
 
 

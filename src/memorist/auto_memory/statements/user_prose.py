@@ -96,6 +96,7 @@ _TEXT_NOUN = (
     r"(?:texts?|sentences?|paragraphs?|lines?|e-?mails?|mails?|messages?|chat|transcript|subtitles?|notes?|comments?|ticket|story|poem|table|csv|"
     r"yaml|json|html|sql|prompt|minutes|quotes?|guidelines?|proposal|following|above|below|next (?:one|message)|log|snippet|code)"
 )
+_PERSONA = r"(?:prompts?|personas?|system messages?|bot instructions|character sheets?)"
 _TEXT_JOB = PrefilteredPattern(
     r"(?:^|[\n.!?:;,] ?|\b(?:please|can|could|would|will|you|and|then|i|we) )"
     r"(?:translate|proof-?read|rephrase|reword|paraphrase|summari[sz]e|transcribe|decode|parse|validate|reformat|convert|sort|import|critique|"
@@ -112,7 +113,20 @@ _TEXT_JOB = PrefilteredPattern(
     r"|\b(?:verbesser|überarbeit|kürz|optimier|amélior|optimis|mejor|melhor)\w* .{0,20}\bprompt|улучши.{0,20}промпт|(?:优化|改进|完善).{0,12}提示词|プロンプトを(?:改善|直し|良く|短く)"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
     r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を|번역해|요약해|교정해|다듬어"
+    rf"|\b(?:need|want|write|draft|create|make|give me|generate|come up with|suggest|looking for|work on) (?:me |us )?(?:an?|the|some|our|my) (?:[\w-]+ ){{0,3}}{_PERSONA} (?:for|of|to)\b"
+    r"|\b(?:prompt|persona) (?:für|pour|para|per|для)\b|(?:写|寫|给我|要)[^。\n]{0,12}提示词|プロンプトを(?:書|作|考)|프롬프트(?:를|가)? ?(?:써|작성|만들|필요)"
+    r"|\b(?:how|what) (?:should|do|can|could|would) (?:i|we) (?:reply|respond|answer|write back|say (?:to (?:him|her|them|that|this)|back))\b"
+    r"|\bwie soll(?:te)? ich .{0,20}(?:antworten|reagieren|zurückschreiben)|\bwas (?:soll ich )?(?:ihm|ihr|ihnen|darauf|da) .{0,20}(?:antworten|schreiben)|\bque (?:(?:lui|leur) )?répondre\b|\bqué (?:le |les )?(?:respondo|contesto)\b"
+    r"|\bo que (?:eu )?respondo\b|\bcosa (?:gli |le )?rispondo\b|что (?:(?:мне|ему|ей|им) )*(?:ответить|написать в ответ)|(?:怎么|如何)(?:回复|回他|回她|回信|答复)|(?:どう|何と|なんて)(?:、)?返(?:事|信|答)|뭐라고 (?:답|대답|회신)|어떻게 (?:답|대답|회신)"
+    r"|から(?:の|は)?(?:連絡|伝言|メッセージ|依頼|指示|コメント|返信|メール|指摘|お願い)|(?:님|씨|팀장|대표|고객|동료|상사)\S{0,3} ?보낸|보낸 (?:메시지|메일|글|내용|카톡)"
+    r"|(?:发来|發來|发给我|轉發|转发|转告|留言|写给我)(?:的|了|：|:)|\b(?:nachricht|mail|e-mail) von \w+|\b(?:message|mail|mot) de (?:mon|ma|notre|la|le) \w+|\b(?:mensaje|correo|mensagem) de(?:l| mi| meu| minha| la)? \w+|\bmessaggio d(?:i|al|alla) \w+|(?:сообщение|письмо) от \w+"
+    r"|\b(?:message|e-?mail|mail|note|dm|comment) (?:i (?:got|received) )?from (?:my|our|the|a|another) (?!agent\b)\w+"
 )
+_TRAILER = lazy_pattern(
+    r"^(?:(?:Signed-off|Reviewed|Acked|Tested|Co-authored|Reported|Suggested|Co-developed|Approved)-by: \S|Change-Id: I[0-9a-f]{8}|(?:Fixes|Closes|Refs): #?\w+[ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line at the end of a commit's message."""
 _GREETING = lazy_pattern(
     r"^[ \t]*(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte|guten \w+|bonjour|cher|chère|hola|estimad\w+|buenos|olá|prezad\w+|caro|здравствуйте|"
     r"добрый|уважаем\w+)\b[^\n]{0,40}[,!.]?[ \t]*$|(?:您好|你好|お世話に|いつもお世話))",
@@ -232,9 +246,16 @@ def is_document_or_form(typed: str) -> bool:
     of its words whose they are. A person writes so as well ("Title: … / Description: …").
     """
     around = _FENCED.sub("", _cut_middle(typed))
-    return any(len(part.findall(around)) > 1 for part in (_SECTION, _SPEAKER, _FIELD)) or (
-        _is_dialogue(around)
+    return (
+        _TRAILER.search(around) is not None
+        or any(len(part.findall(around)) > 1 for part in (_SECTION, _SPEAKER, _FIELD))
+        or _is_dialogue(around)
     )
+
+
+def names_speaker(line: str) -> bool:
+    """Whether a name or a label stands in front of a line: `Ann: always use tabs`."""
+    return _NAMED_SPEAKER.match(line) is not None
 
 
 def _is_dialogue(typed: str) -> bool:
