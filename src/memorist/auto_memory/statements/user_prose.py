@@ -96,7 +96,10 @@ _TEXT_NOUN = (
     r"(?:texts?|sentences?|paragraphs?|lines?|e-?mails?|mails?|messages?|chat|transcript|subtitles?|notes?|comments?|ticket|story|poem|table|csv|"
     r"yaml|json|html|sql|prompt|minutes|quotes?|guidelines?|proposal|following|above|below|next (?:one|message)|log|snippet|code)"
 )
-_PERSONA = r"(?:prompts?|personas?|system messages?|bot instructions|character sheets?)"
+_PERSONA = (
+    r"(?:(?:(?:system|developer|bot|agent|assistant|llm|ai) (?:prompts?|messages?)|personas?|bot instructions|character sheets?) (?:for|of|to)"
+    r"|prompts? for (?:[\w'’-]+ ){0,3}(?:bots?|chatbots?|assistants?|agents?|gpts?|llms?|models?))"
+)
 _TEXT_JOB = PrefilteredPattern(
     r"(?:^|[\n.!?:;,] ?|\b(?:please|can|could|would|will|you|and|then|i|we) )"
     r"(?:translate|proof-?read|rephrase|reword|paraphrase|summari[sz]e|transcribe|decode|parse|validate|reformat|convert|sort|import|critique|"
@@ -113,14 +116,14 @@ _TEXT_JOB = PrefilteredPattern(
     r"|\b(?:verbesser|überarbeit|kürz|optimier|amélior|optimis|mejor|melhor)\w* .{0,20}\bprompt|улучши.{0,20}промпт|(?:优化|改进|完善).{0,12}提示词|プロンプトを(?:改善|直し|良く|短く)"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
     r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を|번역해|요약해|교정해|다듬어"
-    rf"|\b(?:need|want|write|draft|create|make|give me|generate|come up with|suggest|looking for|work on) (?:me |us )?(?:an?|the|some|our|my) (?:[\w-]+ ){{0,3}}{_PERSONA} (?:for|of|to)\b"
-    r"|\b(?:prompt|persona) (?:für|pour|para|per|для)\b|(?:写|寫|给我|要)[^。\n]{0,12}提示词|プロンプトを(?:書|作|考)|프롬프트(?:를|가)? ?(?:써|작성|만들|필요)"
+    rf"|\b(?:need|want|write|draft|create|make|give me|generate|come up with|suggest|looking for|work on) (?:me |us )?(?:an?|the|some|our|my) (?:[\w-]+ ){{0,3}}{_PERSONA}\b"
+    r"|\b(?:prompt|persona) (?:für|pour|para|per|для) .{0,30}(?:bot|assist|asist|agent|ассист|бот)|(?:写|寫|给我|要)[^。\n]{0,12}提示词|プロンプトを(?:書|作|考)|프롬프트(?:를|가)? ?(?:써|작성|만들|필요)"
     r"|\b(?:how|what) (?:should|do|can|could|would) (?:i|we) (?:reply|respond|answer|write back|say (?:to (?:him|her|them|that|this)|back))\b"
     r"|\bwie soll(?:te)? ich .{0,20}(?:antworten|reagieren|zurückschreiben)|\bwas (?:soll ich )?(?:ihm|ihr|ihnen|darauf|da) .{0,20}(?:antworten|schreiben)|\bque (?:(?:lui|leur) )?répondre\b|\bqué (?:le |les )?(?:respondo|contesto)\b"
     r"|\bo que (?:eu )?respondo\b|\bcosa (?:gli |le )?rispondo\b|что (?:(?:мне|ему|ей|им) )*(?:ответить|написать в ответ)|(?:怎么|如何)(?:回复|回他|回她|回信|答复)|(?:どう|何と|なんて)(?:、)?返(?:事|信|答)|뭐라고 (?:답|대답|회신)|어떻게 (?:답|대답|회신)"
-    r"|から(?:の|は)?(?:連絡|伝言|メッセージ|依頼|指示|コメント|返信|メール|指摘|お願い)|(?:님|씨|팀장|대표|고객|동료|상사)\S{0,3} ?보낸|보낸 (?:메시지|메일|글|내용|카톡)"
-    r"|(?:发来|發來|发给我|轉發|转发|转告|留言|写给我)(?:的|了|：|:)|\b(?:nachricht|mail|e-mail) von \w+|\b(?:message|mail|mot) de (?:mon|ma|notre|la|le) \w+|\b(?:mensaje|correo|mensagem) de(?:l| mi| meu| minha| la)? \w+|\bmessaggio d(?:i|al|alla) \w+|(?:сообщение|письмо) от \w+"
-    r"|\b(?:message|e-?mail|mail|note|dm|comment) (?:i (?:got|received) )?from (?:my|our|the|a|another) (?!agent\b)\w+"
+    r"|からの(?:連絡|伝言|メッセージ|依頼|指示|コメント|返信|メール|指摘|お願い)(?:です|だ|でした|が来|が届)?(?:[。、:：\n]|\Z)|보낸 (?:메시지|메일|글|내용|카톡)(?:야|이야|입니다|이에요|예요|인데)?[.,:：]?(?:\n|\Z)"
+    r"|(?:发来|發來|发给我|轉發|转发|转告|留言)(?:的|了)?(?:消息|邮件|信|话)?(?:[：:]|\n|\Z)|(?:^|\n)[^\n.:]{0,20}\b(?:(?:nachricht|e-?mail) von|message de|mail de|mot de|mensaje de|correo de|mensagem de|messaggio di|сообщение от|письмо от) (?:\w+ )?\w+[.:]?[ \t]*(?:\n|\Z)"
+    r"|(?:^|\n)(?:[^\n.:]{0,20} )?(?:an?|this|the following) (?:message|e-?mail|mail|note|dm|comment) (?:i (?:got|received) )?from (?:\w+ )?\w+[.:,]"
 )
 _TRAILER = lazy_pattern(
     r"^(?:(?:Signed-off|Reviewed|Acked|Tested|Co-authored|Reported|Suggested|Co-developed|Approved)-by: \S|Change-Id: I[0-9a-f]{8}|(?:Fixes|Closes|Refs): #?\w+[ \t]*$)",
