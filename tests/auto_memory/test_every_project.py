@@ -258,8 +258,9 @@ def test_for_all_projects_moves_nothing_older(projects: Projects) -> None:
 def test_all_that_is_known_of_the_user_can_be_asked_to_go(projects: Projects) -> None:
     """It waits, one by one; what is about the project is not touched."""
     projects.say(projects.shop, "I'm the backend lead.", "We use Postgres 15 for everything.")
+    projects.say(projects.shop, "Remember for all projects: I use fish", "Answer in German.")
     projects.say(projects.shop, "Forget everything you know about me.")
     waiting = projects.run(projects.shop, "memory", "inbox")
 
-    assert "backend lead" in waiting
+    assert all(each in waiting for each in ("backend lead", "fish", "German"))
     assert "Postgres" not in waiting

@@ -24,6 +24,7 @@ from memorist.auto_memory.statements.memory_name_and_description import (
     derive_memory_name_and_description,
 )
 from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -143,7 +144,7 @@ def _plan_removal_of_user_facts(
 ) -> PlannedMemoryRemoval:
     """All that is known of the user, where a "forget" names nothing else: for them to decide."""
     asked = _ABOUT_USER.search(statement.text) is not None
-    about_user = [topic for topic in topics if asked and topic.kind is MemoryKind.USER]
+    about_user = [topic for topic in topics if asked and _is_about_user(topic)]
     return PlannedMemoryRemoval(tuple(map(_remove_whole, about_user)), sure=False)
 
 
@@ -153,6 +154,11 @@ _ABOUT_USER = lazy_pattern(
     r"|\bобо мне\b|关于我|我的(?:一切|信息|资料)|私(?:について|のこと)|저에 대|나에 대",
     re.IGNORECASE,
 )
+
+
+def _is_about_user(topic: MemoryFile) -> bool:
+    """Whether it says who the user is, or what they want whatever the project."""
+    return topic.kind is MemoryKind.USER or applies_to_every_project(topic.body)
 
 
 def _remove_whole(topic: MemoryFile) -> MemoryChange:
