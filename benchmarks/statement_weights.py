@@ -1,18 +1,23 @@
 """Fit the model of `statements.unconfirmed_score`: a logistic regression over its features.
 
-    python -m benchmarks.statement_weights --data PATH... [--write]
+    python -m benchmarks.statement_weights --natural PATH... --more PATH... [--write]
 
-PATH is a file of labels or a folder of them (`*.jsonl`). The messages were typed by other people
-and are no part of the repository; `labels/typed.jsonl` says which they are, by repository and
-SHA-256 of the text, with their label and where in the text the words to keep stand. Each line of a
-file of labels has `repo` (or `file`, which begins with it), `text`, `keep` (yes, maybe, no) and
-`span`, the words of the text that are to be kept.
+PATH is a file of labels. The messages were typed by other people and are no part of the
+repository; `labels/typed.jsonl` says which they are, by repository and SHA-256 of the text, with
+their label and where in the text the words to keep stand. Each line of a file of labels has `repo`
+(or `file`, which begins with it), `text`, `keep` (yes, maybe, no) and `span`, the words of the text
+that are to be kept.
+
+`--natural` are all the messages of chats that nobody picked by their words, `--more` those that the
+rules were written after or that were found by their words. Only the former tell how well it works
+and where the threshold lies.
 
 Sentences of a span are examples of what waits, all sentences of messages labelled `no` of what does
-not. The made-up messages of `labels` count for little: they widen the vocabulary. Owners of
-repositories are divided into folds; each is scored by a model of the others, and the threshold is
-the score that `FALSE_SHARE` of the messages labelled `no` exceed. `--write` writes the weights and
-the list.
+not. The made-up messages of `labels` count for little: they widen the vocabulary. A feature's value
+is multiplied by how much more often one of the two has it (the logarithm of the ratio, as naive
+Bayes weighs it: Wang and Manning 2012). Owners of repositories are divided into folds; each is
+scored by a model of the others, and the threshold is the score that `FALSE_SHARE` of the natural
+messages labelled `no` exceed. `--write` writes the weights and the list.
 """
 
 from __future__ import annotations
@@ -34,32 +39,34 @@ from msgspec import Struct, structs
 from memorist.auto_memory.statements.sentence_weights import SentenceModel, SentenceWeights
 from memorist.auto_memory.statements.statement_parser import find_statements, split_typed_sentences
 from memorist.auto_memory.statements.unconfirmed_score import list_lasting_feature_names
-from memorist.auto_memory.statements.unconfirmed_statements import list_rule_verdicts
+from memorist.auto_memory.statements.unconfirmed_statements import decide_by_rules
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import Message, Origin, TextBlock
 
 Vector = npt.NDArray[np.float64]
 
 FOLDS = 5
-FALSE_SHARES = (0.02, 0.04, 0.06, 0.1)
-"""Shares of the messages labelled `no` that may wait, of which figures are printed."""
+FALSE_SHARES = (0.03, 0.04, 0.05, 0.06, 0.08)
+"""Shares of the messages labelled `no` that may be noticed, of which figures are printed."""
 FALSE_SHARE = 0.05
 """The one that sets the threshold."""
-MAYBE_WEIGHT = 0.8
-MADE_UP_WEIGHT = 0.1
+MAYBE_WEIGHT = 0.5
+MADE_UP_WEIGHT = 0.2
 """How much such a sentence counts beside one of a message labelled `yes`."""
 LEAST_OWNERS = 3
 """Owners of repositories that use a word before it becomes a feature: no names, no topics."""
-SCALES = {"word": 0.5, "pair": 0.5, "part": 0.25}
+SCALES = {"word": 0.5, "early": 0.5, "pair": 0.5, "part": 0.25}
 """A feature's value, beside 1 of the others: such are many and must say more to count."""
-LOSS_WEIGHT = 0.02
+LOSS_WEIGHT = 0.1
 """Of the summed loss beside half the squared weights (the usual C of such fits)."""
-STEPS = 80
-STRONGEST = 2000
-"""Features that are kept."""
+STEPS = 300
+STRONGEST = 4000
+"""Features that are kept: those whose weights, times how often they occur, are the largest."""
 SMALLEST = 0.005
 UNFIT = -99.0
 """The score of a sentence that never waits."""
+NOTICED = 99.0
+"""The score of a message of which something is kept or waits whatever its words."""
 MADE_UP = "made up"
 LABELS = Path(__file__).parent / "labels"
 TARGET = Path("src/memorist/auto_memory/statements")
@@ -77,8 +84,8 @@ class LabelledMessage(Struct, frozen=True):
 
     owner: str
     keep: str
-    kept: bool
-    """Whether the rules keep something of it."""
+    noticed_anyway: bool
+    """Whether the rules keep something of it, or let it wait whatever the score."""
     sentences: tuple[LabelledSentence, ...]
     listed: dict[str, Any]
     """How `labels/typed.jsonl` names it."""
@@ -107,6 +114,18 @@ class SparseRows:
         self._column = np.array([column for row in rows for column, _ in row], int)
         self._value = np.array([value for row in rows for _, value in row], float)
 
+    def scale_columns(self, scale: Vector) -> SparseRows:
+        """The matrix with each column multiplied by a number."""
+        values = (self._value * scale[self._column]).tolist()
+        rows: list[list[tuple[int, float]]] = [[] for _ in range(self.shape[0])]
+        for row, column, value in zip(self._row, self._column, values, strict=True):
+            rows[row].append((int(column), value))
+        return SparseRows(rows, self.shape[1])
+
+    def count_nonzero(self, share: Vector) -> Vector:
+        """In how many rows each column stands, a row counting by its share."""
+        return np.bincount(self._column, share[self._row], self.shape[1]).astype(np.float64)
+
     def sum_rows(self, weights: Vector) -> Vector:
         """Of each row the sum of its values times the weights of their columns."""
         return np.bincount(self._row, self._value * weights[self._column], self.shape[0]).astype(
@@ -126,9 +145,8 @@ def repository_of(file: str) -> str:
 
 
 def read_messages(paths: Iterable[Path]) -> list[LabelledMessage]:
-    """The labelled messages of files and folders."""
-    files = [each for path in paths for each in (sorted(path.glob("*.jsonl")) or [path])]
-    rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    """The labelled messages of files."""
+    rows = [json.loads(line) for file in paths for line in file.read_text("utf-8").splitlines()]
     return [_read_message(one) for one in rows]
 
 
@@ -160,17 +178,15 @@ def _label(
 ) -> LabelledMessage:
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
     typed = extract_redacted_user_text(message).strip()
-    found = [(each, list_rule_verdicts(each, typed)) for each in split_typed_sentences(typed)]
+    found = [(each, decide_by_rules(each, typed)) for each in split_typed_sentences(typed)]
     return LabelledMessage(
         owner,
         keep,
-        bool(find_statements(message)),
+        any(waits for _, waits in found) or bool(find_statements(message)),
         tuple(
-            LabelledSentence(
-                list_lasting_feature_names(each, verdicts), _is_in(each.text, span or "")
-            )
-            for each, verdicts in found
-            if verdicts is not None
+            LabelledSentence(list_lasting_feature_names(each), _is_in(each.text, span or ""))
+            for each, waits in found
+            if waits is not False
         ),
         listed,
     )
@@ -193,18 +209,26 @@ def fit_model(messages: Sequence[LabelledMessage]) -> Model:
         (one, each) for one in messages for each in one.sentences if one.keep == "no" or each.stated
     ]
     x = SparseRows(
-        [
-            [(column[n], _scale(n)) for n in sorted(each.features) if n in column]
-            for _, each in rows
-        ],
+        [[(column[n], 1.0) for n in sorted(each.features) if n in column] for _, each in rows],
         len(names),
     )
     y = np.array([one.keep != "no" for one, _ in rows], float)
     share = np.array([_weight(one) for one, _ in rows])
     share *= len(rows) * np.where(y == 1, 0.5 / share[y == 1].sum(), 0.5 / share[y == 0].sum())
-    found, constant = _minimise(x, y, LOSS_WEIGHT * share)
-    kept = sorted(range(len(names)), key=lambda at: -abs(found[at] * _scale(names[at])))[:STRONGEST]
-    return Model({names[at]: float(found[at]) * _scale(names[at]) for at in kept}, constant)
+    occurs = x.count_nonzero(share)
+    scale = np.array([_scale(name) for name in names]) * _weigh_by_ratio(x, y, share)
+    found, constant = _minimise(x.scale_columns(scale), y, LOSS_WEIGHT * share)
+    weights = found * scale
+    strongest = np.argsort(-np.abs(weights) * occurs, kind="stable")[:STRONGEST]
+    return Model({names[at]: float(weights[at]) for at in sorted(strongest)}, constant)
+
+
+def _weigh_by_ratio(x: SparseRows, y: Vector, share: Vector) -> Vector:
+    """How much more often one class has each feature: the absolute logarithm of the ratio."""
+    counts = [1.0 + x.count_nonzero(share * (y == each)) for each in (0, 1)]
+    no, yes = (each / each.sum() for each in counts)
+    ratios: Vector = np.abs(np.log(yes / no))
+    return ratios
 
 
 def _scale(name: str) -> float:
@@ -250,9 +274,13 @@ def score_left_out(
     """Each message with the score of a model that never saw its owner."""
     found = []
     for fold in range(FOLDS):
-        others = [one for one in messages if _fold_of(one.owner) != fold]
-        model = fit_model([*others, *more])
-        found += [(one, model.score(one)) for one in messages if _fold_of(one.owner) == fold]
+        others = [one for one in (*messages, *more) if _fold_of(one.owner) != fold]
+        model = fit_model(others)
+        found += [
+            (one, NOTICED if one.noticed_anyway else model.score(one))
+            for one in messages
+            if _fold_of(one.owner) == fold
+        ]
     return found
 
 
@@ -271,7 +299,7 @@ def describe(title: str, scored: Sequence[tuple[LabelledMessage, float]]) -> str
     for share in FALSE_SHARES:
         limit = find_limit(scored, share)
         noticed = {
-            keep: [score > limit or one.kept for one, score in scored if one.keep == keep]
+            keep: [score > limit for one, score in scored if one.keep == keep]
             for keep in ("yes", "maybe")
         }
         shown = " ".join(f"{keep} {sum(found)} of {len(found)}" for keep, found in noticed.items())
@@ -279,9 +307,11 @@ def describe(title: str, scored: Sequence[tuple[LabelledMessage, float]]) -> str
     return f"{title}: {'; '.join(parts)}\n"
 
 
-def write_sentence_weights(model: SentenceModel, weights: SentenceWeights) -> None:
-    """Write the data file of a model; features whose weight rounds to nothing are left out."""
-    table = {name: round(w, 3) for name, w in sorted(weights.weights.items()) if abs(w) >= SMALLEST}
+def write_sentence_weights(model: SentenceModel, weights: SentenceWeights, digits: int = 3) -> None:
+    """Write the data file of a model; features whose weight is next to nothing are left out."""
+    table = {
+        name: round(w, digits) for name, w in sorted(weights.weights.items()) if abs(w) >= SMALLEST
+    }
     found = structs.replace(weights, threshold=round(weights.threshold, 3), weights=table)
     shown = {k: v for k, v in structs.asdict(found).items() if v != 0.0}
     text = json.dumps(shown, indent=1, ensure_ascii=False)
@@ -291,17 +321,20 @@ def write_sentence_weights(model: SentenceModel, weights: SentenceWeights) -> No
 def main() -> None:
     """Print the figures; write the weights and the list of messages."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, nargs="+", required=True)
+    parser.add_argument("--natural", type=Path, nargs="+", required=True)
+    parser.add_argument("--more", type=Path, nargs="+", default=[])
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    messages, made_up = read_messages(arguments.data), list(read_made_up())
-    scored = score_left_out(messages, made_up)
+    natural = read_messages(arguments.natural)
+    picked = read_messages(arguments.more)
+    made_up = list(read_made_up())
+    scored = score_left_out(natural, [*picked, *made_up])
     sys.stdout.write(describe("each owner left out in turn", scored))
     if arguments.write:
-        model = fit_model([*messages, *made_up])
+        model = fit_model([*natural, *picked, *made_up])
         threshold = find_limit(scored, FALSE_SHARE) - model.constant
-        write_sentence_weights("unconfirmed", SentenceWeights(threshold, model.weights))
-        rows = sorted({json.dumps(one.listed) for one in messages})
+        write_sentence_weights("unconfirmed", SentenceWeights(threshold, model.weights), digits=2)
+        rows = sorted({json.dumps(one.listed) for one in (*natural, *picked)})
         (LABELS / "typed.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
 
 

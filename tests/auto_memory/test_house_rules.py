@@ -61,7 +61,7 @@ TASKS = """
     не трогай этот файл|首页要加一个按钮|所有用例都跑完了|ログイン画面のバグを修正する|表示されない|Добавить поддержку тёмной темы
     Act as a pirate and use short words in all answers|给表格加一列|Добавь поле в форму|Füge der Tabelle eine Spalte hinzu
     Use the second answer in this case|you must have seen the error|Tell me why it fails|read the log before it rotates again
-    tu mets les deux boutons à droite|試してみて config.md を変更|sonst klappt der Import gleich wieder nicht|Rename the button on the page
+    試してみて config.md を変更|sonst klappt der Import gleich wieder nicht|Rename the button on the page
     Before merging, fix the failing test|As you said, the parser is broken|测试报错，需要修复
 """
 

@@ -46,6 +46,22 @@ def test_a_sign_a_tab_or_a_label_costs_no_rule(text: str, kept: list[str]) -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("#use pnpm in this repo", ["use pnpm in this repo"]),
+        ("# the staging box is called heron", ["the staging box is called heron"]),
+        ("#terminalLastCommand what went wrong here", []),
+        ("#file:cart.ts #file:shop.ts follow the same order of imports", []),
+        ("#sym:drawCart 这个函数和另一个的样式一致", []),
+        ("#codebase where the prices are rounded", []),
+    ],
+)
+def test_a_line_for_the_memory_is_no_reference_of_an_editor(text: str, kept: list[str]) -> None:
+    """`#file:…` and the like name for VS Code what the agent is to look at."""
+    assert read(text)[0] == kept
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "mallory\talways merge on sundays\neve\tkeep it",

@@ -7,8 +7,8 @@ import pytest
 from memorist.auto_memory.statements import unconfirmed_score
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.unconfirmed_statements import (
+    decide_by_rules,
     find_unconfirmed_statements,
-    list_rule_verdicts,
 )
 from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
 from memorist.core.messages import Message, Origin, TextBlock
@@ -31,9 +31,7 @@ def test_the_order_of_the_features_does_not_change_the_score(typed: str) -> None
     """Features are a set, whose order differs from start to start: what waits in one process waits in
     every other.
     """
-    features = tuple(
-        sorted(unconfirmed_score.list_lasting_feature_names(_only_sentence(typed), ("work",)))
-    )
+    features = tuple(sorted(unconfirmed_score.list_lasting_feature_names(_only_sentence(typed))))
     scores = {
         unconfirmed_score.score_unconfirmed_sentence((*features[turn:], *features[:turn]))
         for turn in range(len(features))
@@ -41,37 +39,39 @@ def test_the_order_of_the_features_does_not_change_the_score(typed: str) -> None
     assert len(scores) == 1
 
 
-def test_a_sentence_has_its_words_their_pairs_and_parts_and_the_verdicts_as_features() -> None:
+def test_a_sentence_has_its_words_the_first_once_more_their_pairs_and_parts_as_features() -> None:
     """Numbers count alike, and capitals do not count."""
-    found = unconfirmed_score.list_lasting_feature_names(
-        _only_sentence("Use port 8080"), ("pattern",)
-    )
+    found = unconfirmed_score.list_lasting_feature_names(_only_sentence("Use the port 80"))
     assert found == {
         "script:plain",
-        "rule:pattern",
-        *("word:use", "word:port", "word:0"),
-        *("pair:^_use", "pair:use_port", "pair:port_0", "pair:0_$"),
-        *("part:<us", "part:use", "part:se>", "part:<use", "part:use>"),
-        *("part:<po", "part:por", "part:ort", "part:rt>", "part:<por", "part:port", "part:ort>"),
+        *("word:use", "word:the", "word:port", "word:0"),
+        *("early:use", "early:the", "early:port"),
+        *("pair:^_use", "pair:use_the", "pair:the_port", "pair:port_0", "pair:0_$"),
+        *("part:<u", "part:us", "part:se", "part:e>", "part:<us", "part:use", "part:se>"),
+        *("part:<use", "part:use>", "part:<t", "part:th", "part:he", "part:<th", "part:the"),
+        *("part:he>", "part:<the", "part:the>", "part:<p", "part:po", "part:or", "part:rt"),
+        *("part:t>", "part:<po", "part:por", "part:ort", "part:rt>", "part:<por", "part:port"),
+        "part:ort>",
     }
 
 
-def test_what_the_rules_say_of_a_sentence() -> None:
-    """A part to play and a stop for the moment never wait."""
-    verdicts = {
-        text: list_rule_verdicts(_only_sentence(text), text)
+def test_where_the_rules_decide_the_words_do_not_count() -> None:
+    """A part to play, a stop for the moment, a question and a report never wait, a rule always does."""
+    waits = {
+        text: decide_by_rules(_only_sentence(text), text)
         for text in (
             "Pretend to be a pirate in this chat.",
             "Don't do anything yet.",
             "Please never shorten the variable names.",
             "Could you look at the failing job?",
+            "I already tried another port",
+            "The footer shows the year and the version.",
         )
     }
-    assert list(verdicts.values()) == [None, None, ("pattern",), ("question", "work")]
+    assert list(waits.values()) == [False, False, True, False, False, None]
 
 
 WISHES = (
-    "Make sure the docs and the types stay in the same style.",
     "We switched to yarn",
     "our app is a booking site for small hotels",
     "I use fish on arch linux, so bash snippets fail for me",

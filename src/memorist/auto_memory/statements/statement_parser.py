@@ -130,8 +130,13 @@ _COMMAND = lazy_pattern(
     re.DOTALL,
 )
 _MEMORY_LINE = lazy_pattern(
-    rf"#[ \t]?(?P<text>(?:[^\s#!\d][^\n]{{8,400}}|{ORDER} [^\n]{{2,}}))\s*\Z", re.IGNORECASE
+    r"#(?!(?-i:[a-z]+[A-Z])|\w+:\S|(?:changes|codebase|fetch|problems|selection|usages)\b)"
+    rf"[ \t]?(?P<text>(?:[^\s#!\d][^\n]{{8,400}}|{ORDER} [^\n]{{2,}}))\s*\Z",
+    re.IGNORECASE,
 )
+"""A line for the memory as Claude Code had it; no reference to a file, a symbol or a tool as VS Code
+writes it.
+"""
 _REFUSAL = lazy_pattern(
     r"(?:no|nope|nah|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how "
     r".{1,30})|incorrect|不对|错了"

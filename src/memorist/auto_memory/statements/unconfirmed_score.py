@@ -2,8 +2,8 @@
 to their agents, in any language. Pure.
 
 It only decides what waits for the person's yes, never what is kept. Features are words, pairs and
-parts of words, the script, and what the rules say of the sentence. The messages themselves are other
-people's and no part of the repository; `benchmarks/statement_weights.py` fits the weights and writes
+parts of words, the first words once more, and the script. The messages themselves are other people's
+and no part of the repository; `benchmarks/statement_weights.py` fits the weights and writes
 `unconfirmed_weights.json`.
 """
 
@@ -68,7 +68,9 @@ _WORD = lazy_pattern(
 _LATIN_WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
 _IMPERATIVE = OpeningPattern(rf"(?:please )?{VERB}\b")
 _NEGATED = lazy_pattern(r"n['’]t\b|\b(?:not|no|never)\b", re.IGNORECASE)
-_PART_CHARS = (3, 4)
+_EARLY_WORDS = 3
+"""Words at a sentence's beginning that count once more as such."""
+_PART_CHARS = (2, 3, 4)
 """Letters of the parts of a word, which stand for its forms and for kin in other languages."""
 _SCRIPTS = {
     "Chinese or Japanese": lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]"),
@@ -83,9 +85,9 @@ _MESSAGE_STEPS = (30, 80, 160, 400, 1000)
 """Characters from which a message is one step longer."""
 
 
-def list_lasting_feature_names(sentence: ProseSentence, verdicts: Iterable[str]) -> frozenset[str]:
-    """The names of a sentence's features: `rule:` with one of `verdicts`, `script:`, and `word:`,
-    `pair:` and `part:` in lower case.
+def list_lasting_feature_names(sentence: ProseSentence) -> frozenset[str]:
+    """The names of a sentence's features: `script:`, and `word:`, `early:`, `pair:` and `part:` in lower
+    case.
     """
     masked = sentence.masked[find_lead_in_end(sentence.masked) :]
     found = (word.replace("’", "'") for word in _WORD.findall(masked.lower()))
@@ -94,8 +96,8 @@ def list_lasting_feature_names(sentence: ProseSentence, verdicts: Iterable[str])
     return frozenset(
         (
             f"script:{script}",
-            *(f"rule:{name}" for name in verdicts),
             *(f"word:{word}" for word in words),
+            *(f"early:{word}" for word in words[:_EARLY_WORDS]),
             *(f"pair:{one}_{two}" for one, two in zip(["^", *words], [*words, "$"], strict=True)),
             *(f"part:{part}" for word in words if len(word) > 1 for part in _split_parts(word)),
         )

@@ -1,4 +1,8 @@
-"""Find what a person probably means to last: it waits for their word (AM-8). Pure."""
+"""Find what a person probably means to last: it waits for their word (AM-8). Pure.
+
+A sentence that a rule reads waits, one that a rule rejects does not, whatever their words; of the
+rest the score of the words decides.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +58,6 @@ MIN_WAITING_CHARS = 16
 Japanese one counts as two.
 """
 
-LABEL = "label"
-OTHERS = "certain in others' words"
-FACT = "fact"
-ALWAYS_WAITS = frozenset({FACT, LABEL, OTHERS})
-"""Verdicts of the rules with which a sentence waits whatever its words."""
-
 NEVER_WAITS = -99.0
 """The score of a sentence that is no statement, whatever its words."""
 
@@ -84,14 +82,15 @@ _OF_THE_WORK = lazy_pattern(
     r"|\b(?:cant|can['’]?t|cannot|couldn['’]?t) (?:get|see|find|open|reach|be clicked)\b|\b(?:the|this) (?:issue|problem|error|bug) (?:is|was|here)\b"
     r"|^(?:ok,? |okay,? )?(?:we (?:still )?need to|let['’]?s (?:just |also )?(?:add|change|do|fix|try|see|update))\b|^(?:so )?we could\b|\bneed to know\b"
     r"|^(?:actually,? |yes,? |then,? |okay,? )*you (?:can|may) (?:also |actually |still |just )*(?!always|never|skip)\w+ (?:it|this|that|them)\b"
-    r"|\b(?:tests?|builds?|jobs?|checks?|requests?|everything) (?:still |just |all )?(?:fails?|failed|breaks?|broke|crash(?:es|ed))\W*$"
+    r"|\b(?:tests?|builds?|jobs?|checks?|requests?|everything) (?:still |just |all )?(?:fails?|failed|breaks?|broke|crash(?:es|ed))(?: always| constantly| again| (?:every|each) time)*\W*$"
     r"|^(?:do not|don['’]?t) (?!do\b)\w+ (?:this|that|these|those|it|them)\b(?!.*\b(?:again|ever|any ?more|anywhere)\b)"
     r"|\bthis (?:would be|was) (?:p\d|a new|the)\b|\bi (?:do not|don['’]?t|can['’]?t|cannot) remember (?:if|whether|what|how|when)\b"
     r"|^(?:no|non|não|nein|нет),? (?:eso|esto|ce|c['’]|isso|das|es|это)\S* .{0,12}(?:correct\w*|bien|mal|certo|errado|richtig|falsch|gut|так|то|верно)\b"
-    r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b",
+    r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b"
+    r"|\b(?:падает|падают|ломается|ломаются|зависает|виснет|вылетает)\b.{0,20}$|(?:不要|别)再?[用改动碰删](?:这|那)个[。！!]*$|^(?:no,? )?i meant the\b|\byou(?: are|['’]re)(?: always)? welcome\b",
     re.IGNORECASE,
 )
-"""Tells what was done or what is to be done now, which speaks against waiting."""
+"""Tells what was done or what is to be done now: it does not wait by its score."""
 
 HOLD = lazy_pattern(
     r"(?:please |just )*(?:do not|don['’]?t) (?:do|change|touch|edit|write|run) anything(?! (?:in|under|outside|on|without|unless|with|to)\b)"
@@ -221,16 +220,14 @@ def matches_certain_or_probable_pattern(sentence: ProseSentence) -> bool:
 
 def _score_waiting(sentence: ProseSentence, typed: str) -> float:
     """How likely a sentence is meant to last: from 0 on it waits."""
-    verdicts = list_rule_verdicts(sentence, typed)
-    if verdicts is None:
-        return NEVER_WAITS
-    if not ALWAYS_WAITS.isdisjoint(verdicts):
-        return 0.0
-    return score_unconfirmed_sentence(list_lasting_feature_names(sentence, verdicts))
+    waits = decide_by_rules(sentence, typed)
+    if waits is None:
+        return score_unconfirmed_sentence(list_lasting_feature_names(sentence))
+    return 0.0 if waits else NEVER_WAITS
 
 
-def list_rule_verdicts(sentence: ProseSentence, typed: str) -> tuple[str, ...] | None:
-    """What the rules say of a sentence of a message, by name; None for one that never waits."""
+def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
+    """Whether the rules let a sentence of a message wait; None where its score decides."""
     start = find_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]
     if (
@@ -239,28 +236,23 @@ def list_rule_verdicts(sentence: ProseSentence, typed: str) -> tuple[str, ...] |
         or is_forbidden_in_memory(masked)
         or ROLE_PLAY.match(masked)
     ):
-        return None
-    speaks_for = {
-        "pattern": match_first_statement_pattern(_WAITING, sentence, start) is not None,
-        FACT: recognize_plain_fact(sentence) is not None
-        and not contains_unattributable_text(typed),
-        LABEL: _is_labelled(sentence),
-        OTHERS: _may_be_others(sentence, typed),
-    }
-    if any(speaks_for.values()):
-        return tuple(name for name, holds in speaks_for.items() if holds)
+        return False
+    may_be_others = contains_unattributable_text(typed)
     if (
-        not is_sentence_long_enough(masked)
-        or _UNREAD_SCRIPT.search(masked) is not None
-        or contains_unattributable_text(typed)
+        match_first_statement_pattern(_WAITING, sentence, start) is not None
+        or (recognize_plain_fact(sentence) is not None and not may_be_others)
+        or _is_labelled(sentence)
+        or _may_be_others(sentence, typed)
     ):
-        return None
-    speaks_against = {
-        "question": is_question_or_supposition(masked),
-        "work": _OF_THE_WORK.search(masked) is not None,
-        "task": is_task_bound(masked, include_hints=True),
-    }
-    return tuple(name for name, holds in speaks_against.items() if holds)
+        return True
+    is_read_by_score = (
+        is_sentence_long_enough(masked)
+        and _UNREAD_SCRIPT.search(masked) is None
+        and not may_be_others
+        and not is_question_or_supposition(masked)
+        and _OF_THE_WORK.search(masked) is None
+    )
+    return None if is_read_by_score else False
 
 
 _UNREAD_SCRIPT = lazy_pattern("[\u0370-\u03ff\u0530-\u109f\u1200-\u13ff\u1780-\u17ff\uac00-\ud7a3]")

@@ -75,7 +75,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        rf"(?P<text>(?:(?:when(?:ever)?|if|for|while|once|after|before|on|during) (?!(?:the|this|that|these|it|so|not|possible|example|instance|now|done|"
+        rf"(?P<text>(?:(?:when(?:ever)?|if|before) (?!(?:the|this|that|these|it|so|not|possible|example|instance|now|done|"
         rf"finished|ready|initial|some reason|sure|certain|in doubt|(?:click|sav|load|hover|scroll|open|clos|submitt|logg)ing)\b)(?:(?!\b(?:clicks?|click|press|presses)\b)[^?,]){{4,80}}, (?:please |also |then )?(?:{NEGATION}|never|always|"
         rf"{VERB}) (?!(?:the (?!same)|this|that|these)\b)(?!(?<=(?:show|hide) )an? )(?!(?<=add )an? )(?!(?<=create )an? ).{{3,}}))",
         unless=_MOMENT + r"|.*\b(?:we start|that,|done,)",
