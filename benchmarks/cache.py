@@ -27,8 +27,8 @@ from benchmarks.cache_strategies import (
 from benchmarks.cache_trace import Trace, families, strung, trace_of
 from benchmarks.datasets import all_sessions
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
+from memorist.compaction.compaction_thresholds import compute_request_thresholds
 from memorist.compaction.edit_economics import NOTES_FROM_SHARE
-from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.settings import CompactionSchedule, CompactionSettings, Settings
 
 MODELS = ("claude-opus-4-6", "gpt-5.4")

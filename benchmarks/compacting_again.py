@@ -42,7 +42,10 @@ from memorist.compaction.summary_review import (
     clean_or_reject_summary,
     pair_summary_with_extract,
 )
-from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
+from memorist.compaction.window_recording_merge import (
+    merge_window_into_recording,
+    strip_host_content,
+)
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_message_tokens

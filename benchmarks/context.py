@@ -18,21 +18,21 @@ from typing import Any
 
 from benchmarks.report import BenchResult, BenchRow
 from benchmarks.world_state import world_rows
-from memorist.context.assembly import (
+from memorist.context.context_pieces import ContextSection
+from memorist.context.first_context_assembly import (
     FirstContext,
     HostContext,
     assemble_first_context,
     read_folder_context,
 )
-from memorist.context.context_pieces import ContextSection
 from memorist.context.git_state import read_git_state
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
-from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_catalogue import build_catalogue_section, build_skill_catalogue
-from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
+from memorist.skills.skill_discovery import CachingSkillDiscovery, DiscoveredSkills, discover_skills
+from memorist.skills.skill_file import load_skill_prompts
 from memorist.skills.skill_invocation import build_mentioned_skill_messages
 from memorist.skills.skill_roots import SkillBaseFolders
 from memorist.store.disk_files import DiskFiles
@@ -154,7 +154,7 @@ def skills_rows(count: int = 200) -> tuple[BenchRow, ...]:
             ),
             BenchRow(
                 f"find {count} skills again that stayed as they were",
-                _skills_milliseconds(SkillDiscovery(places, settings).find_skills),
+                _skills_milliseconds(CachingSkillDiscovery(places, settings).find_skills),
                 "ms",
             ),
             BenchRow(
@@ -281,7 +281,7 @@ def _rows(chosen: Family, folder: Path, settings: ContextSettings) -> list[Bench
         else max(folder.rglob("AGENTS.md"), key=lambda path: len(path.parts)).parent
     )
     places = SkillBaseFolders(project=str(folder.parents[_DEPTH - 2]), cwd=str(place), system=())
-    kept = SkillDiscovery(places, SkillsSettings())
+    kept = CachingSkillDiscovery(places, SkillsSettings())
     body = build_responses_body if chosen == "rollout" else build_anthropic_body
 
     outside = Runtime(files=DiskFiles(), clock=SystemClock(), settings=Settings(context=settings))

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from memorist.context.prefix_check import PrefixChecker
+from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.messages import JsonObject
 from memorist.ports import Request
 from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, compute_request_usage

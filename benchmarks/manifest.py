@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_manifest import parse_memory_header
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.recall.initial_scan import InitialScan
+from memorist.recall.initial_memory_scan import InitialMemoryScan
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
@@ -58,7 +58,7 @@ async def _requests(home: Path, size: int) -> list[BenchRow]:
             write_memory(folder / f"part-{number:05}.md", number, "new")
         session = await engine.open("first", project="/bench")
         opening = await _asked(session, 0)
-        look = InitialScan(engine.memory("/bench").folder, engine.settings.recall)
+        look = InitialMemoryScan(engine.memory("/bench").folder, engine.settings.recall)
         look.start()
         await look.wait_until_done()
         await session.close()

@@ -113,8 +113,8 @@ class MemoristPeer:
             self._session.close()
             self._later = self._engine.open("later", project=self._project)
         found = self._later.search_project(question, FIRST).memories[:FIRST]
-        located = [self.memory.find_folder_and_path(match.path) for match in found]
-        return [owner.read_with_suspicions(path)[0].body for owner, path in located]
+        located = [self.memory.find_memory_folder_and_path(match.path) for match in found]
+        return [owner.read_memory_with_suspicions(path)[0].body for owner, path in located]
 
     def show(self, number: int, question: str) -> str:
         """The request of a new session that begins with the question, as it goes out."""

@@ -40,7 +40,7 @@ from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rol
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import save_rollouts
-from memorist.store.state_database import open_state
+from memorist.store.state_database import open_state_database
 
 Json = Mapping[str, Any]
 
@@ -164,7 +164,7 @@ def _search_conversation(
             }
             if embedder is not None:
                 meaning.sync(sessions)
-                meaning.embed(place)
+                meaning.embed_missing_passages(place)
                 ways["the embedding alone"] = partial(ByMeaning(texts, embedder).find, limit=10)
                 ways["words and meaning"] = partial(_find_passages, meaning, place)
             return {
@@ -216,7 +216,7 @@ async def _measure_decisions(folder: Path) -> list[BenchRow]:
             write_chat(recorded, id, turns, str(project))
         settings = Settings(home=str(Path(place, "home")))
         layout = Layout(Path(settings.home))
-        state = open_state(settings.state, layout.database)
+        state = open_state_database(settings.state, layout.database)
         found = scan_for_changed_rollouts([SourceFolder(recorded, is_named=True)]).threads
         save_rollouts(state, found)
         state.close()
@@ -305,7 +305,7 @@ def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | Non
         Ranker(Path(place, "index"), embedder=embedder) as ranker,
     ):
         ranker.sync(entries)
-        ranker.embed(entries)
+        ranker.embed_missing_vectors(entries)
         matches = [
             MemoryMatch(
                 path=each.id,

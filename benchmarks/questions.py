@@ -152,7 +152,7 @@ async def answer_all(
         ):
             entries = conversation.entries()
             ranker.sync(entries)
-            ranker.embed(entries)
+            ranker.embed_missing_vectors(entries)
             for asked in open_:
                 answered = done[asked.id] = await _answer(asked, conversation, ranker, run.model)
                 with run.kept.open("ab") as file:

@@ -103,7 +103,7 @@ class MemoristFinder:
         self._ranker = Ranker(folder / f"{conversation.name}-{kind}.sqlite", embedder=embedder)
         entries = conversation.entries()
         self._ranker.sync(entries)
-        self._ranker.embed(entries)
+        self._ranker.embed_missing_vectors(entries)
 
     def find(self, question: str, limit: int) -> list[str]:
         """What the ranker gives."""

@@ -19,11 +19,11 @@ from benchmarks.datasets import all_sessions, claude_sessions, write_long_sessio
 from benchmarks.report import BenchResult, BenchRow
 from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.rollouts.session_evidence import UNKNOWN_WINDOW, convert_tokens_to_bytes
-from memorist.rollouts.session_scan import (
+from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
+from memorist.rollouts.stage_one_session_scan import (
     collect_evidence_rows_per_part,
     read_task_log_and_turn_sizes,
 )
-from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
 from memorist.rollouts.structural_stage_one import StageOneResult, build_structural_result
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile
@@ -165,7 +165,7 @@ def _alone(path: Path) -> None:
         DecodedLineFile(path), gone.weights, convert_tokens_to_bytes(UNKNOWN_WINDOW, FACTOR)
     )
     for rows in parts:
-        rows.select(UNKNOWN_WINDOW, FACTOR)
+        rows.select_rows_to_fit(UNKNOWN_WINDOW, FACTOR)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     sys.stdout.write(f"{peak} {time.process_time() - began:.1f} {len(parts)}\n")
 

@@ -33,10 +33,10 @@ from memorist.engine.engine import Memorist
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.ports import TextAndWordVectors
 from memorist.recall.lexical_score import SearchEntry
-from memorist.recall.memory_search import FolderSearch
-from memorist.recall.passages import Passage
+from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.recall.ranker import Ranker
-from memorist.recall.session_index import SessionIndex, read_passages
+from memorist.recall.session_index import SessionIndex, read_session_passages
+from memorist.recall.session_passages import Passage
 from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
 from memorist.settings import RecallSettings, Settings
 from memorist.store.home_layout import Layout
@@ -93,7 +93,7 @@ def measure(data: Path) -> BenchResult:
     turns = [
         passage
         for path in all_sessions(data)
-        for passage in read_passages(path)
+        for passage in read_session_passages(path)
         if passage.said and passage.answered
     ]
     if not turns:
@@ -122,7 +122,7 @@ def measure(data: Path) -> BenchResult:
             )
         if is_embedder_installed():
             with closing(SessionIndex(Path(place, "index"), embedder=_RandomVectors())) as index:
-                index.embed(place)
+                index.embed_missing_passages(place)
                 rows += _time_queries(
                     "with meaning",
                     lambda query: index.search(query, 10, project=place),
@@ -149,7 +149,7 @@ async def _measure_prompts(
         with Ranker(
             Layout(home).memory_layout(str(project)).recall_index, embedder=_RandomVectors()
         ) as ranker:
-            ranker.embed(entries)
+            ranker.embed_missing_vectors(entries)
         rows += await _time_prompts("with meaning", Settings(), home, project, queries)
     return rows
 
@@ -178,12 +178,12 @@ def _fill_memory(
                 )
             )
         memory.write(changes, ChangeReason(actor="undo", what="benchmark"))
-    search = FolderSearch(memory.folder, RecallSettings(embeddings=False))
+    search = MemoryFolderSearch(memory.folder, RecallSettings(embeddings=False))
     with closing(search):
         search.sync_index()
     return [
         SearchEntry(id=path, title=path, fingerprint=mark)
-        for path, mark in memory.folder.file_change_marks().items()
+        for path, mark in memory.folder.file_fingerprints().items()
     ]
 
 

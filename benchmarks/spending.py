@@ -15,10 +15,17 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.budget.budget_governor import BudgetGovernor, read_budget_usage
 from memorist.core.messages import Usage
 from memorist.errors import UsageError
-from memorist.forks.fork_spec import ForkDenied, ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
+from memorist.forks.fork_spec import (
+    ForkDenied,
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    NoToolsPermission,
+    Receipt,
+)
 from memorist.settings import SpendSettings
-from memorist.store.database import open_database, transaction
 from memorist.store.spend_rows import DAY_SECONDS, add_receipt_to_totals
+from memorist.store.sqlite_database import open_database, transaction
 from memorist.testing.frozen_clock import FrozenClock
 
 FEW, MANY = 100, 100_000
@@ -75,7 +82,7 @@ def _timed(path: Path, count: int) -> tuple[float, float]:
             label="session_memory",
             why="",
             instruction="",
-            permission=NoTools(),
+            permission=NoToolsPermission(),
             limits=ForkLimits(cost_usd=0.01),
         )
 

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.errors import RemoteChanged, RemoteError, UsageError
-from memorist.team.shared_file import compute_text_checksum
+from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_remote import RemoteChange, RemoteVersion
 from support.postgres_server import postgres

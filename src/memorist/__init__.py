@@ -29,7 +29,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all the rest
 if TYPE_CHECKING:
-    from memorist.context.assembly import HostContext
+    from memorist.context.first_context_assembly import HostContext
     from memorist.engine.blocking_engine import BlockingMemorist, BlockingSession
     from memorist.engine.engine import Memorist
     from memorist.engine.session import Session
@@ -58,7 +58,7 @@ _HOMES = {
     "BlockingMemorist": "memorist.engine.blocking_engine",
     "BlockingSession": "memorist.engine.blocking_engine",
     "HostInfo": "memorist.ports",
-    "HostContext": "memorist.context.assembly",
+    "HostContext": "memorist.context.first_context_assembly",
     "Memorist": "memorist.engine.engine",
     "MemoristError": "memorist.errors",
     "Session": "memorist.engine.session",

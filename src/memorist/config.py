@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.errors import SettingsError
-from memorist.models.server_location import is_model_on_own_network
+from memorist.models.own_network_servers import is_model_on_own_network
 from memorist.platforms.regular_files import read_regular_text_file
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.platforms.user_home import expand_user, explain_unknown_home

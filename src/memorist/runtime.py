@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from memorist.errors import UsageError
 from memorist.events import Event
 from memorist.flags.flag_lookup import Flags
-from memorist.forks.fork import run_fork
+from memorist.forks.fork_runner import run_fork
 from memorist.forks.fork_spec import (
     ForkDenied,
     ForkGovernor,
@@ -96,14 +96,14 @@ class Runtime(Struct, frozen=True, kw_only=True):
         reason is new.
 
         `record` takes the receipt in place of `record_receipt`. In all other respects like
-        `forks.fork.run_fork`.
+        `forks.fork_runner.run_fork`.
         """
         return await self._run_admitted(spec, model, self.files, record or self.record_receipt)
 
     async def run_fork_for_review(self, spec: ForkSpec, model: Model, files: FileSystem) -> Receipt:
         """Like `run_fork`, for a fork whose `files` are a copy that is reviewed afterwards: the
         caller records the receipt once it knows what was accepted, and reviews within
-        `review_receipt`.
+        `record_receipt_if_review_fails`.
 
         Only receipts of runs that will not be reviewed are recorded here: a cancelled run (without
         files), and one that was blocked for a new reason.
@@ -121,7 +121,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
         return receipt
 
     @contextmanager
-    def review_receipt(self, receipt: Receipt) -> Iterator[None]:
+    def record_receipt_if_review_fails(self, receipt: Receipt) -> Iterator[None]:
         """For the review of a finished fork's work: where the block is cancelled or fails, the
         receipt is recorded here, without files, for what the fork used counts all the same. Else
         the caller records it.

@@ -785,7 +785,7 @@ def read_environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
         if name == f"{ENVIRONMENT_PREFIX}HOME" and not environment[name]:
             continue  # an empty one, as in files of containers, is not the working folder
         path = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
-        if not is_setting(path) and path != ["compaction", "by_price"]:
+        if not is_setting_name(path) and path != ["compaction", "by_price"]:
             raise SettingsError(
                 f"the environment variable {name} names no setting; `memorist config show` "
                 f"lists them"
@@ -797,7 +797,7 @@ def read_environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
     return SettingsLayer("environment", values)
 
 
-def is_setting(path: Sequence[str]) -> bool:
+def is_setting_name(path: Sequence[str]) -> bool:
     """Whether section and key, or a key alone, name a setting."""
     kind: Any = Settings
     for part in path:

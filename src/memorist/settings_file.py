@@ -22,7 +22,7 @@ from memorist.core.toml_edit import (
     split_toml_statements,
 )
 from memorist.errors import InputError, SettingsError
-from memorist.settings import PROJECT_SECTIONS, build_settings, is_setting
+from memorist.settings import PROJECT_SECTIONS, build_settings, is_setting_name
 
 _SWITCH_WORDS: Mapping[str, object] = {"on": True, "yes": True, "off": False, "no": False}
 
@@ -33,7 +33,7 @@ def parse_setting(name: str, text: str) -> object:
 
     Raises SettingsError for an unknown name and a value that the setting cannot have.
     """
-    if not is_setting(name.split(".")):
+    if not is_setting_name(name.split(".")):
         raise SettingsError(f"there is no setting {name!r}; `memorist config show` lists them")
     try:
         return _convert(name, text)
@@ -62,7 +62,7 @@ def _convert(name: str, value: object) -> object:
     return found
 
 
-def assign_setting(text: str, name: str, value: object) -> str:
+def set_setting_in_text(text: str, name: str, value: object) -> str:
     """The settings file `text` with `name` set to `value`, in its line where it has one.
 
     Raises InputError for invalid TOML, and where the file's form cannot be changed line by line.
@@ -73,10 +73,10 @@ def assign_setting(text: str, name: str, value: object) -> str:
     return _checked(_put_line(text, section, key, line), wanted, name)
 
 
-def remove_setting(text: str, name: str) -> str:
+def remove_setting_from_text(text: str, name: str) -> str:
     """The settings file `text` without `name`; as it was where it does not set it.
 
-    Raises InputError as `assign_setting` does.
+    Raises InputError as `set_setting_in_text` does.
     """
     *section, key = name.split(".")
     return _checked(_put_line(text, section, key, ""), _without(_parse(text), name), name)

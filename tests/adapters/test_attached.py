@@ -348,17 +348,17 @@ async def test_a_mapping_that_fails_stops_no_agent(tmp_path: Path) -> None:
 
     with EngineThread(home=tmp_path) as attached:
         conversation = talk(attached)
-        assert conversation.prepare_mapped(broken, lambda body: body, own) is own
-        assert conversation.prepare_mapped(lambda: REQUEST, broken, own) is own
-        assert await conversation.aprepare_mapped(lambda: REQUEST, broken, own) is own
+        assert conversation.encode_prepare_decode(broken, lambda body: body, own) is own
+        assert conversation.encode_prepare_decode(lambda: REQUEST, broken, own) is own
+        assert await conversation.aencode_prepare_decode(lambda: REQUEST, broken, own) is own
         assert (
-            await conversation.aprepare_mapped(lambda: REQUEST, lambda body: "theirs", own)
+            await conversation.aencode_prepare_decode(lambda: REQUEST, lambda body: "theirs", own)
             == "theirs"
         )
         conversation.encode_and_observe(broken)
         await conversation.aencode_and_observe(lambda: reply("Done."))
-        assert conversation.shrink_refused_request_mapped(broken) is None
-        assert await conversation.ashrink_refused_request_mapped(broken) is None
+        assert conversation.shrink_refused_request_and_decode(broken) is None
+        assert await conversation.ashrink_refused_request_and_decode(broken) is None
 
 
 def test_settings_reach_the_engine(tmp_path: Path) -> None:

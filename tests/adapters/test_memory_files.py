@@ -60,7 +60,9 @@ def test_a_file_is_made_changed_moved_and_taken_back(
         "     1\tThe build takes ten minutes.\n     2\tIt runs on two cores.\n     3\tIts "
         "cache is in build/."
     )
-    assert [recorded.why.actor for recorded in memory.folder.history.log()].count("agent") == 4
+    assert [recorded.why.actor for recorded in memory.folder.history.list_changes()].count(
+        "agent"
+    ) == 4
     memory.undo()
     assert "/memories/build.md" in tool.view("/memories")
     with pytest.raises(InputError, match="there is no"):

@@ -12,7 +12,7 @@ from memorist.adapters.memory_tool import (
     format_size,
     insert_lines,
     parse_file_path,
-    parse_path,
+    parse_memory_tool_path,
     render_folder,
     render_lines,
     render_lines_around,
@@ -104,8 +104,8 @@ def test_a_name_without_an_ending_gets_one() -> None:
     """
     assert parse_file_path("/memories/progress.txt") == "progress.txt.md"
     assert parse_file_path("/memories/ci/build.md") == "ci/build.md"
-    assert parse_path("/memories/ci/") == "ci"
-    assert parse_path("/memories") == parse_path("/memories/") == ""
+    assert parse_memory_tool_path("/memories/ci/") == "ci"
+    assert parse_memory_tool_path("/memories") == parse_memory_tool_path("/memories/") == ""
 
 
 @given(text=PLAIN, trust=st.sampled_from(Trust))

@@ -324,7 +324,7 @@ async def test_a_session_named_by_an_attacker_harms_nothing(tmp_path: Path, id: 
 
         assert all(
             recorded.why.actor in ("said", "memorist")
-            for recorded in host.memory.folder.history.log()
+            for recorded in host.memory.folder.history.list_changes()
         )
         assert {path.name for path in tmp_path.iterdir()} == {"home", "shop"}
 

@@ -18,9 +18,9 @@ from memorist.engine.engine import Memorist
 from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookSession
 from memorist.mcp_server.project_sessions import ProjectSessions
-from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
+from memorist.store.sqlite_database import open_database
 from memorist.testing.steps import CallTool
 
 REFUSED = (

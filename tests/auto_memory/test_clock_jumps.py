@@ -66,7 +66,7 @@ def test_order_is_that_of_the_changes_whatever_the_clock_said(
         auto.folder.read_memory_file(f"{name}.md").provenance.created
         for name in ("first", "second", "third")
     ]
-    logged = [each for each in auto.folder.history.log() if each.why.actor == "user"]
+    logged = [each for each in auto.folder.history.list_changes() if each.why.actor == "user"]
 
     assert created == [
         format_utc_timestamp(NOW),
@@ -130,7 +130,7 @@ def test_a_clock_beyond_every_calendar_stops_nothing(
 
     assert auto.folder.read_memory_file("mill.md").provenance.created == format_utc_timestamp(at)
     assert [head.path for head in auto.headers()] == ["loom.md", "mill.md"]
-    assert [each.paths[-1] for each in auto.folder.history.log()] == ["loom.md", "mill.md"]
+    assert [each.paths[-1] for each in auto.folder.history.list_changes()] == ["loom.md", "mill.md"]
     assert auto.undo().paths[-1] == "loom.md"
 
 

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory import contradiction
+from memorist.auto_memory import statement_comparison
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.contradiction import (
-    RelatedStatementSearch,
-    StatementRelation,
-    compare_statements,
-    remove_contradicted_clauses,
-)
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryFile,
@@ -26,6 +20,12 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name
+from memorist.auto_memory.statement_comparison import (
+    RelatedStatementSearch,
+    StatementRelation,
+    compare_statements,
+    remove_contradicted_clauses,
+)
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
@@ -304,7 +304,7 @@ def test_what_has_to_do_with_a_statement_is_found_among_many(said: str, known: s
 @given(
     CLAUSES,
     st.lists(st.sets(CLAUSES.filter(str.strip), max_size=14), max_size=4),
-    st.sampled_from([contradiction.MAX_REMOVED_SHARE, 99]),
+    st.sampled_from([statement_comparison.MAX_REMOVED_SHARE, 99]),
 )
 def test_a_search_that_follows_changes_finds_what_comparing_all_memories_finds(
     said: str, states: list[set[str]], share: float
@@ -319,11 +319,11 @@ def test_a_search_that_follows_changes_finds_what_comparing_all_memories_finds(
     search = RelatedStatementSearch([])
     for state in states:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(contradiction, "MAX_REMOVED_SHARE", share)
-            patch.setattr(contradiction, "STEP_MEMORIES", 2)
+            patch.setattr(statement_comparison, "MAX_REMOVED_SHARE", share)
+            patch.setattr(statement_comparison, "STEP_MEMORIES", 2)
             search.set_memories([heads[text] for text in sorted(state)])
 
-        assert set(search.find_related(said)) == {
+        assert set(search.find_related_memories(said)) == {
             heads[text].path
             for text in state
             if compare_statements(said, text.strip()) is not StatementRelation.UNRELATED
@@ -333,7 +333,7 @@ def test_a_search_that_follows_changes_finds_what_comparing_all_memories_finds(
 def find_near(said: str, known: str) -> bool:
     """Whether the search among many memories finds the one that says `known`."""
     head = build_memory_header(topic("known.md", known), modified=0.0, size=len(known))
-    return RelatedStatementSearch([head]).find_related(said) == ("known.md",)
+    return RelatedStatementSearch([head]).find_related_memories(said) == ("known.md",)
 
 
 def topic(path: str, body: str) -> MemoryFile:

@@ -138,7 +138,7 @@ def test_an_import_goes_through_the_gate_and_a_second_adds_nothing(
     assert len(again.skipped) == 3
     assert repeated.change_id == ""
     assert len(memory.inbox.list_proposals()) == 1
-    assert [each.why.actor for each in memory.folder.history.log()] == ["import"]
+    assert [each.why.actor for each in memory.folder.history.list_changes()] == ["import"]
 
 
 def test_one_undo_takes_an_import_back(memory: AutoMemory, tmp_path: Path) -> None:

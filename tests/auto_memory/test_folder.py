@@ -46,7 +46,7 @@ def test_a_change_is_written_indexed_and_recorded(folder: MemoryFolder) -> None:
 
     assert (folder.layout.folder / "a.md").read_bytes() == memory("a")
     assert folder.layout.index.read_text() == "- [a](a.md) — about a\n"
-    (recorded,) = folder.history.log()
+    (recorded,) = folder.history.list_changes()
     assert (recorded.id, recorded.why.what, recorded.paths) == (
         id,
         "remember a",
@@ -74,7 +74,7 @@ def test_what_others_change_is_recorded_as_theirs(folder: MemoryFolder) -> None:
 
     paths = [head.path for head in folder.headers()]
 
-    newest = folder.history.log(limit=1)[0]
+    newest = folder.history.list_changes(limit=1)[0]
     assert paths == ["a.md", "c.md"]
     assert (newest.why.actor, newest.why.what) == (
         "other",
@@ -196,7 +196,7 @@ def test_files_of_100_megabytes_and_of_other_encodings_are_listed(folder: Memory
 
     assert heads["huge.md"].name == "huge"
     assert heads["latin.md"].name == "caf?"
-    assert "huge.md" not in folder.history.list_files()
+    assert "huge.md" not in folder.history.map_paths_to_blob_ids()
     with pytest.raises(InputError, match="more than a memory may have"):
         folder.read_memory_file("huge.md")
 
@@ -204,7 +204,7 @@ def test_files_of_100_megabytes_and_of_other_encodings_are_listed(folder: Memory
 def test_a_folder_that_vanishes_is_an_empty_one(folder: MemoryFolder) -> None:
     """Deleting the folder by hand loses no history; what is written next makes it anew."""
     put(folder, "a.md", memory("a"))
-    before = folder.history.log(limit=1)[0].id
+    before = folder.history.list_changes(limit=1)[0].id
     for path in folder.layout.folder.iterdir():
         path.unlink()
     folder.layout.folder.rmdir()
@@ -291,7 +291,7 @@ def test_many_processes_on_one_folder_lose_nothing(folder: MemoryFolder) -> None
 
     assert len(paths) == 20
     assert all(f"({path})" in folder.layout.index.read_text() for path in paths)
-    assert {recorded.why.what for recorded in folder.history.log()} == {
+    assert {recorded.why.what for recorded in folder.history.list_changes()} == {
         f"{name} {number}" for name in ("one", "two", "three", "four") for number in range(5)
     }
 
@@ -316,11 +316,13 @@ def test_a_killed_writer_leaves_whole_files_and_its_reason(
 
     heads = folder.headers()
     assert all((folder.layout.folder / head.path).read_bytes().endswith(b"\n") for head in heads)
-    assert folder.history.list_files().keys() == {head.path for head in heads} | {"MEMORY.md"}
+    assert folder.history.map_paths_to_blob_ids().keys() == {head.path for head in heads} | {
+        "MEMORY.md"
+    }
     assert all(f"({head.path})" in folder.layout.index.read_text() for head in heads)
     assert {
         recorded.why.actor
-        for recorded in folder.history.log()
+        for recorded in folder.history.list_changes()
         if any(p.startswith("killed") for p in recorded.paths)
     } == {"extraction"}
 
@@ -342,7 +344,7 @@ def test_a_change_that_dies_half_way_keeps_its_reason(
         raise Death
 
     if dies_at == "history":
-        monkeypatch.setattr(type(folder.history), "record", die)
+        monkeypatch.setattr(type(folder.history), "record_change", die)
     elif dies_at == "index":
         monkeypatch.setattr(MemoryFolder, "_rebuild_indexes", die)
     else:
@@ -357,7 +359,7 @@ def test_a_change_that_dies_half_way_keeps_its_reason(
     again = reopened(folder)
 
     assert [head.path for head in again.headers()] == ["a.md", "b.md"]
-    why = again.history.log("b.md")[0].why
+    why = again.history.list_changes("b.md")[0].why
     assert (why.actor, why.what, why.quote) == ("said", "remember b", "remember b please")
     assert "(b.md)" in folder.layout.index.read_text()
     assert not folder.layout.pending_change.exists()
@@ -392,7 +394,7 @@ def test_purging_leaves_no_copy_anywhere(folder: MemoryFolder) -> None:
     )
     assert b"zanzibar" not in stored + plain
     assert b"gone" not in plain
-    assert folder.history.list_files().keys() == {"keep.md", "MEMORY.md"}
+    assert folder.history.map_paths_to_blob_ids().keys() == {"keep.md", "MEMORY.md"}
     assert [path.name for path in folder.layout.state.iterdir() if path.name.startswith(".")] == []
 
 

@@ -15,7 +15,7 @@ from memorist.auto_memory.git_objects import (
     TreeEditor,
     cast_to_object_id,
     find_blob_id,
-    read_tree_files,
+    map_tree_paths_to_blob_ids,
 )
 from support.sweeps import examples
 
@@ -44,7 +44,7 @@ def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
         files = {path: id for path, id in {**files, **blobs}.items() if id is not None}
 
     if tree is not None:
-        assert read_tree_files(reader(store), tree) == files
+        assert map_tree_paths_to_blob_ids(reader(store), tree) == files
         for path in ["a.md", "a", "a/b.md", "a/b.md/c.md", "b", "b/c", "b/c/d.md", "d.md"]:
             assert (find_blob_id(reader(store), tree, path) or b"").decode() == files.get(path, "")
         rows = [

@@ -42,7 +42,7 @@ def on_disk(folder: Path, words: bytes) -> bool:
     kept = [
         data
         for one in history
-        for each in one.log()
+        for each in one.list_changes()
         for path in each.paths
         if (data := one.read_file(path, each.id))
     ]
@@ -63,9 +63,9 @@ def test_looking_at_a_history_that_is_not_there_makes_none(where: MemoryLayout) 
     """
     history = FolderHistory(where.history)
 
-    assert (history.log(), history.list_files()) == ([], {})
+    assert (history.list_changes(), history.map_paths_to_blob_ids()) == ([], {})
     with pytest.raises(InputError):
-        history.find_change_id("abc")
+        history.resolve_change_id("abc")
     assert not where.history.exists()
 
 
@@ -104,9 +104,9 @@ def test_a_purge_that_is_killed_at_any_step_loses_no_history_and_leaves_no_copy(
         folder.layout, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings()
     )
     again.headers()
-    assert {"first", "third"} <= {each.why.what for each in again.history.log()}
+    assert {"first", "third"} <= {each.why.what for each in again.history.list_changes()}
     again.purge(["secret.md"])
-    assert {"first", "third"} <= {each.why.what for each in again.history.log()}
+    assert {"first", "third"} <= {each.why.what for each in again.history.list_changes()}
     assert not on_disk(folder.layout.state.parent, b"the-hidden-words")
     assert (
         sorted(path.name for path in folder.layout.state.iterdir() if path.name.startswith("."))
@@ -150,8 +150,8 @@ def test_another_process_writes_on_after_the_history_was_rewritten(folder: Memor
     folder.purge(["a.md"])
     put(other, "c.md", memory("c"), what="after")
 
-    assert other.history.log(limit=1)[0].why.what == "after"
-    assert sorted(other.history.list_files()) == ["MEMORY.md", "b.md", "c.md"]
+    assert other.history.list_changes(limit=1)[0].why.what == "after"
+    assert sorted(other.history.map_paths_to_blob_ids()) == ["MEMORY.md", "b.md", "c.md"]
     assert not on_disk(folder.layout.state.parent, b"the-hidden-words")
 
 
@@ -180,7 +180,7 @@ def test_an_undo_that_is_taken_back_counts_no_more(auto: AutoMemory) -> None:
     put(auto.folder, "a.md", memory("a"), what="a")
     put(auto.folder, "b.md", memory("b"), what="b")
     auto.undo()
-    auto.undo(auto.folder.history.log(limit=1)[0].id)
+    auto.undo(auto.folder.history.list_changes(limit=1)[0].id)
     assert [head.path for head in auto.headers()] == ["a.md", "b.md"]
 
     assert auto.undo().why.what == "b"
@@ -202,7 +202,7 @@ def test_an_undo_that_is_killed_before_it_is_recorded_is_recorded_as_one(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(FolderHistory, "record", killed)
+        patched.setattr(FolderHistory, "record_change", killed)
         with pytest.raises(Killed):
             auto.undo()
     again = AutoMemory(
@@ -237,17 +237,17 @@ def test_a_log_looks_at_no_tree(folder: MemoryFolder, monkeypatch: pytest.Monkey
     for number in range(5):
         put(folder, f"m{number}.md", memory(f"m{number}"))
     put(folder, "ä b.md", memory("umlaut"))
-    expected = [each.paths for each in folder.history.log()]
+    expected = [each.paths for each in folder.history.list_changes()]
     folder.close()
 
     def no_look(*_: object) -> dict[str, str]:
         raise AssertionError("a tree was read")
 
-    monkeypatch.setattr("memorist.auto_memory.memory_history.read_tree_files", no_look)
+    monkeypatch.setattr("memorist.auto_memory.memory_history.map_tree_paths_to_blob_ids", no_look)
 
-    assert [each.paths for each in folder.history.log()] == expected
+    assert [each.paths for each in folder.history.list_changes()] == expected
     assert expected[0] == ("MEMORY.md", "ä b.md")
-    assert len(folder.history.log("m3.md")) == 1
+    assert len(folder.history.list_changes("m3.md")) == 1
 
 
 @pytest.mark.covers("SF-5")
@@ -268,10 +268,10 @@ def test_a_damaged_history_is_moved_aside_and_memory_goes_on(
             path.write_bytes(b"") if harm == "empty objects" else path.unlink()
 
     with pytest.raises(StoreError, match="damaged"):
-        folder.history.log()
+        folder.history.list_changes()
     put(folder, "b.md", memory("b"))
 
-    assert sorted(folder.history.list_files()) == ["MEMORY.md", "a.md", "b.md"]
+    assert sorted(folder.history.map_paths_to_blob_ids()) == ["MEMORY.md", "a.md", "b.md"]
     assert folder.layout.history.with_name("history.damaged").is_dir()
     folder.purge(["a.md"])
     assert not any(
@@ -307,8 +307,8 @@ def test_others_write_on_while_a_history_is_written_anew(
     monkeypatch.setattr(HistoryRewrite, "copy_new_changes", interrupted)
     assert folder.purge(["a.md"]) == 2
 
-    assert {"first", "meanwhile"} <= {each.why.what for each in folder.history.log()}
-    assert sorted(folder.history.list_files()) == ["MEMORY.md", "b.md", "keep.md"]
+    assert {"first", "meanwhile"} <= {each.why.what for each in folder.history.list_changes()}
+    assert sorted(folder.history.map_paths_to_blob_ids()) == ["MEMORY.md", "b.md", "keep.md"]
     assert not (folder.layout.folder / "a.md").exists()
     assert not on_disk(folder.layout.state.parent, b"the-hidden-words")
 
@@ -323,7 +323,7 @@ def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(
     for number in range(7):
         put(folder, f"m-{number}.md", memory(f"m-{number}"), what=f"change {number}")
     put(folder, "a.md", memory("a", "the-hidden-words"))
-    before = [each.id for each in folder.history.log()]
+    before = [each.id for each in folder.history.list_changes()]
     monkeypatch.setattr("memorist.auto_memory.history_rewrite.BATCH", 3)
     write, calls = HistoryRewrite._write_batch, 0
 
@@ -339,11 +339,11 @@ def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(
         with pytest.raises(Killed):
             folder.purge(["a.md"])
 
-    assert [each.id for each in folder.clone_for_thread().history.log()] == before
+    assert [each.id for each in folder.clone_for_thread().history.list_changes()] == before
     assert folder.clone_for_thread().headers() == folder.headers()
     assert folder.purge(["a.md"]) == 1
     assert {f"change {number}" for number in range(7)} <= {
-        each.why.what for each in folder.history.log()
+        each.why.what for each in folder.history.list_changes()
     }
     assert [path.name for path in folder.layout.state.iterdir() if path.name.startswith(".")] == []
     assert not on_disk(folder.layout.state.parent, b"the-hidden-words")
@@ -365,8 +365,14 @@ def test_a_rewritten_history_is_sound_git(folder: MemoryFolder) -> None:
     for id in repository.object_store:
         repository.object_store[id].check()
     repository.close()
-    assert sorted(folder.history.list_files()) == ["MEMORY.md", "rules/deep/keep.md", "z.md"]
-    assert not [each for each in folder.history.log() if any("gone" in path for path in each.paths)]
+    assert sorted(folder.history.map_paths_to_blob_ids()) == [
+        "MEMORY.md",
+        "rules/deep/keep.md",
+        "z.md",
+    ]
+    assert not [
+        each for each in folder.history.list_changes() if any("gone" in path for path in each.paths)
+    ]
 
 
 @pytest.mark.covers("RO-5")

@@ -59,7 +59,7 @@ for at in range(0, 1_000, int(sys.argv[2])):
         write(own, "a.md", "We cut releases on Mondays.")
     write(own, "b.md", "The port is 8080.")
     assert [head.path for head in sorted(own.headers(), key=lambda head: head.path)] == ["a.md", "b.md"], at
-    assert own.folder.history.list_files().keys() >= {"a.md", "b.md"}, at
+    assert own.folder.history.map_paths_to_blob_ids().keys() >= {"a.md", "b.md"}, at
     assert not list(home.rglob("*.damaged*")), at
     own.close()
     if status == 0:

@@ -9,7 +9,7 @@ import pytest
 
 from memorist.auto_memory.memory_location import (
     locate_project_root,
-    parse_directory_setting,
+    parse_memory_folder_setting,
     read_remote_identity,
     resolve_memory_layout,
 )
@@ -138,7 +138,7 @@ def test_a_broken_git_file_is_a_project_of_its_own(tmp_path: Path, text: str) ->
 def test_an_unsafe_folder_is_refused(given: str) -> None:
     """A folder that is not one of its own is refused with a sentence that names the setting."""
     with pytest.raises(SettingsError, match=r"auto_memory\.directory"):
-        parse_directory_setting(given)
+        parse_memory_folder_setting(given)
 
 
 @pytest.mark.covers("AM-4")

@@ -22,8 +22,8 @@ from memorist.auto_memory.write_gate import (
 )
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.store.database import open_database
 from memorist.store.receipt_rows import list_session_receipts, record_receipt
+from memorist.store.sqlite_database import open_database
 
 pytestmark = pytest.mark.covers("SF-1")
 

@@ -52,8 +52,8 @@ def test_steps_see_what_one_look_sees(folder: MemoryFolder, tmp_path: Path) -> N
 
     assert folder.headers() == other.headers()
     assert folder.read_index_text() == other.read_index_text()
-    assert folder.history.list_files() == other.history.list_files()
-    assert len(folder.history.log()) > len(other.history.log()) == 1
+    assert folder.history.map_paths_to_blob_ids() == other.history.map_paths_to_blob_ids()
+    assert len(folder.history.list_changes()) > len(other.history.list_changes()) == 1
 
 
 @pytest.mark.covers("AM-6", "AM-10")
@@ -88,14 +88,14 @@ def test_steps_after_a_lost_scan_forget_no_origin_and_report_nothing_gone(
             f"m-{number:02}.md",
             f"---\nname: m\nmemorist:\n  trust: stated\n---\n\nPart {number}.\n".encode(),
         )
-    before = len(folder.history.log())
+    before = len(folder.history.list_changes())
     folder.layout.scan_state.unlink()
     again = folder.clone_for_thread()
 
     assert again.refresh_in_batches(lambda: False)
 
     assert {head.trust for head in again.headers()} == {Trust.STATED}
-    assert len(again.history.log()) == before
+    assert len(again.history.list_changes()) == before
 
 
 @pytest.mark.covers("SF-2")
@@ -130,7 +130,7 @@ def test_a_folder_that_is_held_still_is_looked_at_once(folder: MemoryFolder) -> 
     with folder.scan_once():
         before = folder.headers()
         filled(folder, 4)
-        within = folder.headers(), len(folder.file_change_marks())
+        within = folder.headers(), len(folder.file_fingerprints())
 
     assert within == (before, 2)
     assert len(folder.headers()) == 4
@@ -144,6 +144,6 @@ def test_many_files_of_one_change_are_one_pack(folder: MemoryFolder) -> None:
 
     assert list((folder.layout.history / "objects" / "pack").glob("*.pack"))
     again = folder.clone_for_thread()
-    (recorded,) = again.history.log()
+    (recorded,) = again.history.list_changes()
     assert again.history.read_file("m-07.md", recorded.id) == memory("m-07", "Part 7 is blue.")
     again.close()

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.contradiction import StatementRelation, compare_statements
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name, list_removed_paths
+from memorist.auto_memory.statement_comparison import StatementRelation, compare_statements
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 

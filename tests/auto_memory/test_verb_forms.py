@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.contradiction import (
-    RelatedStatementSearch,
-    StatementRelation,
-    compare_statements,
-)
 from memorist.auto_memory.memory_file import (
     MemoryFile,
     MemoryKind,
@@ -17,6 +12,11 @@ from memorist.auto_memory.memory_file import (
     create_memory_file,
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
+from memorist.auto_memory.statement_comparison import (
+    RelatedStatementSearch,
+    StatementRelation,
+    compare_statements,
+)
 
 
 def find_near(said: str, known: str) -> bool:
@@ -30,7 +30,7 @@ def find_near(said: str, known: str) -> bool:
         provenance=Provenance(trust=Trust.STATED),
     )
     head = build_memory_header(topic, modified=0.0, size=len(known))
-    return RelatedStatementSearch([head]).find_related(said) == ("known.md",)
+    return RelatedStatementSearch([head]).find_related_memories(said) == ("known.md",)
 
 
 OPPOSITES = [

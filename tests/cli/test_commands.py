@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
 from memorist.errors import StoreError
-from memorist.store.transcript_writer import hold_writer_lock
+from memorist.store.transcript_writer import hold_transcript_writer_lock
 from support.program import run_program
 
 CLAUDE = [
@@ -219,7 +219,7 @@ def test_notes_of_a_session_that_goes_on_elsewhere_are_shown_as_they_stand(
 ) -> None:
     """An agent that is asked for them runs the command in the middle of its session."""
     run("replay", str(session), "--out", "out", cwd=tmp_path)
-    with hold_writer_lock(tmp_path / "out/session/transcript.jsonl"):
+    with hold_transcript_writer_lock(tmp_path / "out/session/transcript.jsonl"):
         said = run("notes", "out/session", "--update", cwd=tmp_path)
 
     assert "Do not touch the schema." in said.stdout
@@ -408,7 +408,15 @@ def test_a_command_loads_only_what_it_works_with(
     """Whoever looks at a memory does not wait for the engine, a model, or parts of sessions."""
     (tmp_path / ".git").mkdir()
     assert run("memory", "add", "We use pnpm", cwd=tmp_path).returncode == 0
-    parts = ["compaction", "dream.dream", "forks.fork", "page", "proxy", "telemetry", *unused]
+    parts = [
+        "compaction",
+        "dream.dream",
+        "forks.fork_runner",
+        "page",
+        "proxy",
+        "telemetry",
+        *unused,
+    ]
     banned = (*UNUSED_BY_ALL, *(f"memorist.{part}" for part in parts))
 
     done = subprocess.run(

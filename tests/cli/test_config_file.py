@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memorist.cli.main import memorist_group
 from memorist.errors import InputError, MemoristError
-from memorist.settings_file import assign_setting, parse_setting, remove_setting
+from memorist.settings_file import parse_setting, remove_setting_from_text, set_setting_in_text
 
 WRITTEN = """\
 # my settings
@@ -212,8 +212,8 @@ def test_a_change_is_exactly_the_one_that_was_wanted_or_none(
         return
     value = parse_setting(name, "none" if name == "long_term" else str(number))
     try:
-        after = tomllib.loads(assign_setting(text, name, value))
-        without = tomllib.loads(remove_setting(text, name))
+        after = tomllib.loads(set_setting_in_text(text, name, value))
+        without = tomllib.loads(remove_setting_from_text(text, name))
     except InputError:
         return
     section, _, key = name.rpartition(".")

@@ -25,11 +25,11 @@ from memorist.cli.doctor.clock_check import check_system_clock
 from memorist.cli.doctor.doctor_command import CHECKS
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings, ResolvedSettings, Settings
-from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
+from memorist.store.sqlite_database import open_database
 from memorist.system import SystemClock
 
 Found = dict[str, str]
@@ -416,7 +416,9 @@ def test_a_damaged_history_is_moved_aside_and_begun_anew(where: MemoryLayout) ->
     assert list(where.state.glob("history.damaged*"))
     assert of(examine()[1], "wrong") == []
     kept = memory(where)
-    assert set(kept.folder.history.list_files()) >= {head.path for head in kept.headers()}
+    assert set(kept.folder.history.map_paths_to_blob_ids()) >= {
+        head.path for head in kept.headers()
+    }
     kept.close()
 
 
@@ -444,7 +446,9 @@ def test_a_history_that_lacks_a_file_gets_it(where: MemoryLayout) -> None:
     expect_fixed("the history does not have")
 
     kept = memory(where)
-    assert set(kept.folder.history.list_files()) >= {head.path for head in kept.headers()}
+    assert set(kept.folder.history.map_paths_to_blob_ids()) >= {
+        head.path for head in kept.headers()
+    }
     kept.close()
 
 
@@ -482,7 +486,7 @@ def test_a_damaged_index_of_recall_is_made_anew(where: MemoryLayout) -> None:
     where.recall_index.write_bytes(b"no index at all" * 500)
     expect_fixed("the index of recall")
 
-    search = FolderSearch(memory(where).folder, RecallSettings())
+    search = MemoryFolderSearch(memory(where).folder, RecallSettings())
     assert search.search("staging database port", 5)
     search.close()
 

@@ -243,7 +243,7 @@ def test_who_dreams_is_told_and_a_killed_dreams_lock_is_left(where: MemoryLayout
         encode_lock_holder(
             DreamLockHolder(
                 pid=os.getpid(),
-                started=processes.read_process_start_mark(os.getpid()),
+                started=processes.read_process_start_id(os.getpid()),
                 prior=5.0,
                 host=os.uname().nodename,
                 mark="a",

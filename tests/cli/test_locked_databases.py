@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.database import LockWaitCircuitBreaker, open_database, open_unsaved_copy
+from memorist.store.sqlite_database import LockWaitCircuitBreaker, open_database, open_unsaved_copy
 
 COUNTING = """
 from memorist.__main__ import main
-from memorist.store.database import LockWaitCircuitBreaker
+from memorist.store.sqlite_database import LockWaitCircuitBreaker
 
 begin = LockWaitCircuitBreaker.start_pause
 

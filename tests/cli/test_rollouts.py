@@ -21,7 +21,6 @@ from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo, SettingsError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.settings import RolloutsSettings
-from memorist.store.database import open_database, transaction
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import JobClaim, build_lease_policy
 from memorist.store.job_claims import claim_extraction, fail_job, postpone_job
@@ -29,6 +28,7 @@ from memorist.store.memory_uses import MemoryUse, record_memory_uses
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.session_removal import remove_session_copies
+from memorist.store.sqlite_database import open_database, transaction
 from memorist.store.state_database import open_sqlite_state
 from rollouts.conftest import claude, codex
 

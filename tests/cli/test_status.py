@@ -19,12 +19,11 @@ from memorist.budget.budget_status import DueWork, render_budget_status
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
 from memorist.engine import background_status as status_module
-from memorist.engine.background_status import DueWorkSources, read_background_budget_status
+from memorist.engine.background_status import DueWorkContext, read_background_budget_status
 from memorist.engine.engine import Memorist
-from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
+from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoToolsPermission, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import Settings, SpendSettings
-from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy
 from memorist.store.job_claims import (
@@ -35,6 +34,7 @@ from memorist.store.job_claims import (
     request_consolidation,
 )
 from memorist.store.rollout_rows import Rollout, save_rollouts
+from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import open_sqlite_state
 from memorist.testing.frozen_clock import FrozenClock
 
@@ -151,10 +151,12 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def spec(label: str) -> ForkSpec:
-    return ForkSpec(label=label, why="", instruction="", permission=NoTools(), limits=ForkLimits())
+    return ForkSpec(
+        label=label, why="", instruction="", permission=NoToolsPermission(), limits=ForkLimits()
+    )
 
 
-def rollouts(place: DueWorkSources) -> list[DueWork]:
+def rollouts(place: DueWorkContext) -> list[DueWork]:
     return [DueWork(what="rollouts", why="3 sessions wait to be extracted", when=place.now + 7_200)]
 
 

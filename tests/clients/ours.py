@@ -11,16 +11,16 @@ from typing import Any
 from clients import situations
 from clients.agents import HOOK_WORDS
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.assembly import REMINDER_TAG, HostContext
 from memorist.context.context_pieces import ContextSection
+from memorist.context.first_context_assembly import REMINDER_TAG, HostContext
 from memorist.context.message_normalization import normalize_history
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.formats.codec_registry import find_codec
 from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
-from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_discovery import discover_skills, find_skill_base_folders
+from memorist.skills.skill_file import load_skill_prompts
 from memorist.skills.skill_invocation import build_skill_body_message
 from memorist.testing import Say, ScriptedModel
 from support.context_outline import OutlineItem, build_outline, find_added_items

@@ -13,7 +13,7 @@ import pytest
 from clients import situations
 from clients.agents import Agent, ClaudeCode, Codex
 from clients.situations import DEPOT, FIRST, SECOND
-from memorist.context.prefix_check import PrefixChecker, PrefixDifferenceReason
+from memorist.context.request_prefix_growth import PrefixChecker, PrefixDifferenceReason
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.ports import Request

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from compaction.histories import STEPS, History, told
 from memorist.compaction.tool_result_budget import (
-    BudgetedMessages,
+    MessagesWithOffloadedResults,
     OffloadDecisions,
     apply_result_budget,
     build_keep_all_decisions,
@@ -30,13 +30,13 @@ def budget(
     messages: list[Message],
     decisions: OffloadDecisions | None = None,
     own: CompactionSettings = SETTINGS,
-) -> BudgetedMessages:
+) -> MessagesWithOffloadedResults:
     return apply_result_budget(
         messages, decisions or OffloadDecisions(), own, folder="/s/tool-results"
     )
 
 
-def shown(made: BudgetedMessages) -> dict[str, str]:
+def shown(made: MessagesWithOffloadedResults) -> dict[str, str]:
     return {
         result.tool_use_id: result.text
         for message in made.messages

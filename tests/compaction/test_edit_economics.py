@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.edit_economics import (
-    EditVerdict,
     ExpectedRestOfSession,
     HistoryEdit,
+    HistoryEditVerdict,
     RequestCacheState,
     TokenRates,
     choose_profitable_or_required_edits,
@@ -30,7 +30,7 @@ STEADY = ExpectedRestOfSession(20.0, 0.0, 20.0)
 
 def price_edit(
     edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRestOfSession, rates: TokenRates
-) -> EditVerdict:
+) -> HistoryEditVerdict:
     return price_edits_together((edit,), state, rest, rates)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memorist.compaction.cache_breakpoints import (
     LOOKBACK_BLOCKS,
     MAX_BREAKPOINTS,
-    add_breakpoints,
+    add_cache_breakpoints,
     get_minimum_cacheable_tokens,
 )
 from memorist.testing.prompt_cache import (
@@ -61,7 +61,7 @@ def places(request: dict[str, Any]) -> list[tuple[int, int]]:
 @pytest.mark.covers("CP-18")
 def test_the_system_prompt_and_the_last_message_are_marked() -> None:
     """Two marks, as the file-native client sets them; texts become blocks to carry them."""
-    marked = add_breakpoints(body(said("hello")))
+    marked = add_cache_breakpoints(body(said("hello")))
 
     assert marked["system"] == [{"type": "text", "text": LONG, "cache_control": CONTROL}]
     assert marked["messages"] == [said({"type": "text", "text": "hello", "cache_control": CONTROL})]
@@ -71,7 +71,7 @@ def test_the_system_prompt_and_the_last_message_are_marked() -> None:
 def test_reasoning_and_empty_text_carry_no_mark() -> None:
     """The mark goes on the last block that is neither."""
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
-    marked = add_breakpoints(
+    marked = add_cache_breakpoints(
         body(said("go"), said(text("one"), text("two"), text(""), thinking, role="assistant"))
     )
 
@@ -87,11 +87,14 @@ def test_a_long_turn_gets_a_mark_where_the_last_request_ended() -> None:
     few = [said(*[text(f"r{index}") for index in range(LOOKBACK_BLOCKS)])]
     many = [said(*[text(f"r{index}") for index in range(40)])]
 
-    assert places(add_breakpoints(body(*start, *few), unchanged_entries=3)) == [
+    assert places(add_cache_breakpoints(body(*start, *few), unchanged_entries=3)) == [
         (3, LOOKBACK_BLOCKS - 1)
     ]
-    assert places(add_breakpoints(body(*start, *many), unchanged_entries=3)) == [(2, 0), (3, 39)]
-    assert places(add_breakpoints(body(*start, *many))) == [(3, 39)]
+    assert places(add_cache_breakpoints(body(*start, *many), unchanged_entries=3)) == [
+        (2, 0),
+        (3, 39),
+    ]
+    assert places(add_cache_breakpoints(body(*start, *many))) == [(3, 39)]
 
 
 @pytest.mark.covers("CP-18")
@@ -108,7 +111,7 @@ def test_after_an_edit_the_unchanged_beginning_is_still_read() -> None:
         state, _ = compute_request_usage(
             state,
             "anthropic",
-            add_breakpoints(body(*history[:end]), unchanged_entries=max(0, end - 2)),
+            add_cache_breakpoints(body(*history[:end]), unchanged_entries=max(0, end - 2)),
         )
     edited = [
         *history[:30],
@@ -119,9 +122,9 @@ def test_after_an_edit_the_unchanged_beginning_is_still_read() -> None:
     ]
 
     told = compute_request_usage(
-        state, "anthropic", add_breakpoints(body(*edited), unchanged_entries=30)
+        state, "anthropic", add_cache_breakpoints(body(*edited), unchanged_entries=30)
     )[1]
-    untold = compute_request_usage(state, "anthropic", add_breakpoints(body(*edited)))[1]
+    untold = compute_request_usage(state, "anthropic", add_cache_breakpoints(body(*edited)))[1]
 
     unchanged = split_anthropic_blocks(body(*edited[:30]))[-1].tokens
     system = split_anthropic_blocks(body())[-1].tokens
@@ -140,12 +143,12 @@ def test_the_marks_of_the_host_stay_as_they_are() -> None:
         system=[text(LONG, "5m"), text("more")],
         tools=tools,
     )
-    marked = add_breakpoints(own)
+    marked = add_cache_breakpoints(own)
 
     assert marked["tools"] == tools
     assert marked["system"] == own["system"]
     assert places(marked) == [(0, 0), (0, 1)]
-    assert places(add_breakpoints(body(said(text("a", "5m")), said("d")))) == [(0, 0), (1, 0)]
+    assert places(add_cache_breakpoints(body(said(text("a", "5m")), said("d")))) == [(0, 0), (1, 0)]
 
 
 @pytest.mark.covers("CP-18")
@@ -153,8 +156,8 @@ def test_longer_lifetimes_stand_before_shorter_ones() -> None:
     """Before a host's mark for an hour ours is for an hour, else for five minutes; between one for
     five minutes and one for an hour there is none.
     """
-    hour_later = add_breakpoints(body(said(text("a", "1h")), said("b")))
-    five_before = add_breakpoints(body(said("b"), system=[text(LONG, "5m")]))
+    hour_later = add_cache_breakpoints(body(said(text("a", "1h")), said("b")))
+    five_before = add_cache_breakpoints(body(said("b"), system=[text(LONG, "5m")]))
 
     assert hour_later["system"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
     assert five_before["messages"][0]["content"][0]["cache_control"] == CONTROL
@@ -163,7 +166,7 @@ def test_longer_lifetimes_stand_before_shorter_ones() -> None:
 @pytest.mark.covers("CP-18")
 def test_the_automatic_mark_counts() -> None:
     """Where the host asks for automatic caching, the last block is marked already."""
-    marked = add_breakpoints(body(said("a"), cache_control=CONTROL))
+    marked = add_cache_breakpoints(body(said("a"), cache_control=CONTROL))
 
     assert places(marked) == []
     assert marked["system"][0]["cache_control"] == CONTROL
@@ -186,7 +189,7 @@ def test_what_is_too_short_to_be_cached_is_not_marked(model: str, tokens: int) -
     short = body(said("hello"), system="rules") | {"model": model}
 
     assert get_minimum_cacheable_tokens(model) == tokens
-    assert add_breakpoints(short) is short
+    assert add_cache_breakpoints(short) is short
 
 
 BLOCKS = st.lists(
@@ -229,7 +232,7 @@ def test_marks_change_nothing_but_marks(
     given_body = body(*messages, system=system)
     before = copy.deepcopy(given_body)
     host = [block.ttl for block in split_anthropic_blocks(given_body) if block.ttl]
-    marked = add_breakpoints(given_body, unchanged_entries=same)
+    marked = add_cache_breakpoints(given_body, unchanged_entries=same)
     after = [block.ttl for block in split_anthropic_blocks(marked) if block.ttl]
 
     assert given_body == before
@@ -258,7 +261,7 @@ def test_a_strict_provider_takes_the_marked_request() -> None:
     assert (
         find_request_problem(
             "anthropic",
-            add_breakpoints(body(*history), unchanged_entries=1),
+            add_cache_breakpoints(body(*history), unchanged_entries=1),
             window=200_000,
             tokens=10_000,
         )
@@ -272,8 +275,8 @@ def test_what_is_known_to_be_long_is_not_measured_again() -> None:
     """
     history = [said(text("a")), said(text("b"), role="assistant"), said(text("c"))]
 
-    assert places(add_breakpoints(body(*history, system="Short."), unchanged_entries=1)) == []
-    settled = add_breakpoints(
+    assert places(add_cache_breakpoints(body(*history, system="Short."), unchanged_entries=1)) == []
+    settled = add_cache_breakpoints(
         body(*history, system="Short."), unchanged_entries=1, known_cacheable=True
     )
     assert places(settled) == [(2, 0)]
@@ -284,7 +287,7 @@ def test_the_callers_copy_of_the_messages_gets_the_marks() -> None:
     """A caller that has a copy already need not make another."""
     request = body(said(text(LONG)))
     ready = list(request["messages"])
-    marked = add_breakpoints(request, copy_list=lambda _: ready)
+    marked = add_cache_breakpoints(request, copy_list=lambda _: ready)
 
     assert marked["messages"] is ready
     assert places(marked) == [(0, 0)]

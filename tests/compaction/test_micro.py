@@ -9,12 +9,12 @@ from hypothesis import given
 
 from compaction.histories import STEPS, History, told
 from memorist.compaction.cached_microcompact import (
-    ConfirmedClearing,
+    ConfirmedResultClearing,
     ResultClearingState,
     add_clearing_edit,
-    add_old_results,
+    add_old_results_to_clear,
     build_clearing_edit,
-    drop_stale_results,
+    drop_results_no_longer_in_history,
     read_clearing_confirmation,
 )
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
@@ -182,7 +182,7 @@ def test_the_edit_clears_the_wanted_results_and_never_a_newer_one(*, counts_excl
     history = work(4).runs("t1", LONG, "Task")
     for number in range(4, 8):
         history.runs(f"c{number}", LONG)
-    pinned = add_old_results(ResultClearingState(), history.messages, 5)
+    pinned = add_old_results_to_clear(ResultClearingState(), history.messages, 5)
     assert pinned.ids == ("c0", "c1", "c2")
 
     for _ in range(3):
@@ -201,7 +201,7 @@ def test_the_local_messages_stay_and_the_host_s_own_edits_hold() -> None:
     alone.
     """
     history = work(8)
-    pinned = add_old_results(ResultClearingState(), history.messages, 5)
+    pinned = add_old_results_to_clear(ResultClearingState(), history.messages, 5)
     thinking = {"type": "clear_thinking_20251015", "keep": "all"}
     body: dict[str, Any] = {
         "model": "m",
@@ -229,7 +229,7 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
     """Nothing before, nothing for an empty list, the difference to the running total after, and
     nothing twice.
     """
-    pinned = add_old_results(ResultClearingState(), work(8).messages, 5)
+    pinned = add_old_results_to_clear(ResultClearingState(), work(8).messages, 5)
 
     def reply(tokens: int) -> dict[str, Any]:
         edit = {
@@ -245,25 +245,27 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
         None,
     )
     first, boundary = read_clearing_confirmation(pinned, reply(700))
-    assert boundary == ConfirmedClearing(("c0", "c1", "c2"), 700)
+    assert boundary == ConfirmedResultClearing(("c0", "c1", "c2"), 700)
     assert read_clearing_confirmation(first, reply(700)) == (first, None)
-    more = add_old_results(first, work(10).messages, 5)
+    more = add_old_results_to_clear(first, work(10).messages, 5)
     assert more.waiting == ("c3", "c4")
-    assert read_clearing_confirmation(more, reply(1_100))[1] == ConfirmedClearing(("c3", "c4"), 400)
+    assert read_clearing_confirmation(more, reply(1_100))[1] == ConfirmedResultClearing(
+        ("c3", "c4"), 400
+    )
 
 
 @pytest.mark.covers("CP-6")
 def test_a_new_history_forgets_the_pins_that_have_no_object() -> None:
     """After clearing by time the provider has nothing left to clear."""
     history = work(8)
-    pinned = add_old_results(ResultClearingState(), history.messages, 5)
+    pinned = add_old_results_to_clear(ResultClearingState(), history.messages, 5)
     done = clear_old_results_when_idle(
         history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS
     )
     assert isinstance(done, CompactedHistory)
 
-    assert drop_stale_results(pinned, done.messages) == ResultClearingState()
-    assert drop_stale_results(pinned, history.messages[3:]).ids == ("c1", "c2")
+    assert drop_results_no_longer_in_history(pinned, done.messages) == ResultClearingState()
+    assert drop_results_no_longer_in_history(pinned, history.messages[3:]).ids == ("c1", "c2")
 
 
 @pytest.mark.covers("CP-5")

@@ -9,21 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.compaction_breaker import (
+from memorist.compaction.compaction_circuit_breaker import (
     CompactionCircuitBreaker,
     count_reply_since_compaction,
     record_compaction_failure,
     record_compaction_success,
 )
 from memorist.compaction.compaction_plan import (
-    CompactionAttempt,
     ContextWindowState,
     PlanStep,
-    RejectIfOverLimit,
-    SkipCompaction,
+    RejectIfOverLimitStep,
+    SkipCompactionStep,
+    TryStrategyStep,
     plan_compaction,
 )
-from memorist.compaction.thresholds import compute_thresholds
+from memorist.compaction.compaction_thresholds import compute_thresholds
 from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()
@@ -35,9 +35,9 @@ def names(steps: tuple[PlanStep, ...]) -> list[str]:
     """The steps in one word each."""
     return [
         step.strategy
-        if isinstance(step, CompactionAttempt)
+        if isinstance(step, TryStrategyStep)
         else "stop"
-        if isinstance(step, SkipCompaction)
+        if isinstance(step, SkipCompactionStep)
         else "guard"
         for step in steps
     ]
@@ -133,7 +133,7 @@ def test_three_refills_in_a_row_stop_with_an_explanation() -> None:
 
     third = count_reply_since_compaction(breakers)
     stop = plan_compaction(FULL, third, SETTINGS)[-1]
-    assert isinstance(stop, SkipCompaction)
+    assert isinstance(stop, SkipCompactionStep)
     assert "3 times in a row" in stop.why
     assert planned(third, used=178_000) == ["stop", "structural", "guard"]
     for _ in range(4):
@@ -148,7 +148,7 @@ def test_a_prefix_that_nearly_fills_the_window_is_named_and_nothing_is_tried() -
         stop = plan_compaction(
             replace(FULL, prefix=160_000, manual=asked), CompactionCircuitBreaker(), SETTINGS
         )[-1]
-        assert isinstance(stop, SkipCompaction)
+        assert isinstance(stop, SkipCompactionStep)
         assert "160,000 of 167,000" in stop.why
     assert planned(prefix=160_000, manual="tail") == ["tail"]
     assert planned(prefix=100_000)[-1] == "structural"
@@ -209,9 +209,11 @@ def test_every_plan_is_in_order_and_gives_its_reasons(
     """
     steps = plan_compaction(now, breakers, own)
 
-    order = [CompactionAttempt, SkipCompaction, RejectIfOverLimit]
+    order = [TryStrategyStep, SkipCompactionStep, RejectIfOverLimitStep]
     places = [order.index(type(step)) for step in steps]
     assert places == sorted(places)
-    assert not (order.index(SkipCompaction) in places and order.index(CompactionAttempt) in places)
+    assert not (
+        order.index(SkipCompactionStep) in places and order.index(TryStrategyStep) in places
+    )
     assert all(step.why.endswith(".") for step in steps)
-    assert own.enabled or not any(isinstance(step, CompactionAttempt) for step in steps)
+    assert own.enabled or not any(isinstance(step, TryStrategyStep) for step in steps)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memorist.compaction.compaction_thresholds import CompactionThresholds
 from memorist.compaction.edit_economics import TokenRates
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.profitable_edits import (
@@ -17,7 +18,6 @@ from memorist.compaction.profitable_edits import (
     ProfitableEdit,
     find_profitable_edit,
 )
-from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.events import ConversationCompacted, Event

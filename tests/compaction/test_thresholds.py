@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.thresholds import (
+from memorist.compaction.compaction_thresholds import (
     CompactionThresholds,
     InlineCompactionThresholds,
     compute_inline_compaction_thresholds,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.assembly import FirstContext, assemble_first_context
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import find_context_tag, unwrap_tag
 from memorist.context.environment import CommandExecutionEnvironment, CommandNetworkAccess
+from memorist.context.first_context_assembly import FirstContext, assemble_first_context
 from memorist.context.host_permissions import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,

@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.assembly import (
+from memorist.context.context_pieces import ContextSection
+from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
+from memorist.context.environment import CommandExecutionEnvironment, SessionEnvironment
+from memorist.context.first_context_assembly import (
     assemble_first_context,
     build_date_section,
     build_file_native_family_sections,
@@ -20,9 +23,6 @@ from memorist.context.assembly import (
     build_rollout_family_sections,
     convert_sections_to_pieces,
 )
-from memorist.context.context_pieces import ContextSection
-from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
-from memorist.context.environment import CommandExecutionEnvironment, SessionEnvironment
 from memorist.context.git_state import GitState
 from memorist.context.instruction_report import InstructionReport, build_instruction_file
 from memorist.core.messages import Message, Origin, TextBlock

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.window_at_message import rebuild_recorded_window
-from memorist.context.context_pieces import ContextPiece
-from memorist.context.recorded_attachments import (
+from memorist.context.claude_code_attachments import (
     HIDDEN_KINDS,
     MAX_NAMED_LINES,
     SHOWN_KINDS,
@@ -19,6 +18,7 @@ from memorist.context.recorded_attachments import (
     get_attachment_kind,
     render_attachment,
 )
+from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_context import build_recorded_pieces, find_turn_by_number
 from memorist.core.messages import Message, Origin, Role, TextBlock
 from memorist.formats.transcript_format import (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.agents_instructions import read_agents_files, truncate_bytes
-from memorist.context.claude_instructions import read_claude_files, render_claude_file
+from memorist.context.agents_md_files import read_agents_files, truncate_utf8_bytes
+from memorist.context.claude_md_files import read_claude_files, render_claude_file
 from memorist.context.instruction_imports import find_instruction_imports, strip_html_comments
 from memorist.context.instruction_reading import RealPathCache
 from memorist.context.instruction_report import InstructionReport
@@ -521,7 +521,7 @@ def test_a_cut_never_parts_a_character(text: str, room: int) -> None:
     """At most so many bytes, and a start of the text."""
     data = text.encode("utf-8", "ignore")
 
-    kept = truncate_bytes(data, room)
+    kept = truncate_utf8_bytes(data, room)
 
     assert len(kept) <= max(room, 0)
     assert data.startswith(kept)

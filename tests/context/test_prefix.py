@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.prefix_check import PrefixChecker
+from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.transcript_format import CompactionBoundary, TurnRollback
 from memorist.replay.broken_prefixes import PrefixTracker

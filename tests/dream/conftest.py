@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChang
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_memory_file
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.dream import DreamExtension
-from memorist.dream.past_evidence import PastSessionLocation
+from memorist.dream.past_session_evidence import PastSessionLocation
 from memorist.events import Event
 from memorist.forks.fork_spec import ForkLimits, Receipt
 from memorist.ports import FileSystem, HostInfo, Model

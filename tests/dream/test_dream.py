@@ -24,7 +24,7 @@ from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
 from memorist.dream.dream_journal import get_journal_path
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.dream_review import review_model_changes
-from memorist.dream.past_evidence import PastSessionLocation
+from memorist.dream.past_session_evidence import PastSessionLocation
 from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import DreamFailed, DreamFinished, MemoryChanged
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome
@@ -97,7 +97,7 @@ async def test_a_dream_by_rule_is_one_change_and_one_undo(world: World) -> None:
     )
     assert world.body("plan.md") == "The plan stands in gone."
     assert "use_pnpm.md" not in world.paths()
-    newest = world.memory.folder.history.log()[0]
+    newest = world.memory.folder.history.list_changes()[0]
     assert (newest.id, newest.why.actor) == (done.change, "dream")
     assert world.memory.folder.read_memory_file("freeze.md").provenance.trust is Trust.STATED
     assert len(world.state()["MEMORY.md"].splitlines()) == len(world.paths())
@@ -203,7 +203,14 @@ async def test_a_model_works_on_a_copy_after_the_rules(world: World) -> None:
     assert world.body("fine-4.md") == "Desk 4 answers for part 4."
     assert [path for path, why in done.refused if "src/desks/four.py" in why] == ["fine-4.md"]
     assert (
-        len([each for each in world.memory.folder.history.log() if each.why.actor == "dream"]) == 1
+        len(
+            [
+                each
+                for each in world.memory.folder.history.list_changes()
+                if each.why.actor == "dream"
+            ]
+        )
+        == 1
     )
     assert done.said.endswith("Two things.")
     (receipt,) = world.receipts
@@ -535,7 +542,14 @@ async def test_of_two_dreams_at_once_one_runs(world: World) -> None:
 
     assert sorted((first.ran, second.ran)) == [False, True]
     assert (
-        len([each for each in world.memory.folder.history.log() if each.why.actor == "dream"]) == 1
+        len(
+            [
+                each
+                for each in world.memory.folder.history.list_changes()
+                if each.why.actor == "dream"
+            ]
+        )
+        == 1
     )
 
 
@@ -661,7 +675,9 @@ async def test_a_kill_at_every_step_of_a_dream_with_a_model_loses_nothing(tmp_pa
         fresh = World(home)
         history = fresh.memory.folder.history
         now = {path: fresh.body(path) for path in fresh.paths()}
-        whole = {history.read_file("fine-1.md", each.id) for each in history.log("fine-1.md")}
+        whole = {
+            history.read_file("fine-1.md", each.id) for each in history.list_changes("fine-1.md")
+        }
         assert all(
             now.get(path) == text
             for path, text in before.items()
@@ -826,10 +842,12 @@ async def test_daily_logs_only_grow_and_are_a_source(world: World) -> None:
     logs = DailyLogs(world.where, world.files)
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     for day in range(5):
-        logs.add(f"day {day}\nwe moved\u202e the {secret} queue", world.clock.now() + day * DAY)
-    logs.add("second", world.clock.now() + 4 * DAY)
+        logs.add_line(
+            f"day {day}\nwe moved\u202e the {secret} queue", world.clock.now() + day * DAY
+        )
+    logs.add_line("second", world.clock.now() + 4 * DAY)
     with pytest.raises(InputError):
-        logs.add(" \n ", world.clock.now())
+        logs.add_line(" \n ", world.clock.now())
     files = sorted((world.where.dream_state / "logs").rglob("*.md"))
     assert len(files) == 5
     assert len(files[-1].read_text().splitlines()) == 2
@@ -862,7 +880,7 @@ async def test_a_night_without_news_is_known(world: World, tmp_path: Path) -> No
     world.past = [session(tmp_path, "s", "hello", at=world.clock.now())]
     assert await world.dream().has_new_material()
     world.past = ()
-    DailyLogs(world.where, world.files).add("something", world.clock.now())
+    DailyLogs(world.where, world.files).add_line("something", world.clock.now())
     assert await world.dream().has_new_material()
 
 

@@ -167,7 +167,7 @@ def test_a_recycled_process_number_holds_nobody(world: World, lock: DreamLock) -
     """A lock of a process whose number another process has by now, this one, is free: the number
     alone proves nothing.
     """
-    mine = processes.read_process_start_mark(os.getpid())
+    mine = processes.read_process_start_id(os.getpid())
     assert mine, "this test needs /proc"
     take(lock)
     path_of(world).write_bytes(

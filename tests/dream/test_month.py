@@ -122,7 +122,7 @@ async def test_a_month_of_sessions_leaves_a_smaller_truer_folder_that_can_be_tak
             )
             month.write(f"draft-{day}.md", f"Draft {day}.")
             before = month.memory.folder.history.read_file(
-                f"draft-{day}.md", month.memory.folder.history.log(limit=1)[0].id
+                f"draft-{day}.md", month.memory.folder.history.list_changes(limit=1)[0].id
             )
             month.memory.folder.apply_changes(
                 [MemoryChange(path=f"draft-{day}.md", before=before, after=None)],
@@ -151,8 +151,8 @@ async def test_a_month_of_sessions_leaves_a_smaller_truer_folder_that_can_be_tak
         index = (month.memory.layout.folder / INDEX_NAME).read_text()
         assert len(index.splitlines()) == len(texts)
 
-        log = month.memory.folder.history.log()
-        largest = len(month.memory.folder.history.list_files(log[0].id)) - 1
+        log = month.memory.folder.history.list_changes()
+        largest = len(month.memory.folder.history.map_paths_to_blob_ids(log[0].id)) - 1
         assert largest == len(texts)
         undone = 0
         while True:

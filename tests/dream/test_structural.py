@@ -23,7 +23,7 @@ from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.date_repair import find_proven_line_times, make_line_dates_absolute
 from memorist.dream.dream_input import DreamInput
 from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
-from memorist.dream.link_repair import LinkTargets, repair_memory_links
+from memorist.dream.link_repair import ValidLinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.structural_dream import DreamPlan, plan_dream
 
@@ -290,7 +290,7 @@ def test_only_links_that_are_provably_dead_go(text: str, left: str) -> None:
     """What the history knew and the folder has no more is dead; what was never there, or is code,
     or a path of the repository, stays.
     """
-    links = LinkTargets(
+    links = ValidLinkTargets(
         present={"there.md", "titled-one.md", "new.md"},
         names={"Titled": "titled-one.md"},
         known_paths={"gone.md", "old.md"},

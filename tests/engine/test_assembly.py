@@ -19,10 +19,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.cli.main import memorist_group
-from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextSection
+from memorist.context.first_context_assembly import HostContext
 from memorist.context.host_permissions import HostPermissions
-from memorist.context.prefix_check import PrefixChecker
+from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.context.world_state import restore_world_state
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist

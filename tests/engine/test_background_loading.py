@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from memorist import Memorist, SessionExtension
-from memorist.auto_memory import auto_memory, contradiction
-from memorist.auto_memory.contradiction import RelatedStatementSearch
+from memorist.auto_memory import auto_memory, statement_comparison
 from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.auto_memory.statement_comparison import RelatedStatementSearch
 from memorist.core.messages import Message
 from memorist.engine import background_loading
 from memorist.engine.background_loading import (
-    PROMPT_PRIORITY,
+    PROMPT_IN_PROGRESS,
     PromptInProgress,
     run_steps_between_prompts,
 )
@@ -51,7 +51,7 @@ def test_steps_wait_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
             taken.append(step)
             yield
 
-    with PROMPT_PRIORITY:
+    with PROMPT_IN_PROGRESS:
         thread = run_steps_between_prompts(take_steps(), "steps")
         thread.join(0.05)
         assert len(taken) <= 1
@@ -66,7 +66,7 @@ async def test_a_request_is_prepared_with_priority(tmp_path: Path) -> None:
     class Watcher(SessionExtension):
         async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
             del view, new_messages
-            seen.append(PROMPT_PRIORITY.wait_until_idle(0))
+            seen.append(PROMPT_IN_PROGRESS.wait_until_idle(0))
 
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         engine.extensions.append(lambda _: Watcher())
@@ -74,7 +74,7 @@ async def test_a_request_is_prepared_with_priority(tmp_path: Path) -> None:
         await session.prepare({"model": "m", "messages": [{"role": "user", "content": "Hello"}]})
         await session.close()
     assert seen == [False]
-    assert PROMPT_PRIORITY.wait_until_idle(0)
+    assert PROMPT_IN_PROGRESS.wait_until_idle(0)
 
 
 async def test_what_rules_are_compared_in_is_built_after_a_turn(
@@ -104,7 +104,7 @@ async def test_what_rules_are_compared_in_is_built_after_a_turn(
                     thread.join()
             assert set(builders) == {"memorist-statements"}
             found = other.memory(str(tmp_path)).get_statement_search()
-            assert found.find_related("Push to main.") == ("never-push-to-main.md",)
+            assert found.find_related_memories("Push to main.") == ("never-push-to-main.md",)
             assert set(builders) == {"memorist-statements"}
             await session.close()
 
@@ -119,10 +119,10 @@ def test_what_is_asked_for_before_it_is_built_is_built_at_once(
             memory.add(text)
     with Memorist(home=tmp_path / "home") as engine:
         memory = engine.memory(str(tmp_path))
-        monkeypatch.setattr(contradiction, "STEP_MEMORIES", 1)
+        monkeypatch.setattr(statement_comparison, "STEP_MEMORIES", 1)
         steps = memory.prepare_statement_search()
         next(steps)
         search = memory.get_statement_search()
-        assert search.find_related("Push to main.") == ("never-push-to-main.md",)
+        assert search.find_related_memories("Push to main.") == ("never-push-to-main.md",)
         assert [*steps] == []
         assert memory.get_statement_search() is search

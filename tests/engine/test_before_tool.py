@@ -24,7 +24,7 @@ from memorist.recall.session_index import SessionIndex
 from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
 from memorist.store.rollout_rows import Rollout, save_rollouts
-from memorist.store.state_database import open_state
+from memorist.store.state_database import open_state_database
 from memorist.transcript_analysis.written_files import list_files_written_by_command
 from support.past_sessions import ROUNDING, write_session
 
@@ -88,7 +88,7 @@ def open_home(
     settings = Settings(home=str(folder / "home"), recall=recall)
     engine = Memorist(settings=settings)
     engine.starts_workers = False
-    state = open_state(settings.state, engine.layout.database)
+    state = open_state_database(settings.state, engine.layout.database)
     with closing(state), closing(SessionIndex(engine.layout.session_index)) as index:
         save_rollouts(state, sessions)
         index.sync(sessions)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.assembly import HostContext
+from memorist.context.first_context_assembly import HostContext
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session

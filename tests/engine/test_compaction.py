@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from anthropic import AsyncAnthropic
 
-from memorist.compaction.thresholds import compute_request_thresholds
-from memorist.context.prefix_check import PrefixChecker
+from memorist.compaction.compaction_thresholds import compute_request_thresholds
+from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import RecordedSession, build_structural_session_notes

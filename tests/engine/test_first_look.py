@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_file import MemoryFile, Trust
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.engine.engine import Memorist
 from memorist.errors import StoreError
-from memorist.recall.initial_scan import MAX_INLINE_FILES
+from memorist.recall.initial_memory_scan import MAX_INLINE_FILES
 from memorist.testing.steps import CallTool
 
 __all__ = ["project"]

@@ -46,7 +46,7 @@ class Talk:
 def set_to(engine: Memorist, source: InMemoryFlagSource, **values: object) -> None:
     source.values = {f"session_memory.{name}": value for name, value in values.items()}
     engine.flags.refresh()
-    assert engine.flags.wait(WAIT)
+    assert engine.flags.wait_for_lookup(WAIT)
 
 
 @pytest.mark.covers("FG-2", "SM-1", "SM-2")
@@ -112,7 +112,7 @@ async def test_the_file_of_the_settings_is_the_source_where_none_is_given(tmp_pa
         assert not await talk.turn(6_000)
         file.write_text("[session_memory]\nstart_tokens = 5_000\n", "utf-8")
         engine.flags.refresh()
-        assert engine.flags.wait(WAIT)
+        assert engine.flags.wait_for_lookup(WAIT)
         assert await talk.turn(6_500)
 
     thread = engine.flags._thread
@@ -138,7 +138,7 @@ async def test_a_recorded_session_begins_with_the_flags_known(
     async with Memorist(model="structural", home=tmp_path, flags=Slow()) as engine:
         engine.replay_session("s", folder=tmp_path / "session")
 
-        assert engine.flags.apply_to(engine.settings.session_memory).start_tokens == 77
+        assert engine.flags.apply_to_section(engine.settings.session_memory).start_tokens == 77
 
 
 def test_a_path_that_is_no_place_is_an_error_of_the_caller(tmp_path: Path) -> None:

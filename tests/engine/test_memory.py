@@ -38,7 +38,7 @@ from memorist.flags.flag_lookup import InMemoryFlagSource
 from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.fork_spec import ForkOutcome
 from memorist.ports import HostInfo, Reply, Request
-from memorist.recall.initial_scan import InitialScan
+from memorist.recall.initial_memory_scan import InitialMemoryScan
 from memorist.settings import AutoMemorySettings, CompactionSettings, RecallSettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.memory_uses import list_uses_of_memory
@@ -145,7 +145,7 @@ async def test_corrected_once_remembered_in_the_next_session_blamed_undone_forgo
 
         memory = engine.memory(str(project / "packages"))
         path = only(memory)
-        recorded = memory.folder.history.log(path)[0]
+        recorded = memory.folder.history.list_changes(path)[0]
         assert (recorded.why.actor, recorded.why.session) == ("said", "one")
         assert recorded.why.quote in "No, always use pnpm in this repo, never npm."
         assert memory.folder.read_memory_file(path).provenance.trust is Trust.STATED
@@ -161,11 +161,11 @@ async def test_corrected_once_remembered_in_the_next_session_blamed_undone_forgo
         assert "pnpm" not in text_of(host.sent[-1])
         await third.close()
 
-        memory.undo(recorded.id[:0] or memory.folder.history.log()[0].id)
+        memory.undo(recorded.id[:0] or memory.folder.history.list_changes()[0].id)
         assert only(memory) == path
         memory.purge([path])
         assert memory.headers() == []
-        assert memory.folder.history.log(path) == []
+        assert memory.folder.history.list_changes(path) == []
 
 
 @pytest.mark.covers("AM-8")
@@ -489,7 +489,7 @@ async def test_a_fork_extracts_at_the_end_of_a_turn(tmp_path: Path, project: Pat
     assert "wait in the inbox" in receipt.said
     (fork,) = [request for request in host.model.requests if is_fork(request)]
     assert fork.body["messages"][: len(host.sent[0]["messages"])] == host.sent[0]["messages"]
-    assert len(memory.folder.history.log()) == 1
+    assert len(memory.folder.history.list_changes()) == 1
 
 
 @pytest.mark.covers("AM-5")
@@ -772,7 +772,7 @@ async def test_what_is_shown_is_bounded(tmp_path: Path, project: Path) -> None:
             (folder / f"part-{number:02}.md").write_text(
                 f"---\nname: {part} {number}\ndescription: oil\ntype: project\n---\n{body}\n"
             )
-        look = InitialScan(memory.folder, RecallSettings())
+        look = InitialMemoryScan(memory.folder, RecallSettings())
         look.start()
         await look.wait_until_done()
         session = await host.open("two")
@@ -1135,7 +1135,10 @@ async def test_two_sessions_of_one_project_do_not_overwrite_each_other(
         memory = engine.memory(str(project))
 
     assert len(memory.headers()) == 2
-    assert {recorded.why.session for recorded in memory.folder.history.log()} == {"one", "two"}
+    assert {recorded.why.session for recorded in memory.folder.history.list_changes()} == {
+        "one",
+        "two",
+    }
 
 
 @pytest.mark.covers("AM-5")
@@ -1199,7 +1202,7 @@ async def test_a_flag_switches_extraction_and_recall_off_and_on(
     host = Loop(project)
     settings = Settings(home=str(tmp_path / "home"))
     async with Memorist(model=host.model, settings=settings, flags=flags) as engine:
-        assert engine.flags.wait(5)
+        assert engine.flags.wait_for_lookup(5)
         host.engine = engine
         await remembered(engine, host, LONG)
         session = await host.open("two")
@@ -1210,7 +1213,7 @@ async def test_a_flag_switches_extraction_and_recall_off_and_on(
         shown = text_of(host.sent[-1])
         flags.values.clear()
         engine.flags.refresh()
-        assert engine.flags.wait(5)
+        assert engine.flags.wait_for_lookup(5)
         await host.turn(session, "And what does the invoice importer do with the totals?")
         await session.close()
         on = sum("newest" in text_of(each.body) for each in host.model.requests if is_fork(each))

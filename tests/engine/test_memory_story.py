@@ -107,11 +107,11 @@ async def test_corrected_once_and_remembered_then_forgotten_for_good(
                 await ask("Add the package left-pad, please.")
             memory = engine.memory(str(project))
             (head,) = memory.headers()
-            (change,) = memory.folder.history.log(head.path)
+            (change,) = memory.folder.history.list_changes(head.path)
             memory.undo()
             async with talking(engine, "third", project, agent) as ask:
                 await ask("Add the package right-pad, please.")
-            memory.undo(memory.folder.history.log()[0].id)
+            memory.undo(memory.folder.history.list_changes()[0].id)
             assert [each.path for each in memory.headers()] == [head.path]
             memory.purge([head.path])
         await agent.close()

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.context.assembly import HostContext
-from memorist.context.prefix_check import PrefixChecker
+from memorist.context.first_context_assembly import HostContext
+from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.engine import engine as engine_module
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.assembly import HostContext
+from memorist.context.first_context_assembly import HostContext
 from memorist.engine.engine import Memorist
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
-from memorist.compaction.whole_conversation import merge_window_into_recording
+from memorist.compaction.window_recording_merge import merge_window_into_recording
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.engine.removed_messages import collect_messages_ignoring_compactions
+from memorist.engine.whole_conversation_reader import collect_messages_ignoring_compactions
 from memorist.formats.transcript_format import CompactionBoundary
 
 pytestmark = pytest.mark.covers("CP-15")

@@ -9,7 +9,7 @@ import pytest
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.engine.rollout_status import (
     describe_past_session,
-    read_memory_summary,
+    read_past_sessions_summary,
     read_rollout_status,
 )
 from memorist.engine.rollout_store import open_rollout_store
@@ -34,13 +34,13 @@ async def test_a_program_reads_what_became_of_past_sessions(tmp_path: Path) -> N
         with open_rollout_store(settings) as store:
             before = read_rollout_status(store)
             with pytest.raises(NothingToDo, match="nothing was consolidated"):
-                read_memory_summary(store)
+                read_past_sessions_summary(store)
         await pipeline.sync(pipeline.plan_sync([tmp_path]))
     with open_rollout_store(settings) as store:
         after, report = read_rollout_status(store), describe_past_session(store, "c")
         with pytest.raises(NothingToDo, match="0 sessions begin with 'zz'"):
             describe_past_session(store, "zz")
-        summary = read_memory_summary(store)
+        summary = read_past_sessions_summary(store)
 
     assert (before.sessions, before.due, before.extracts, before.no_op) == (2, 2, 0, 0)
     assert (after.sessions, after.due, after.extracts, after.no_op) == (2, 0, 1, 1)

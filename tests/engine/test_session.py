@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.context.prefix_check import PrefixChecker
+from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.messages import Usage
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist

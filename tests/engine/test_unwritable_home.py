@@ -22,13 +22,13 @@ from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import ConversationCompacted, Event
-from memorist.forks.fork_spec import ForkDenied, ForkSpec, NoTools
+from memorist.forks.fork_spec import ForkDenied, ForkSpec, NoToolsPermission
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings, SpendSettings
-from memorist.store import database as database_module
-from memorist.store.database import UnsavedDatabaseConnection, open_database
+from memorist.store import sqlite_database as database_module
 from memorist.store.session_rows import list_sessions
+from memorist.store.sqlite_database import UnsavedDatabaseConnection, open_database
 from memorist.system import SystemClock
 from memorist.testing import FrozenClock
 from support.waiting import count_lock_waits
@@ -237,7 +237,7 @@ def test_what_cannot_be_counted_asks_no_model(home: Path, disk: Disk) -> None:
 
     assert isinstance(database, UnsavedDatabaseConnection)
     governor = BudgetGovernor(database, "s", clock=SystemClock(), settings=SpendSettings())
-    spec = ForkSpec(label="session_memory", why="", instruction="", permission=NoTools())
+    spec = ForkSpec(label="session_memory", why="", instruction="", permission=NoToolsPermission())
     assert isinstance(governor.request_admission(spec, "anthropic:claude-made-up"), ForkDenied)
     database.close()
 

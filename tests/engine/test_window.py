@@ -172,13 +172,13 @@ def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.Mo
     window = ShownHistory(CODEC, history)
     window.append_injected(ours(0))
     looked: list[int] = []
-    plain = history.item
+    plain = history.get_entry
 
     def counted(index: int) -> object:
         looked.append(index)
         return plain(index)
 
-    monkeypatch.setattr(history, "item", counted)
+    monkeypatch.setattr(history, "get_entry", counted)
     counts = []
     items: list[dict[str, Any]] = []
     for number in range(1_000):

@@ -66,14 +66,14 @@ def test_a_source_that_hangs_blocks_nothing() -> None:
     flags = Flags(source)
     assert source.asked.wait(WAIT)
 
-    assert flags.apply_to(OWN) == OWN
+    assert flags.apply_to_section(OWN) == OWN
     flags.refresh()
-    assert not flags.wait(0)
+    assert not flags.wait_for_lookup(0)
     assert not source.let_go.is_set()
 
     source.let_go.set()
-    assert flags.wait(WAIT)
-    assert flags.apply_to(OWN).start_tokens == 7
+    assert flags.wait_for_lookup(WAIT)
+    assert flags.apply_to_section(OWN).start_tokens == 7
     flags.close()
 
 
@@ -104,13 +104,13 @@ def test_old_values_stay_while_the_source_fails() -> None:
 
     source.read = bad
     flags.refresh()
-    assert flags.wait(WAIT)
+    assert flags.wait_for_lookup(WAIT)
     assert "no route" in flags.last_error
-    assert not flags.apply_to(OWN).enabled
+    assert not flags.apply_to_section(OWN).enabled
 
     source.read = good
     flags.refresh()
-    assert flags.wait(WAIT)
+    assert flags.wait_for_lookup(WAIT)
     assert flags.last_error == ""
     flags.close()
 
@@ -125,8 +125,8 @@ def test_a_file_is_read_anew_in_the_background(tmp_path: Path) -> None:
 
     def look() -> SessionMemorySettings:
         flags.refresh()
-        assert flags.wait(WAIT)
-        return flags.apply_to(OWN)
+        assert flags.wait_for_lookup(WAIT)
+        return flags.apply_to_section(OWN)
 
     assert look() == OWN
     path.write_text("[session_memory]\nstart_tokens = 5\n")
@@ -176,9 +176,9 @@ def test_any_openfeature_provider_can_set_the_flags() -> None:
     })  # fmt: skip
     api.set_provider_and_wait(provider, "memorist-test")
     flags = Flags(OpenFeatureFlagSource(api.get_client("memorist-test")))
-    assert flags.wait(WAIT)
+    assert flags.wait_for_lookup(WAIT)
 
-    now = flags.apply_to(OWN)
+    now = flags.apply_to_section(OWN)
 
     assert (now.enabled, now.start_tokens, now.tool_calls, now.wait_seconds) == (
         False,
@@ -187,7 +187,7 @@ def test_any_openfeature_provider_can_set_the_flags() -> None:
         OWN.wait_seconds,
     )
     assert not are_notes_allowed(HostInfo(), now)
-    assert flags.apply_to(DreamSettings()) == DreamSettings(hours=12.5)
+    assert flags.apply_to_section(DreamSettings()) == DreamSettings(hours=12.5)
     flags.close()
 
 
@@ -195,7 +195,7 @@ def test_any_openfeature_provider_can_set_the_flags() -> None:
 def test_without_a_provider_everything_stays_as_configured() -> None:
     """The SDK's own default provider answers with defaults, which are no flags."""
     assert OpenFeatureFlagSource(api.get_client("nobody")).read() == {}
-    assert Flags().apply_to(OWN) is OWN
+    assert Flags().apply_to_section(OWN) is OWN
 
 
 @pytest.mark.covers("FG-2", "SM-2")
@@ -207,7 +207,7 @@ def test_a_threshold_from_a_flag_decides_when_notes_are_due() -> None:
     assert (
         check_notes_due(
             progress,
-            Flags(InMemoryFlagSource({"session_memory.start_tokens": 5_000})).apply_to(OWN),
+            Flags(InMemoryFlagSource({"session_memory.start_tokens": 5_000})).apply_to_section(OWN),
         )
         is not None
     )
@@ -306,6 +306,6 @@ def test_without_a_source_nothing_runs() -> None:
     """Most programs have no flags, and pay no thread for them."""
     flags = Flags()
 
-    assert flags.wait(0)
+    assert flags.wait_for_lookup(0)
     assert flags._thread is None
     assert flags.values() == {}

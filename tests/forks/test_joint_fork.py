@@ -14,7 +14,7 @@ from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.forks.answer_form import FormTask, list_answer_texts
 from memorist.forks.file_tool_calls import WriteFileCall
-from memorist.forks.fork import run_fork
+from memorist.forks.fork_runner import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
 from memorist.forks.joint_fork import JoinedForkRunner, merge_history_summaries
 from memorist.forks.text_edits import TextEdits

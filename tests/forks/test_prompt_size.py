@@ -16,13 +16,13 @@ from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.answer_form import FormTask
-from memorist.forks.fork import load_fork_prompts
-from memorist.forks.fork_request import build_first_request
-from memorist.forks.fork_spec import EditMethod, ForkSpec, NoTools, ParentCall
+from memorist.forks.fork_request import build_first_fork_request
+from memorist.forks.fork_runner import load_fork_prompts
+from memorist.forks.fork_spec import EditMethod, ForkSpec, NoToolsPermission, ParentCall
 from memorist.forks.joint_fork import join_fork_specs
 from memorist.formats.codec_registry import find_codec
+from memorist.magic_docs.document_answer_form import build_document_form
 from memorist.magic_docs.document_files import load_magic_doc_prompts
-from memorist.magic_docs.document_form import build_document_form
 from memorist.magic_docs.document_header import MagicDocHeader
 from memorist.magic_docs.document_prompt import build_update_prompt
 from memorist.ports import Request
@@ -86,10 +86,10 @@ def test_a_fork_adds_few_tokens_to_the_cached_conversation(
         label="session_memory",
         why="test",
         instruction=render(Layout(tmp_path)),
-        permission=NoTools(),
+        permission=NoToolsPermission(),
         parent=ParentCall(Request(format="anthropic", body=parent, label="main"), reply),
     )
-    body = build_first_request(
+    body = build_first_fork_request(
         spec, method, load_fork_prompts(), codec=find_codec("anthropic"), model="m"
     )
 
@@ -113,14 +113,14 @@ def test_forms_asked_for_together_add_no_more_than_one_task(
     )
     specs = [
         ForkSpec(
-            label=job, why="test", instruction="", permission=NoTools(), parent=parent,
+            label=job, why="test", instruction="", permission=NoToolsPermission(), parent=parent,
             form=forms[job],
         )
         for job in jobs
     ]  # fmt: skip
     spec = join_fork_specs(specs, lambda answer: None) if len(specs) > 1 else specs[0]
 
-    body = build_first_request(
+    body = build_first_fork_request(
         spec, EditMethod.FORM, load_fork_prompts(), codec=find_codec("openai_chat"), model="m"
     )
 

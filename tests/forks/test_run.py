@@ -15,8 +15,8 @@ from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
 from memorist.forks.answer_form import FormTask
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.fork import load_fork_prompts, run_fork
 from memorist.forks.fork_request import FORK_MARK, is_fork_request, is_parent_model
+from memorist.forks.fork_runner import load_fork_prompts, run_fork
 from memorist.forks.fork_spec import (
     EditMethod,
     FolderAccess,
@@ -24,7 +24,7 @@ from memorist.forks.fork_spec import (
     ForkOutcome,
     ForkPermission,
     ForkSpec,
-    NoTools,
+    NoToolsPermission,
     ParentCall,
     Receipt,
     SingleFileEdit,
@@ -878,7 +878,7 @@ async def test_one_round_saves_the_request_that_only_says_done() -> None:
 
 
 @pytest.mark.covers("FK-3")
-@pytest.mark.parametrize("permission", [NoTools(), SingleFileEdit(NOTES)])
+@pytest.mark.parametrize("permission", [NoToolsPermission(), SingleFileEdit(NOTES)])
 async def test_a_fork_that_is_asked_for_text_only_gives_its_text(
     permission: ForkPermission,
 ) -> None:

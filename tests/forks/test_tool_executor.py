@@ -27,7 +27,7 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
 )
 from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_file_name
-from memorist.forks.fork_spec import FileChange, FolderAccess, NoTools, SingleFileEdit
+from memorist.forks.fork_spec import FileChange, FolderAccess, NoToolsPermission, SingleFileEdit
 from memorist.forks.tool_executor import ForkToolResult, ToolExecutor
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import InMemoryFiles
@@ -142,7 +142,8 @@ async def test_a_folder_may_be_read_searched_and_written(home: Path) -> None:
     assert all(answer.changed for answer in (edited, inserted, patched, written))
     assert (mem / "notes.md").read_text() == "1\n1.5\n2\n"
     assert {
-        (Path(change.path).name, change.before, change.after) for change in hands.changes()
+        (Path(change.path).name, change.before, change.after)
+        for change in hands.list_file_changes()
     } == {("notes.md", 8, 8), ("b.md", None, 2), ("new.md", None, 2)}
 
 
@@ -216,7 +217,7 @@ async def test_no_way_of_naming_a_path_leads_a_write_outside(home: Path, path: s
     )
 
     assert all(answer.is_error and answer.text for answer in answers)
-    assert hands.changes() == ()
+    assert hands.list_file_changes() == ()
     assert (home / "out" / "secret").read_text() == (home / "memory" / "near").read_text() == SECRET
     assert names_below(home) == before
 
@@ -288,7 +289,7 @@ def test_no_path_put_together_from_tricks_escapes(asked: list[tuple[bool, list[s
         assert not any(
             part.startswith(".") for path in mem.rglob("*") for part in path.relative_to(mem).parts
         )
-        assert {change.path for change in single.changes()} <= {str(mem / "café.md")}
+        assert {change.path for change in single.list_file_changes()} <= {str(mem / "café.md")}
         assert (mem / "hard").read_text() == SECRET
 
 
@@ -349,9 +350,9 @@ async def test_reading_can_be_boxed_in_too(home: Path) -> None:
 
 @pytest.mark.covers("FK-3")
 async def test_reading_only_and_no_tools_refuse_writes(home: Path) -> None:
-    """Without `write` nothing is changed; with `NoTools` nothing is done at all."""
+    """Without `write` nothing is changed; with `NoToolsPermission` nothing is done at all."""
     reader = ToolExecutor(FolderAccess(folder=home / "mem", write=False), DiskFiles())
-    nothing = ToolExecutor(NoTools(), DiskFiles())
+    nothing = ToolExecutor(NoToolsPermission(), DiskFiles())
 
     assert (await reader.execute(ReadFileCall(path="notes.md"))).text == "one\ntwo"
     assert (await reader.execute(WriteFileCall("new.md", "x"))).is_error
@@ -409,7 +410,7 @@ async def test_an_edit_that_does_not_fit_once_changes_nothing(
     assert answer.is_error
     assert why in answer.text
     assert files.read(path) == b"one\ntwo\n"
-    assert hands.changes() == ()
+    assert hands.list_file_changes() == ()
 
 
 @pytest.mark.covers("SF-4")
@@ -428,7 +429,7 @@ async def test_a_patch_that_names_a_file_twice_is_refused_whole(home: Path) -> N
     answer = await hands.execute(ApplyPatchCall(files))
 
     assert "named twice" in answer.text
-    assert hands.changes() == ()
+    assert hands.list_file_changes() == ()
 
 
 @pytest.mark.covers("FK-8")
@@ -440,11 +441,11 @@ async def test_a_file_that_ends_as_it_began_is_not_changed() -> None:
     hands = ToolExecutor(SingleFileEdit(path), files, [path])
 
     await do(hands, EditFileCall(str(path), (TextReplacement("one", "two"),)))
-    there = hands.changes()
+    there = hands.list_file_changes()
     await do(hands, EditFileCall(str(path), (TextReplacement("two", "one"),)))
 
     assert there == (FileChange(str(path), 4, 4),)
-    assert hands.changes() == ()
+    assert hands.list_file_changes() == ()
 
 
 @pytest.mark.covers("FK-5")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist.core.messages import JsonObject
-from memorist.forks.fork import run_fork
+from memorist.forks.fork_runner import run_fork
 from memorist.forks.fork_spec import (
     FolderAccess,
     ForkLimits,

@@ -17,7 +17,7 @@ from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock
 from memorist.errors import InputError
 from memorist.formats import codex_rollout
 from memorist.formats.codex_rollout import read_session
-from memorist.formats.openai_responses import read_item
+from memorist.formats.openai_responses import decode_input_item
 from memorist.formats.transcript_format import (
     CompactionBoundary,
     RawTranscriptLine,
@@ -269,7 +269,7 @@ def test_the_short_way_to_read_items_changes_nothing(payload: Record, more: Reco
     of them, with its line's facts added.
     """
     (found,) = messages(entries_of(meta(), item({**payload, **more})))
-    expected = read_item({**payload, **more}, "item-2")
+    expected = decode_input_item({**payload, **more}, "item-2")
     facts = {"timestamp": found.timestamp, "line": found.line, "reply_id": found.reply_id}
     assert found == replace(expected, **facts)
     assert (found.reply_id is None) == (found.origin.value != "model")

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks.hook_event import HookEvent, HookEventProblem, detect_client, parse_hook_event
+from memorist.hooks.hook_event import (
+    HookEvent,
+    HookEventProblem,
+    detect_hook_client,
+    parse_hook_event,
+)
 from memorist.hooks.hook_protocol import KNOWN_EVENTS
 
 STOP = {
@@ -136,4 +141,4 @@ def test_the_agent_is_told_by_its_fields(said: str, fields: dict[str, str], clie
     event = parse_hook_event(json.dumps({**STOP, **fields}).encode(), "")
 
     assert isinstance(event, HookEvent)
-    assert detect_client(said, event) == client
+    assert detect_hook_client(said, event) == client

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from memorist.errors import InputError
 from memorist.hooks.hook_entries import (
     INSTALLED_EVENTS,
-    add_hooks,
+    add_hook_entries,
     build_hook_entries,
     find_own_hook_commands,
-    remove_hooks,
+    remove_own_hook_entries,
 )
 from memorist.hooks.hook_install import list_existing_entry_containers
 from memorist.hooks.install_scope import LaunchCommand
@@ -58,16 +58,16 @@ def test_what_goes_in_comes_out_and_leaves_every_byte(
     text = json.dumps(settings, indent=layout, ensure_ascii=False)
     text = text.replace("\n", "\r\n") if windows else text
 
-    put = add_hooks(text, WANTED)
+    put = add_hook_entries(text, WANTED)
 
     found = json.loads(put)
     assert set(find_own_hook_commands(put)) == set(INSTALLED_EVENTS)
-    assert add_hooks(put, WANTED) == put
+    assert add_hook_entries(put, WANTED) == put
     assert {key: value for key, value in found.items() if key != "hooks"} == {
         key: value for key, value in settings.items() if key != "hooks"
     }
     assert list(found)[: len(settings)] == list(settings)
-    assert remove_hooks(put) == text
+    assert remove_own_hook_entries(put) == text
 
 
 @given(st.dictionaries(st.sampled_from(INSTALLED_EVENTS), st.just([])), LAYOUTS)
@@ -78,7 +78,12 @@ def test_what_was_empty_before_stays_when_it_is_to_be_kept(
     """Empty lists and objects of the user come back as they were."""
     text = json.dumps({"model": "m", "hooks": hooks}, indent=layout)
 
-    assert remove_hooks(add_hooks(text, WANTED), list_existing_entry_containers(text)) == text
+    assert (
+        remove_own_hook_entries(
+            add_hook_entries(text, WANTED), list_existing_entry_containers(text)
+        )
+        == text
+    )
 
 
 @given(SETTINGS, LAYOUTS)
@@ -104,9 +109,9 @@ def test_a_program_that_moved_is_put_right() -> None:
         "claude-code",
         dict.fromkeys(INSTALLED_EVENTS, 1.0),
     )
-    text = add_hooks(json.dumps({"hooks": {"Stop": [OWN_HOOK]}}, indent=2), WANTED)
+    text = add_hook_entries(json.dumps({"hooks": {"Stop": [OWN_HOOK]}}, indent=2), WANTED)
 
-    put = add_hooks(text, moved)
+    put = add_hook_entries(text, moved)
 
     assert "/home/dev" not in put
     assert all(
@@ -142,10 +147,10 @@ def test_a_server_that_moved_keeps_what_the_user_put_beside_it() -> None:
 
 def test_a_hook_that_the_user_put_beside_ours_stays() -> None:
     """Only the command of ours goes from a group that holds others too."""
-    ours = json.loads(add_hooks("{}", WANTED))["hooks"]["Stop"][0]["hooks"][0]
+    ours = json.loads(add_hook_entries("{}", WANTED))["hooks"]["Stop"][0]["hooks"][0]
     text = json.dumps({"hooks": {"Stop": [{"hooks": [ours, *OWN_HOOK["hooks"]]}]}}, indent=2)
 
-    assert json.loads(remove_hooks(text)) == {"hooks": {"Stop": [OWN_HOOK]}}
+    assert json.loads(remove_own_hook_entries(text)) == {"hooks": {"Stop": [OWN_HOOK]}}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +175,7 @@ def test_what_cannot_be_understood_is_refused(text: str) -> None:
     sentence.
     """
     with pytest.raises(InputError, match=r"JSON|another kind"):
-        add_hooks(text, WANTED)
+        add_hook_entries(text, WANTED)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Reader:
         return {entry.id for entry in self.taken if isinstance(entry, Message)}
 
     def read(self) -> None:
-        self.taken += self.tail.read(self.known).entries
+        self.taken += self.tail.read_new_entries(self.known).entries
 
 
 def told(entries: list[object]) -> list[str]:
@@ -112,7 +112,7 @@ def test_a_long_session_is_read_from_the_last_turn_but_one(
         file.user(f"Question {turn}?")
         file.says("word " * 200)
         path.write_bytes(b"".join(file.lines))
-        found = reader.tail.read(reader.known)
+        found = reader.tail.read_new_entries(reader.known)
         reader.taken += found.entries
         sizes.append(len(found.message_ids))
         reader.tail.skip_turns_before_last()
@@ -137,7 +137,7 @@ def test_a_session_that_is_first_met_late_is_read_in_full_once(
     file.user("And now?")
     path.write_bytes(b"".join(file.lines))
 
-    found = reader.tail.read(reader.known)
+    found = reader.tail.read_new_entries(reader.known)
 
     assert met > 60
     assert not found.from_start
@@ -157,7 +157,7 @@ def test_large_new_entries_are_not_held(
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(file.lines))
 
-    found = SessionFileTail(path).read(())
+    found = SessionFileTail(path).read_new_entries(())
 
     assert not isinstance(found.entries, tuple)
     assert len([each for each in found.entries if isinstance(each, Message)]) == 3
@@ -187,7 +187,7 @@ def test_few_entries_of_a_long_file_are_held_at_once(
 
     for name, read in SESSION_READERS.items():
         monkeypatch.setitem(SESSION_READERS, name, partial(count, read))
-    found = reader.tail.read(set())
+    found = reader.tail.read_new_entries(set())
     surveyed, produced = produced, 0
     file.user("One more?")
     path.write_bytes(b"".join(file.lines))
@@ -205,7 +205,7 @@ def test_few_new_entries_are_read_once(kind: type[Recording], tmp_path: Path) ->
     """What is new in a turn is held, so that the file is not read again for it."""
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(a_session(kind()).lines))
-    found = SessionFileTail(path).read(set())
+    found = SessionFileTail(path).read_new_entries(set())
     path.unlink()
 
     assert {each.id for each in found.entries if isinstance(each, Message)} == {*found.message_ids}
@@ -227,7 +227,7 @@ def test_a_rewind_is_seen_in_what_is_live(tmp_path: Path) -> None:
     new = file.user("Another?")
     path.write_bytes(b"".join(file.lines))
 
-    found = reader.tail.read(reader.known)
+    found = reader.tail.read_new_entries(reader.known)
 
     assert told(list(found.entries)) == [new]
     assert found.from_start
@@ -275,7 +275,7 @@ def test_a_file_that_was_written_anew_is_read_from_its_start(
     other.user("Short?")
     path.write_bytes(b"".join(other.lines))
 
-    assert reader.tail.read(set()).message_ids == ("u0001",)
+    assert reader.tail.read_new_entries(set()).message_ids == ("u0001",)
 
 
 @pytest.mark.parametrize("data", [b"junk\n", b'{"a": 1}\n', b"\0\0\0\n", b"[1, 2]\n"])
@@ -286,7 +286,7 @@ def test_a_file_of_an_unknown_format_is_refused(data: bytes, tmp_path: Path) -> 
     path.write_bytes(data)
 
     with pytest.raises(UnreadableSession):
-        SessionFileTail(path).read(set())
+        SessionFileTail(path).read_new_entries(set())
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
 from memorist.machines.machine_merge import ProjectEntries, merge_project_entries
-from memorist.machines.machine_remote import GitBranch
+from memorist.machines.machine_remote import GitMachineBranch
 from memorist.machines.snapshot_cipher import encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 from support.sweeps import sampled
@@ -145,7 +145,7 @@ def test_a_kill_at_any_step_loses_nothing(
         return call
 
     with monkeypatch.context() as patched:
-        patched.setattr(GitBranch, "_git", killing(GitBranch._git))
+        patched.setattr(GitMachineBranch, "_git", killing(GitMachineBranch._git))
         patched.setattr(DiskFiles, "write", killing(DiskFiles.write))
         patched.setattr(MemoryFolder, "apply_changes", killing(MemoryFolder.apply_changes))
         patched.setattr(

@@ -9,8 +9,8 @@ import pytest
 
 from memorist.forks.answer_form import read_edits_from_answer_text
 from memorist.forks.file_tool_calls import EditFileCall
+from memorist.magic_docs.document_answer_form import build_document_form, elide_seen_sections
 from memorist.magic_docs.document_files import load_magic_doc_prompts
-from memorist.magic_docs.document_form import build_document_form, cut_seen_sections
 from memorist.magic_docs.document_header import MagicDocHeader
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
@@ -86,7 +86,7 @@ def test_what_the_conversation_holds_of_a_document_is_not_sent_again(tmp_path: P
     seen = read.replace("None yet.", "None at all.") + "\nSomebody said: None yet."
 
     form = build_document_form(
-        DOCUMENT, "/n/bills.md", header, prompts, shown=cut_seen_sections(DOCUMENT, seen)
+        DOCUMENT, "/n/bills.md", header, prompts, shown=elide_seen_sections(DOCUMENT, seen)
     )
 
     assert "## Rounding …" in form.material

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.write_evidence import WriteEvidence
-from memorist.magic_docs.document_check import (
+from memorist.magic_docs.document_answer_form import elide_seen_sections
+from memorist.magic_docs.document_update_review import (
     SOURCE_PIECE_CHARACTERS,
     AcceptedDocumentUpdate,
     MagicDocument,
@@ -23,7 +24,6 @@ from memorist.magic_docs.document_check import (
     parse_magic_document,
     preserve_line_endings,
 )
-from memorist.magic_docs.document_form import cut_seen_sections
 
 FRAME = "# MAGIC DOC: The shop\n_Ports and entry points._\n"
 BODY = "\nThe server listens on port 8080.\nOrders come in through `src/orders.py`.\n"
@@ -284,7 +284,7 @@ def test_what_was_not_shown_again_is_not_lost(after: str, reason: str) -> None:
     before = "# D\n\n## A\n\nOne.\nTwo.\nThree.\n\n## B\n\nNew.\n"
     seen = "## A\n\nOne.\nTwo.\nThree.\n"
 
-    found = explain_unseen_part_loss(before, cut_seen_sections(before, seen), after)
+    found = explain_unseen_part_loss(before, elide_seen_sections(before, seen), after)
 
     assert found.startswith(reason)
     assert bool(found) is bool(reason)

@@ -29,8 +29,8 @@ from memorist.events import (
 )
 from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.magic_docs.document_mentions import ReadMarkdownTracker
 from memorist.magic_docs.magic_docs import MagicDocs
+from memorist.magic_docs.read_markdown_tracking import ReadMarkdownTracker
 from memorist.ports import Request
 from memorist.settings import MagicDocsSettings, Settings, SpendSettings
 from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error

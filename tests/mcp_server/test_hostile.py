@@ -26,7 +26,7 @@ from memorist.mcp_server.tool_arguments import (
     MAX_ERROR_CHARS,
     MAX_NAME_CHARS,
     TOOLS,
-    parse_arguments,
+    parse_mcp_tool_arguments,
 )
 from support.sweeps import examples
 
@@ -95,7 +95,7 @@ def desk() -> Iterator[tuple[ToolDispatcher, Path]]:
         made = ToolDispatcher({**os.environ, "MEMORIST_HOME": f"{place}/home"})
         made.call_tool(
             root,
-            parse_arguments(
+            parse_mcp_tool_arguments(
                 "memory_write",
                 {"text": "The door is green.", "kind": "project", "description": "Door"},
             ),
@@ -126,7 +126,7 @@ def test_any_arguments_are_answered_or_refused(
     """
     work, root = desk
     try:
-        text = work.call_tool(root, parse_arguments(*call), "test")
+        text = work.call_tool(root, parse_mcp_tool_arguments(*call), "test")
     except MemoristError as error:
         text = str(error)
 
@@ -148,7 +148,7 @@ def test_no_path_leads_out(desk: tuple[ToolDispatcher, Path], tool: str, path: s
     """Every hostile path is refused, and the reason says what is wrong with it."""
     work, root = desk
     with pytest.raises(InputError):
-        work.call_tool(root, parse_arguments(tool, {"path": path}), "test")
+        work.call_tool(root, parse_mcp_tool_arguments(tool, {"path": path}), "test")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_no_path_leads_out(desk: tuple[ToolDispatcher, Path], tool: str, path: s
 def test_what_is_wrong_is_named(name: str, given_: dict[str, Any], said: str) -> None:
     """The tool, the argument, what is wanted and what came."""
     with pytest.raises(InputError, match=f"^{name}: ") as caught:
-        parse_arguments(name, given_)
+        parse_mcp_tool_arguments(name, given_)
 
     assert said in str(caught.value)
 
@@ -181,10 +181,10 @@ def test_what_is_wrong_is_named(name: str, given_: dict[str, Any], said: str) ->
 def test_an_error_does_not_echo_without_bound(value: str) -> None:
     """However long what was sent is."""
     with pytest.raises(InputError) as caught:
-        parse_arguments("memory_write", {"text": "x", "kind": value * 50 + "!"})
+        parse_mcp_tool_arguments("memory_write", {"text": "x", "kind": value * 50 + "!"})
     assert len(str(caught.value)) <= MAX_ERROR_CHARS + 50
     with pytest.raises(UsageError) as unknown:
-        parse_arguments(value * 50 + "!", {})
+        parse_mcp_tool_arguments(value * 50 + "!", {})
     assert len(str(unknown.value)) <= 10 * MAX_NAME_CHARS
 
 

@@ -34,7 +34,7 @@ from memorist.mcp_server.http_server import (
     MCP_PATH,
     McpAccessPolicy,
     build_access_policy,
-    build_app,
+    build_asgi_app,
 )
 from memorist.mcp_server.stdio_server import McpServer
 from memorist.uvicorn_server import BoundedUvicornConfig
@@ -58,7 +58,7 @@ def serving_here(shop: Path, policy: McpAccessPolicy | None = None) -> Iterator[
     """A server in a thread, as a process takes a second to load the SDK; gives its address."""
     tools = McpServer(None, shop)
     server = uvicorn.Server(
-        BoundedUvicornConfig(build_app(tools, policy or McpAccessPolicy()), lifespan="on")
+        BoundedUvicornConfig(build_asgi_app(tools, policy or McpAccessPolicy()), lifespan="on")
     )
     with closing(tools), closing(socket.create_server(("127.0.0.1", 0))) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -216,8 +216,8 @@ def test_the_doors_open_for_nothing_but_the_names_and_the_token(
         raw=[(name.encode(), value.encode("utf-8", "replace")) for name, value in raw]
     )
 
-    assert McpAccessPolicy(token=TOKEN).check_request(headers) is not None
-    if McpAccessPolicy().check_request(headers) is None:
+    assert McpAccessPolicy(token=TOKEN).find_refusal(headers) is not None
+    if McpAccessPolicy().find_refusal(headers) is None:
         assert host.strip().lower().startswith(("127.0.0.1", "localhost", "[::1]"))
 
 

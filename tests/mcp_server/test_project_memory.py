@@ -19,7 +19,7 @@ from memorist.mcp_server.client_project import (
     find_project_from_working_folder,
     parse_folder_uri,
 )
-from memorist.mcp_server.tool_arguments import parse_arguments
+from memorist.mcp_server.tool_arguments import parse_mcp_tool_arguments
 
 
 @pytest.mark.covers("AM-4")
@@ -124,7 +124,7 @@ def test_a_desk_keeps_few_projects_open(tmp_path: Path) -> None:
         text = f"The door of {root.name} is green."
         desk.call_tool(
             root,
-            parse_arguments(
+            parse_mcp_tool_arguments(
                 "memory_write", {"text": text, "kind": "project", "description": "The door"}
             ),
             "test",
@@ -132,7 +132,7 @@ def test_a_desk_keeps_few_projects_open(tmp_path: Path) -> None:
 
     assert len(desk._open_projects) == MAX_OPEN_PROJECTS
     assert "The door of shop0 is green." in desk.call_tool(
-        roots[0], parse_arguments("memory_read", {"path": "the-door.md"}), "test"
+        roots[0], parse_mcp_tool_arguments("memory_read", {"path": "the-door.md"}), "test"
     )
     assert len(desk._open_projects) == MAX_OPEN_PROJECTS
     desk.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.models.context_window import (
-    RequestSize,
+    RefusedRequestSize,
     parse_refused_request_size,
     read_window_from_llama_props,
     read_window_from_model_list,
@@ -73,15 +73,15 @@ def test_a_refusal_tells_the_window_and_the_size(
     """Each server's own words are read, and where there are only two numbers, the smaller is the
     window; a number that is neither (a port, a time, part of a name) is not read.
     """
-    assert parse_refused_request_size(message) == RequestSize(*size)
+    assert parse_refused_request_size(message) == RefusedRequestSize(*size)
 
 
 def test_the_fields_of_an_error_count_before_its_words() -> None:
     """llama.cpp gives both numbers as fields; a value of another type is no number."""
     fields = {"n_prompt_tokens": 3058, "n_ctx": 2048}
 
-    assert parse_refused_request_size("too long", fields) == RequestSize(3_058, 2_048)
-    assert parse_refused_request_size("too long", {"n_ctx": True}) == RequestSize()
+    assert parse_refused_request_size("too long", fields) == RefusedRequestSize(3_058, 2_048)
+    assert parse_refused_request_size("too long", {"n_ctx": True}) == RefusedRequestSize()
 
 
 def test_each_server_tells_its_window() -> None:

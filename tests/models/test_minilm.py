@@ -123,7 +123,7 @@ def test_the_packaged_model_finds_by_meaning(tmp_path: Path) -> None:
     ]
     with Ranker(tmp_path / "i", embedder=model) as ranker:
         ranker.sync(entries)
-        ranker.embed(entries)
+        ranker.embed_missing_vectors(entries)
 
         assert ranker.search("Is your dog sick?")[0].id == "pet"
 

@@ -60,7 +60,7 @@ def access(project: Path) -> PageAccess:
 def stranger(access: PageAccess) -> Iterator[TestClient]:
     """A client that was not let in."""
     address = f"http://127.0.0.1:{PORT}"
-    with TestClient(PageServer(access).build_app(), address, follow_redirects=False) as client:
+    with TestClient(PageServer(access).build_asgi_app(), address, follow_redirects=False) as client:
         yield client
 
 

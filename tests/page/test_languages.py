@@ -75,7 +75,7 @@ def access(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PageAccess:
 
 
 def open_page(access: PageAccess, language: str = "", accepted: str = "") -> Iterator[TestClient]:
-    app = PageServer(access, language).build_app()
+    app = PageServer(access, language).build_asgi_app()
     headers = {"accept-language": accepted}
     with TestClient(app, ADDRESS, headers=headers) as client:
         client.get(access.start_address)

@@ -51,11 +51,11 @@ def test_a_program_that_ends_while_texts_are_embedded_does_not_abort(tmp_path: P
         pytest.importorskip(package, reason="the extra `embed` is not installed")
     code = (
         "import sys, threading, time\n"
-        "from memorist.models.embedder import find_embedder\n"
+        "from memorist.models.embedder import get_embedder_if_wanted\n"
         "from memorist.platforms.background_thread import start_background_thread\n"
         "stopping, begun = threading.Event(), threading.Event()\n"
         "def work():\n"
-        "    embedder = find_embedder(wanted=True)\n"
+        "    embedder = get_embedder_if_wanted(wanted=True)\n"
         "    while not stopping.is_set():\n"
         "        embedder.embed(['deploy the shop', 'restart the server'])\n"
         "        begun.set()\n"

@@ -81,8 +81,8 @@ def test_a_lock_excludes_others_and_ends_with_its_holder(tmp_path: Path) -> None
     code = (
         "import os, sys; from memorist.platforms import file_descriptors, file_locks\n"
         f"held = os.open({str(path)!r}, os.O_RDWR | os.O_CREAT)\n"
-        "assert file_locks.try_lock(held); file_descriptors.rewrite_content(held, b'me')\n"
-        "print(file_descriptors.read_at(held, 9, 0), flush=True); sys.stdin.read()"
+        "assert file_locks.try_lock(held); file_descriptors.overwrite_descriptor_content(held, b'me')\n"
+        "print(file_descriptors.read_at_offset(held, 9, 0), flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code],

@@ -27,7 +27,7 @@ import pytest
 from msgspec import Struct, field
 
 from memorist.adapters.engine_thread import EngineThread
-from memorist.context.prefix_check import PrefixChecker
+from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.messages import JsonObject, Message, ToolResult, ToolUse
 from memorist.events import AdapterFailed, ConversationCompacted, Event
 from memorist.formats.codec_registry import find_codec

@@ -68,7 +68,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.message_map import MessageMap
-from memorist.adapters.pydantic_ai import MemoristCapability, find_smallest_model
+from memorist.adapters.pydantic_ai import MemoristCapability, find_model_with_smallest_window
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
     decode_items_to_pieces,
@@ -419,8 +419,8 @@ def test_the_smallest_window_of_several_models_counts(order: tuple[str, str]) ->
 
     among = FallbackModel(FallbackModel(first, second), first)
 
-    assert find_smallest_model(among, ModelSettings()).model_name == "gpt-4"
-    assert find_smallest_model(first, ModelSettings()) is first
+    assert find_model_with_smallest_window(among, ModelSettings()).model_name == "gpt-4"
+    assert find_model_with_smallest_window(first, ModelSettings()) is first
 
 
 async def test_system_prompts_survive_and_turns_end(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from memorist.errors import FormatError
 from memorist.proxy.request_body import (
+    encode_changed_request_body,
     parse_request_body,
     replace_lone_surrogate_escapes,
-    rewrite_body,
 )
 from support.sweeps import examples
 
@@ -111,8 +111,8 @@ def test_a_request_that_was_not_changed_is_not_written(
     """Equal values, even in other objects, leave the client's bytes as they are."""
     body = parse_request_body(wire(request, style), "messages")
 
-    assert rewrite_body(body, body.values) is None
-    assert rewrite_body(body, json.loads(json.dumps(request))) is None
+    assert encode_changed_request_body(body, body.values) is None
+    assert encode_changed_request_body(body, json.loads(json.dumps(request))) is None
 
 
 @pytest.mark.covers("IN-3")
@@ -140,7 +140,7 @@ def test_what_is_written_says_what_was_asked_and_keeps_all_bytes_before_the_firs
         "added by us": {"a": 1},
     }
 
-    new = rewrite_body(body, sent)
+    new = encode_changed_request_body(body, sent)
 
     assert new is not None
     assert json.loads(new) == sent
@@ -185,7 +185,7 @@ def test_entries_of_ours_are_the_same_bytes_in_each_later_request(
             wire({"model": "m", "messages": history}, style), "messages", before
         )
         shown = [*ours, *history]
-        new = rewrite_body(body, {**body.values, "messages": shown})
+        new = encode_changed_request_body(body, {**body.values, "messages": shown})
         assert new is not None
         assert json.loads(new)["messages"] == shown
         assert new.startswith(start)
@@ -205,8 +205,8 @@ def test_half_a_surrogate_pair_is_read_and_goes_out_as_it_came() -> None:
     body = parse_request_body(raw, "messages")
 
     assert body.items[0]["content"] == "\ufffd and 😀 and \\ud83d"
-    assert rewrite_body(body, body.values) is None
-    assert rewrite_body(body, {"messages": body.items[:1]}) == raw.replace(
+    assert encode_changed_request_body(body, body.values) is None
+    assert encode_changed_request_body(body, {"messages": body.items[:1]}) == raw.replace(
         rb', {"role": "user", "content": "b"}', b""
     )
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memorist.formats.codec_registry import find_codec
 from memorist.proxy.client_working_folder import find_working_folder
 from memorist.proxy.conversation_matching import (
-    ConversationCall,
+    CallInConversation,
     ConversationMatcher,
     IncomingCall,
     UnrelatedCall,
@@ -365,7 +365,7 @@ def test_conversations_under_one_cache_key_stay_apart() -> None:
                 body=asked,
             )
         )
-        assert isinstance(found, ConversationCall)
+        assert isinstance(found, CallInConversation)
         return found.conversation.id
 
     assert ask("I am Ada.") != ask("I am Bob.")

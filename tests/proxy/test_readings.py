@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.proxy import body_cache as module
-from memorist.proxy.body_cache import BodyCache
+from memorist.proxy import request_body_cache as module
 from memorist.proxy.conversation_matching import hash_history_prefixes
 from memorist.proxy.declared_conversation import hash_instructions_and_tools
 from memorist.proxy.request_body import parse_request_body
+from memorist.proxy.request_body_cache import BodyCache
 from proxy.conftest import anthropic, assistant, user
 
 OPENING = "You are asked about the shop. " * 60

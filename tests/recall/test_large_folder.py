@@ -184,7 +184,7 @@ async def test_a_write_lists_the_files_once(
     after_edit = listed.count(folder)
     rewrite_in_place(folder / "mails.md", "ledger", "archive")
     memory.forget(["mails.md"])
-    why = [each.why.actor for each in memory.folder.history.log("mails.md")]
+    why = [each.why.actor for each in memory.folder.history.list_changes("mails.md")]
     memory.undo()
 
     assert (after_add, after_edit) == (1, 2)
@@ -216,7 +216,7 @@ async def test_a_write_at_a_prompt_records_what_was_changed_in_place_before(
         before = listed.count(folder)
         rewrite_in_place(folder / "mails.md", "ledger", "archive")
         memory.edit("mails.md", (folder / "mails.md").read_text() + "All of them.\n")
-    why = [each.why.actor for each in memory.folder.history.log("mails.md")]
+    why = [each.why.actor for each in memory.folder.history.list_changes("mails.md")]
     memory.undo()
 
     assert before == 0
@@ -295,7 +295,7 @@ def test_sessions_that_begin_at_once_embed_each_memory_once(
     (project / ".git").mkdir(parents=True)
     add_memories(engine, project)
     searches = [
-        memory_search.FolderSearch(engine.memory(str(project)).folder, RecallSettings())
+        memory_search.MemoryFolderSearch(engine.memory(str(project)).folder, RecallSettings())
         for _ in range(8)
     ]
 

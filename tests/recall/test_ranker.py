@@ -315,7 +315,7 @@ def test_an_update_of_what_changed_gives_what_a_sync_gives(
         for step in steps:
             wanted = {each.id: msgspec.structs.replace(each, position=None) for each in step}
             grown.search("alpha")
-            grown.update(
+            grown.update_entries(
                 [each for id, each in wanted.items() if known.get(id) != each],
                 [id for id in known if id not in wanted],
             )
@@ -614,8 +614,8 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
     with Ranker(tmp_path / "i", embedder=toy) as ranker:
         ranker.sync(MEMORIES)
         assert ranker.search("ship it") == ()
-        assert ranker.embed(MEMORIES, at_most=2) == 3
-        assert ranker.embed(MEMORIES) == 0
+        assert ranker.embed_missing_vectors(MEMORIES, at_most=2) == 3
+        assert ranker.embed_missing_vectors(MEMORIES) == 0
         first, *_ = ranker.search("ship it")
 
         assert first.id == "deploy.md"
@@ -623,7 +623,7 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
         assert first.why == "meaning 1.00"
         toy.texts.clear()
         ranker.sync(MEMORIES)
-        ranker.embed(MEMORIES)
+        ranker.embed_missing_vectors(MEMORIES)
         assert toy.texts == []
 
 
@@ -638,12 +638,14 @@ def test_words_are_searched_while_vectors_are_read(
     entries = [SearchEntry(id="tests", body="the tests run in four processes")]
     with Ranker(tmp_path / "i", embedder=Toy()) as filled:
         filled.sync(entries)
-        filled.embed(entries)
+        filled.embed_missing_vectors(entries)
     with Ranker(tmp_path / "i") as ranker:
         meanwhile: list[str] = []
 
         def search() -> None:
-            meanwhile.extend(each.id for each in ranker.rank("tests", 5, by_meaning=False))
+            meanwhile.extend(
+                each.id for each in ranker.rank_without_reasons("tests", 5, by_meaning=False)
+            )
 
         def read_vectors(*parts: Any) -> EntryVectors:
             thread = threading.Thread(target=search, daemon=True)
@@ -665,7 +667,7 @@ def test_a_broken_embedder_leaves_the_words(tmp_path: Path) -> None:
     toy = Toy()
     with Ranker(tmp_path / "i", embedder=toy) as ranker:
         ranker.sync(MEMORIES)
-        ranker.embed(MEMORIES)
+        ranker.embed_missing_vectors(MEMORIES)
         toy.broken = True
 
         assert ids(ranker, "canary") == ["deploy.md"]
@@ -676,7 +678,7 @@ def test_vectors_of_entries_that_are_gone_are_forgotten(tmp_path: Path) -> None:
     pytest.importorskip("numpy")
     with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
         ranker.sync(MEMORIES)
-        ranker.embed(MEMORIES)
+        ranker.embed_missing_vectors(MEMORIES)
         ranker.sync(MEMORIES[:2])
 
     assert (
@@ -689,12 +691,12 @@ def test_an_update_forgets_and_learns_meanings(tmp_path: Path) -> None:
     pytest.importorskip("numpy")
     with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
         ranker.sync(MEMORIES)
-        ranker.embed(MEMORIES)
+        ranker.embed_missing_vectors(MEMORIES)
         (former,) = [each for each in ranker.search("ship it", 9) if each.id == "deploy.md"]
         changed = SearchEntry(id="deploy.md", body="About nothing.")
-        ranker.update([changed])
+        ranker.update_entries([changed])
         unknown = [each.dense for each in ranker.search("deploy nothing", 9)]
-        ranker.embed([changed])
+        ranker.embed_missing_vectors([changed])
         (now,) = [each for each in ranker.search("nothing", 9) if each.id == "deploy.md"]
 
     assert former.dense is not None
@@ -710,7 +712,7 @@ def test_vectors_of_an_earlier_arithmetic_are_forgotten(tmp_path: Path) -> None:
     for toy in (former, now):
         with Ranker(tmp_path / "i", embedder=toy) as ranker:
             ranker.sync(MEMORIES)
-            ranker.embed(MEMORIES)
+            ranker.embed_missing_vectors(MEMORIES)
 
     names = sqlite3.connect(tmp_path / "i").execute("select embedder from vectors").fetchall()
     assert names == [(now.name,)] * len(MEMORIES)
@@ -727,7 +729,7 @@ def test_the_mixture_keeps_what_meaning_alone_puts_first(tmp_path: Path) -> None
     ]
     with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
         ranker.sync(entries)
-        ranker.embed(entries)
+        ranker.embed_missing_vectors(entries)
 
         assert ids(ranker, "ship the note")[0] == "deploy.md"
 

@@ -15,7 +15,7 @@ from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
     MemoryMatch,
-    explain_omission,
+    explain_memory_omission,
     has_enough_search_words,
     is_relevant_match,
     list_relevant_paths,
@@ -30,7 +30,7 @@ from memorist.recall.word_chance import (
     OTHERS_OF_TOPIC,
     EntryEvidenceScorer,
     compute_word_chance,
-    measure_evidence,
+    measure_evidence_above_chance,
 )
 from memorist.settings import RecallSettings
 
@@ -46,7 +46,7 @@ def shown(folder: Path, query: str, *texts: str, meaning: bool = False) -> list[
     }
     with Ranker(folder / "i", embedder=get_shared_embedder() if meaning else None) as ranker:
         ranker.sync(entries)
-        ranker.embed(entries)
+        ranker.embed_missing_vectors(entries)
         matches = [
             MemoryMatch(
                 path=each.id,
@@ -120,8 +120,10 @@ def test_evidence_is_what_the_words_say_one_by_one(
 def test_a_long_message_needs_more() -> None:
     """The same match is less than chance where a message has many other words."""
     matched = ["branch"]
-    few = measure_evidence(["branch"], matched, 20)
-    many = measure_evidence(["branch", "commit", "test", "run", "file", "fix"], matched, 20)
+    few = measure_evidence_above_chance(["branch"], matched, 20)
+    many = measure_evidence_above_chance(
+        ["branch", "commit", "test", "run", "file", "fix"], matched, 20
+    )
 
     assert few > many
     assert compute_word_chance("the", 20) > compute_word_chance("kubernetes", 20)
@@ -276,7 +278,7 @@ def test_a_word_typed_every_day_does_not_decide(tmp_path: Path, query: str, foun
     entries = [SearchEntry(id=each, title=each, description=each, body=each) for each in rules]
     with Ranker(tmp_path / "i", embedder=get_shared_embedder()) as ranker:
         ranker.sync(entries)
-        ranker.embed(entries)
+        ranker.embed_missing_vectors(entries)
 
         assert ranker.search(query, 1)[0].id == found
 
@@ -321,12 +323,15 @@ def test_an_omission_is_told_in_the_unit_that_was_measured() -> None:
     """Deviations where the meaning is known, else nats; one that is near enough was outdone."""
     near = MemoryMatch(path="a", score=1.0, nearness=1.2, words=("branch",))
 
-    assert explain_omission("move it there", near, [near], 1) == (
+    assert explain_memory_omission("move it there", near, [near], 1) == (
         "too little in common (branch): 1.2 deviations above chance, 2.5 needed"
     )
     by_words = MemoryMatch(path="a", score=1.0, evidence=-1.0)
-    assert explain_omission("where is it", by_words, [by_words], 1) == (
+    assert explain_memory_omission("where is it", by_words, [by_words], 1) == (
         "too little in common (no word): 0.0 nats above chance, 4.0 needed"
     )
     nearer = MemoryMatch(path="a", score=1.0, nearness=3.0)
-    assert explain_omission("where is it", nearer, [nearer], 1) == "others come before it (no word)"
+    assert (
+        explain_memory_omission("where is it", nearer, [nearer], 1)
+        == "others come before it (no word)"
+    )

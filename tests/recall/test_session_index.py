@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from hooks.recordings import ClaudeFile, CodexFile
 from memorist.core.prompt_templates import load_prompt
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
-from memorist.recall import passages
-from memorist.recall.passages import (
+from memorist.recall import session_passages
+from memorist.recall.session_index import SessionIndex, read_session_passages
+from memorist.recall.session_passages import (
     MAX_ANSWER_PARTS,
     MatchedPassage,
     Passage,
@@ -23,9 +24,8 @@ from memorist.recall.passages import (
     describe_passage_outcome,
     render_passages,
     select_passages,
-    split_answer,
+    split_answer_into_search_parts,
 )
-from memorist.recall.session_index import SessionIndex, read_passages
 from memorist.store.rollout_rows import Rollout, SessionFormat
 from support.past_sessions import ROUNDING, TALK, write_session
 from support.sweeps import examples
@@ -70,7 +70,7 @@ def test_a_question_in_other_words_is_answered_and_a_request_is_not(tmp_path: Pa
     ]
     with closing(SessionIndex(tmp_path / "i", embedder=get_shared_embedder())) as index:
         index.sync(sessions)
-        index.embed("/p")
+        index.embed_missing_passages("/p")
         shown = find(index, "do bills round every amount by itself?")
         assert {each.session for each in shown} == {"11111111-a"}
         assert find(index, "round every amount of a bill by itself") == ()
@@ -242,7 +242,7 @@ def test_a_command_to_the_client_is_no_turn_of_the_user(tmp_path: Path) -> None:
     ]
     session = write_session(tmp_path, "mine", turns)
 
-    said = [each.said for each in read_passages(Path(session.path))]
+    said = [each.said for each in read_session_passages(Path(session.path))]
 
     assert said == ["/review 167", "/todo watch the medium queue of the importer"]
 
@@ -254,8 +254,8 @@ def test_a_damaged_or_foreign_file_is_no_obstacle(tmp_path: Path) -> None:
     with closing(SessionIndex(tmp_path / "index")) as index:
         assert index.sync([write_session(tmp_path, "a", TALK)]) == 1
 
-    assert list(read_passages(tmp_path / "notes.txt")) == []
-    assert list(read_passages(tmp_path / "absent.jsonl")) == []
+    assert list(read_session_passages(tmp_path / "notes.txt")) == []
+    assert list(read_session_passages(tmp_path / "absent.jsonl")) == []
 
 
 @pytest.mark.covers("PS-1")
@@ -343,8 +343,8 @@ def test_the_beginning_of_a_long_answer_is_found(tmp_path: Path) -> None:
 def test_an_answer_is_split_without_loss(answer: str, size: int) -> None:
     """The parts, from the last to the first, are its end, each of bounded length."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(passages, "ANSWER_PART_CHARS", size)
-        parts = split_answer(answer)
+        patched.setattr(session_passages, "ANSWER_PART_CHARS", size)
+        parts = split_answer_into_search_parts(answer)
 
     assert answer.endswith("".join(reversed(parts)))
     assert all(0 < len(part) <= size for part in parts)

@@ -59,7 +59,7 @@ def test_what_answers_each_word_of_the_question_comes_first(tmp_path: Path) -> N
     """Of two memories that are as near as wholes, the one that has both words in other words."""
     with Ranker(tmp_path / "i", embedder=WordToy()) as ranker:
         ranker.sync([FOOD, SHIP])
-        ranker.embed([FOOD, SHIP])
+        ranker.embed_missing_vectors([FOOD, SHIP])
         found = rank(ranker)
 
     assert [id for id, _ in found] == ["ship.md", "food.md"]
@@ -70,11 +70,11 @@ def test_an_index_of_whole_texts_gets_its_words_with_the_next_embedding(tmp_path
     """Until then it is ranked by whole texts, as an older version left it."""
     with Ranker(tmp_path / "i", embedder=WordToy(), compares_words=False) as older:
         older.sync([FOOD, SHIP])
-        older.embed([FOOD, SHIP])
+        older.embed_missing_vectors([FOOD, SHIP])
         before = rank(older)
     with Ranker(tmp_path / "i", embedder=WordToy()) as ranker:
         same = rank(ranker)
-        ranker.embed([FOOD, SHIP])
+        ranker.embed_missing_vectors([FOOD, SHIP])
         after = rank(ranker)
 
     assert before == same == [("food.md", before[0][1]), ("ship.md", before[0][1])]
@@ -85,7 +85,7 @@ def test_an_embedder_without_words_ranks_by_whole_texts(tmp_path: Path) -> None:
     """Any `Embedder` serves; nothing asks it for words."""
     with Ranker(tmp_path / "i", embedder=WholeToy()) as ranker:
         ranker.sync([FOOD, SHIP])
-        assert ranker.embed([FOOD, SHIP]) == 0
+        assert ranker.embed_missing_vectors([FOOD, SHIP]) == 0
         assert [id for id, _ in rank(ranker)] == ["food.md", "ship.md"]
 
 
@@ -98,7 +98,7 @@ def test_common_words_take_no_room(tmp_path: Path) -> None:
             SearchEntry(id="b.md", body="we"),
         ]
         ranker.sync(entries)
-        ranker.embed(entries)
+        ranker.embed_missing_vectors(entries)
         ranker.search(ASKED)
         sizes = sorted(map(len, ranker._load_word_vectors(WordToy(), [1, 2]).values()))
 

@@ -24,7 +24,7 @@ from memorist.replay.replay_results import (
     ContextPoint,
     NotesUpdateRecord,
     ReceiptTotals,
-    SessionRecord,
+    ReplayedSessionRecord,
 )
 
 HOSTILE = '</title></svg><script>alert(1)</script>]]>" onload="alert(1)\u202e'
@@ -72,9 +72,9 @@ def session(
     sizes: list[int],
     updates: tuple[NotesUpdateRecord, ...] = (),
     compactions: tuple[CompactionRecord, ...] = (),
-) -> SessionRecord:
+) -> ReplayedSessionRecord:
     """A session whose context had these sizes."""
-    return SessionRecord(
+    return ReplayedSessionRecord(
         source="session.jsonl",
         head=SessionHead(session="s", format="claude_code"),
         records=len(sizes),
@@ -103,7 +103,7 @@ def update(index: int, tokens: int, why: str = "the context grew") -> NotesUpdat
     return NotesUpdateRecord(f"m{index}", index, index * 2, tokens, why, "structural", 900)
 
 
-def marks(record: SessionRecord, size: ChartSize = WIDE) -> Marks:
+def marks(record: ReplayedSessionRecord, size: ChartSize = WIDE) -> Marks:
     """The chart, read."""
     return Marks(str(render_chart(record, "k", size)))
 

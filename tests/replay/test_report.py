@@ -21,8 +21,8 @@ from memorist.replay.replay_results import (
     FileUse,
     NotesUpdateRecord,
     ReceiptTotals,
-    ReplayedSessions,
-    SessionRecord,
+    ReplayedSessionRecord,
+    ReplayedSessionRecords,
 )
 from memorist.replay.replay_tables import describe_background_cost, get_session_title
 from memorist.views.page_rendering import render_markdown_html
@@ -96,9 +96,9 @@ class Page(HTMLParser):
         )
 
 
-def session(**changes: object) -> SessionRecord:
+def session(**changes: object) -> ReplayedSessionRecord:
     """A small session in which everything happened once; `changes` replace what a test is about."""
-    whole = SessionRecord(
+    whole = ReplayedSessionRecord(
         source="/home/someone/sessions/first.jsonl",
         head=SessionHead(
             session="abc",
@@ -140,12 +140,12 @@ def session(**changes: object) -> SessionRecord:
     return replace(whole, **changes)
 
 
-def page(*sessions: SessionRecord) -> Page:
+def page(*sessions: ReplayedSessionRecord) -> Page:
     """The report of these sessions, read."""
-    return Page(render_report(ReplayedSessions(version="1.2.3", model="", sessions=sessions)))
+    return Page(render_report(ReplayedSessionRecords(version="1.2.3", model="", sessions=sessions)))
 
 
-def hostile(text: str) -> SessionRecord:
+def hostile(text: str) -> ReplayedSessionRecord:
     """A session that says the text wherever a session can say anything."""
     return session(
         source=f"/x/{text}",
@@ -173,7 +173,7 @@ def test_hostile_text_is_inert_wherever_it_stands(text: str) -> None:
     its text.
     """
     html = render_report(
-        ReplayedSessions(version=text, model=text, sessions=(hostile(text), hostile(text)))
+        ReplayedSessionRecords(version=text, model=text, sessions=(hostile(text), hostile(text)))
     )
 
     read = Page(html)
@@ -210,7 +210,9 @@ def test_hostile_words_can_still_be_read() -> None:
 
 def test_the_page_needs_nothing_from_outside_and_no_script() -> None:
     """One file: no address but anchors, no script, and a policy that refuses both."""
-    html = render_report(ReplayedSessions(version="1", model="", sessions=(session(), session())))
+    html = render_report(
+        ReplayedSessionRecords(version="1", model="", sessions=(session(), session()))
+    )
     read = Page(html)
 
     assert read.count("script") == read.count("link") == read.count("img") == 0
@@ -333,7 +335,7 @@ def test_a_long_table_hides_its_end_and_loses_none_of_it() -> None:
 def test_a_very_long_cell_is_cut_and_says_so() -> None:
     """A megabyte of output is not a table cell."""
     html = render_report(
-        ReplayedSessions(
+        ReplayedSessionRecords(
             version="1",
             model="",
             sessions=(session(commands=(CommandUse("c", 1, 1, "x" * 1_000_000),)),),
@@ -482,7 +484,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_both_colour_schemes_are_there_and_can_be_chosen() -> None:
     """The system's wish holds until the reader chooses; the choice needs no script."""
-    html = render_report(ReplayedSessions(version="1", model="", sessions=(session(),)))
+    html = render_report(ReplayedSessionRecords(version="1", model="", sessions=(session(),)))
     light, dark, chosen = colours(html)
 
     assert "prefers-color-scheme: dark" in html
@@ -495,7 +497,7 @@ def test_both_colour_schemes_are_there_and_can_be_chosen() -> None:
 def test_words_and_marks_stand_out_in_both_schemes() -> None:
     """WCAG AA: 4.5 for text on paper and panel, 3 for what a picture is made of."""
     for scheme in colours(
-        render_report(ReplayedSessions(version="1", model="", sessions=(session(),)))
+        render_report(ReplayedSessionRecords(version="1", model="", sessions=(session(),)))
     ):
         for ground in ("paper", "panel"):
             assert all(
@@ -512,6 +514,6 @@ def test_a_large_replay_makes_a_page_of_bounded_size() -> None:
     points = tuple(ContextPoint(number, number * 37 % 150_000) for number in range(1, 2_001))
     large = session(points=points, messages=2_000)
 
-    html = render_report(ReplayedSessions(version="1", model="", sessions=(large,) * 60))
+    html = render_report(ReplayedSessionRecords(version="1", model="", sessions=(large,) * 60))
 
     assert len(html) < 4_000_000

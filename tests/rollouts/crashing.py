@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memorist.rollouts.folder_baseline import AcceptedFolderState
+from memorist.rollouts.accepted_folder_state import AcceptedFolderState
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.stage_two import ConsolidationResult, update_memory_folder_from_extracts
 from memorist.runtime import Runtime

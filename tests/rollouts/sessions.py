@@ -13,7 +13,11 @@ from memorist.rollouts.raw_memory import (
     TaskOutcome,
     render_raw_memory,
 )
-from memorist.rollouts.structural_folder_draft import DraftInput, FolderDraft, build_folder_draft
+from memorist.rollouts.structural_folder_draft import (
+    FolderDraft,
+    FolderDraftInput,
+    build_folder_draft,
+)
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
@@ -88,7 +92,7 @@ def made(
     there = dict(present or {})
     ordered = tuple(sorted(rows, key=lambda row: row.extracted.thread))
     return build_folder_draft(
-        DraftInput(
+        FolderDraftInput(
             rows=ordered,
             present_files=there,
             accepted_files=there if base is None else base,

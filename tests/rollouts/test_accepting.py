@@ -59,7 +59,7 @@ def entries(
 ) -> list[HandbookEntry]:
     assert isinstance(found, AcceptedHandbookEdits), found
     group = found.files.handbook.find_group(title)
-    return [entry for name in ENTRY_LISTS for entry in group.entries(name)] if group else []
+    return [entry for name in ENTRY_LISTS for entry in group.entries_in_list(name)] if group else []
 
 
 def why(found: AcceptedHandbookEdits | RejectedHandbookEdits) -> str:
@@ -431,11 +431,11 @@ def test_whatever_a_model_writes_no_claim_is_lost_and_none_is_made_up(lines: lis
         group.title for group in before.groups
     ]
     for group, drafted in zip(found.files.handbook.groups, before.groups, strict=True):
-        now = [entry for name in ENTRY_LISTS for entry in group.entries(name)]
+        now = [entry for name in ENTRY_LISTS for entry in group.entries_in_list(name)]
         assert all(set(entry.support) <= drafted.threads and entry.support for entry in now)
         assert {thread for entry in now for thread in entry.support} >= {
             thread
             for name in ENTRY_LISTS
-            for entry in drafted.entries(name)
+            for entry in drafted.entries_in_list(name)
             for thread in entry.support
         }

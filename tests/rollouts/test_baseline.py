@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, WriteConflict
-from memorist.rollouts.folder_baseline import AcceptedFolderState
+from memorist.rollouts.accepted_folder_state import AcceptedFolderState
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.pending_folder_change import (
     PendingFolderChange,

@@ -103,8 +103,8 @@ def test_what_is_cited_counts_once_for_each_session() -> None:
         f"citation_entries><rollout_ids>b</rollout_ids>{CITATION_CLOSING}"
     )
 
-    assert cited.used_threads({"rollout_summaries/x.md": "a"}) == ("b", "a")
-    assert cited.used_threads({"rollout_summaries/x.md": "b"}) == ("b",)
+    assert cited.list_used_session_ids({"rollout_summaries/x.md": "a"}) == ("b", "a")
+    assert cited.list_used_session_ids({"rollout_summaries/x.md": "b"}) == ("b",)
 
 
 @pytest.mark.covers("RO-8")

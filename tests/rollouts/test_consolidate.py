@@ -471,7 +471,10 @@ def test_after_any_change_of_sessions_every_claim_has_one_that_is_there(
 
     assert {thread for group in groups for thread in group.threads} == alive
     assert all(
-        entry.support for group in groups for name in ENTRY_LISTS for entry in group.entries(name)
+        entry.support
+        for group in groups
+        for name in ENTRY_LISTS
+        for entry in group.entries_in_list(name)
     )
     assert made(after, then.files).files == then.files
 

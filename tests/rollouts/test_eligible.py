@@ -70,7 +70,7 @@ def test_a_session_is_eligible_or_there_is_a_reason(
     """
     verdict = judge_rollout_eligibility(found, SETTINGS, now=NOW, current="running")
 
-    assert (verdict.reason, verdict.eligible, bool(verdict.text)) == (
+    assert (verdict.reason, verdict.is_eligible, bool(verdict.text)) == (
         reason,
         reason is None,
         reason is not None,
@@ -84,8 +84,8 @@ def test_a_session_that_is_too_young_says_when_it_will_not_be() -> None:
     at = judge_rollout_eligibility(young, SETTINGS, now=NOW).at or 0
 
     assert (
-        judge_rollout_eligibility(young, SETTINGS, now=at - 1).eligible,
-        judge_rollout_eligibility(young, SETTINGS, now=at).eligible,
+        judge_rollout_eligibility(young, SETTINGS, now=at - 1).is_eligible,
+        judge_rollout_eligibility(young, SETTINGS, now=at).is_eligible,
     ) == (False, True)
 
 
@@ -107,7 +107,7 @@ def test_a_clock_that_ran_ahead_keeps_no_session_out(
     """
     found = standing(updated=updated, modified_ns=modified * 10**9)
 
-    assert judge_rollout_eligibility(found, SETTINGS, now=NOW).eligible is eligible
+    assert judge_rollout_eligibility(found, SETTINGS, now=NOW).is_eligible is eligible
 
 
 @pytest.mark.covers("RO-1")
@@ -121,7 +121,7 @@ def test_the_scan_is_bounded_and_says_what_it_left_out() -> None:
     verdicts = judge_rollouts_eligibility([*found, *done], SETTINGS, now=NOW)
 
     assert [v.thread.id for v in verdicts if v.reason == "beyond the scan"] == ["t5000", "t5001"]
-    assert sum(v.eligible for v in verdicts) == 5_000
+    assert sum(v.is_eligible for v in verdicts) == 5_000
 
 
 @pytest.mark.covers("RO-1")
@@ -139,4 +139,4 @@ def test_whatever_times_a_file_claims_there_is_a_verdict(
         standing(updated=updated, modified_ns=modified, source=source), SETTINGS, now=now
     )
 
-    assert verdict.eligible is not bool(verdict.text)
+    assert verdict.is_eligible is not bool(verdict.text)

@@ -56,7 +56,7 @@ def test_evidence_never_exceeds_its_budget(
     for row in given_rows:
         rows.add(row)
 
-    shown = rows.select(tokens, factor)
+    shown = rows.select_rows_to_fit(tokens, factor)
 
     assert len(shown.text.encode("utf-8", "surrogatepass")) <= convert_tokens_to_bytes(
         tokens, factor
@@ -80,7 +80,7 @@ def test_the_persons_words_outlive_the_output_of_tools() -> None:
     for row in rows_of(talk):
         rows.add(row)
 
-    text = rows.select(3_000, 1.0).text
+    text = rows.select_rows_to_fit(3_000, 1.0).text
 
     assert "Mend the rounding" in text
     assert "And write two digits always." in text
@@ -104,10 +104,14 @@ def test_no_text_can_pass_for_the_head_of_a_row() -> None:
     rows = EvidenceRowBuffer(10_000)
     rows.add(row)
 
-    heads = [line for line in rows.select(2_000, 1.0).text.split("\n") if not line.startswith(" ")]
+    heads = [
+        line
+        for line in rows.select_rows_to_fit(2_000, 1.0).text.split("\n")
+        if not line.startswith(" ")
+    ]
 
     assert heads == ["[4] tool"]
-    assert "<system-reminder>" not in rows.select(2_000, 1.0).text
+    assert "<system-reminder>" not in rows.select_rows_to_fit(2_000, 1.0).text
 
 
 @pytest.mark.covers("RO-3")
@@ -120,7 +124,7 @@ def test_only_what_could_be_shown_is_held() -> None:
     held = [row for kept in rows._kept.values() for _, row, _ in kept]
 
     assert sum(map(compute_row_bytes_with_gap, held)) <= 6 * 4_000
-    assert rows.select(1_000, 1.0).shown_rows < 100
+    assert rows.select_rows_to_fit(1_000, 1.0).shown_rows < 100
 
 
 @pytest.mark.covers("RO-3")

@@ -56,7 +56,9 @@ def _forget(memory: AutoMemory) -> None:
 
 
 def _undo_addition(memory: AutoMemory) -> None:
-    memory.undo(next(each.id for each in memory.folder.history.log() if each.why.quote == RULE))
+    memory.undo(
+        next(each.id for each in memory.folder.history.list_changes() if each.why.quote == RULE)
+    )
 
 
 @pytest.mark.parametrize("take_out", [_forget, _undo_addition], ids=["forget", "undo"])

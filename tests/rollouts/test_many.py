@@ -20,7 +20,7 @@ from memorist.rollouts.job_worker import (
     MultiMachineWorkerIntervals,
 )
 from memorist.rollouts.multi_machine_worker import run_multi_machine_worker
-from memorist.store.dead_workers import release_dead_leases
+from memorist.store.dead_workers import release_leases_of_dead_workers
 from memorist.store.extract_rows import (
     delete_all_extraction_state,
     list_enabled_extracts,
@@ -37,7 +37,6 @@ from memorist.store.job_claims import (
     list_jobs,
     retry_jobs,
 )
-from memorist.store.memory_mode import set_memory_mode
 from memorist.store.postgres import PostgresState
 from memorist.store.rollout_rows import (
     list_extraction_progress,
@@ -45,6 +44,7 @@ from memorist.store.rollout_rows import (
     record_rollout_citations,
     save_rollouts,
 )
+from memorist.store.session_memory_mode import set_memory_mode
 from memorist.testing.frozen_clock import FrozenClock
 from rollouts.stages import SETTINGS, Scripted, means
 from store.claiming import DAY, NOW, TERMS, claim, extract, refused, thread
@@ -207,11 +207,15 @@ def test_the_server_knows_which_worker_is_dead_whatever_machine_it_ran_on(addres
     try:
         assert held.stdout is not None
         name = held.stdout.readline().strip()
-        living = (state.is_worker_dead(name), release_dead_leases(state), refused(state, "t").why)
+        living = (
+            state.is_worker_dead(name),
+            release_leases_of_dead_workers(state),
+            refused(state, "t").why,
+        )
         held.kill()
         held.wait()
         until(lambda: state.is_worker_dead(name))
-        freed = release_dead_leases(state)
+        freed = release_leases_of_dead_workers(state)
     finally:
         held.kill()
         held.communicate()

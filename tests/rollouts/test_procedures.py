@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.rollouts.skill_procedures import find_longest_common_commands
-from memorist.skills.skill import Skill, parse_skill
+from memorist.skills.skill_file import Skill, parse_skill
 from memorist.store.extract_rows import StoredExtract
 from rollouts.sessions import TILL, kept, made, task
 

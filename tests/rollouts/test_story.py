@@ -22,7 +22,7 @@ from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.settings import RolloutsSettings, Settings, SpendSettings
 from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.job_claim_rules import JobClaimPolicy
-from memorist.store.memory_mode import set_memory_mode
+from memorist.store.session_memory_mode import set_memory_mode
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
 from rollouts.conftest import claude, codex, lines

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import TurnRollback
+from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
-from memorist.rollouts.session_scan import read_task_log_and_turn_sizes
 from memorist.rollouts.skill_procedures import draft_skills
-from memorist.rollouts.structural_folder_draft import DraftInput, build_folder_draft
+from memorist.rollouts.stage_one_session_scan import read_task_log_and_turn_sizes
+from memorist.rollouts.structural_folder_draft import FolderDraftInput, build_folder_draft
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
@@ -24,7 +25,6 @@ from memorist.rollouts.structural_stage_one import (
 )
 from memorist.rollouts.structural_task_log import MAX_LOGGED_TASKS, TaskLogBuilder
 from memorist.rollouts.summary_composition import MAX_SUMMARY_TOKENS
-from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile
@@ -526,7 +526,9 @@ def test_the_summary_has_a_bound_whatever_the_number_of_sessions() -> None:
         rows.append(
             StoredExtract(extracted=to_rollout_extract(stage(talk, thread), thread, now=number))
         )
-    given = DraftInput(rows=tuple(rows), present_files={}, accepted_files={}, today="2026-01-01")
+    given = FolderDraftInput(
+        rows=tuple(rows), present_files={}, accepted_files={}, today="2026-01-01"
+    )
     text = build_folder_draft(given).files["memory_summary.md"].decode()
 
     assert estimate_text_tokens(text) <= MAX_SUMMARY_TOKENS

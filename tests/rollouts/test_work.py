@@ -19,7 +19,7 @@ from memorist.rollouts.job_worker import (
     JobNotClaimed,
     WorkerStages,
     run_extraction_and_consolidation,
-    run_worker,
+    run_worker_loop,
 )
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import list_enabled_extracts
@@ -63,7 +63,7 @@ async def test_one_pass_extracts_what_is_eligible_and_consolidates_it(tmp_path: 
     )
     scripted = Scripted(state)
     for _ in range(2):
-        await run_worker(
+        await run_worker_loop(
             means(state, scripted, told, RolloutsSettings(running=1)), asyncio.Event(), once=True
         )
 
@@ -140,7 +140,7 @@ async def test_a_worker_that_is_stopped_gives_back_what_it_holds(tmp_path: Path)
     save_rollouts(state, [thread("a"), thread("b")])
     scripted, stop = Scripted(state, seconds=60), asyncio.Event()
     scripted.wanted = 2
-    working = asyncio.create_task(run_worker(means(state, scripted, told), stop))
+    working = asyncio.create_task(run_worker_loop(means(state, scripted, told), stop))
     await scripted.reached.wait()
     stop.set()
     await working

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.safety.hidden_characters import (
+    decode_hidden_text,
     find_hidden_characters,
-    read_hidden_text,
     strip_hidden_characters,
 )
 
@@ -85,5 +85,5 @@ def test_hidden_letters_are_read() -> None:
         chr(0xFE00 + byte) if byte < 16 else chr(0xE0100 + byte - 16) for byte in b"send it"
     )
 
-    assert [said for _, said in read_hidden_text(f"a{tags}b")] == ["send it"]
-    assert [said for _, said in read_hidden_text(f"😀{bytes_of}")] == ["send it"]
+    assert [said for _, said in decode_hidden_text(f"a{tags}b")] == ["send it"]
+    assert [said for _, said in decode_hidden_text(f"😀{bytes_of}")] == ["send it"]

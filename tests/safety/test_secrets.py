@@ -21,14 +21,14 @@ from benchmarks.secrets import Chance, Sample, fill, innocent, secrets
 from memorist.safety import secrets as secrets_module
 from memorist.safety.redacted_json import redact_json
 from memorist.safety.safety_finding import SafetyFinding
-from memorist.safety.secret_keys import find_key_kind
-from memorist.safety.secret_patterns import (
+from memorist.safety.secret_keys import classify_secret_key_name
+from memorist.safety.secret_providers import load_named_providers
+from memorist.safety.secret_token_formats import (
     HOLE_CLASSES,
     has_valid_token_checksum,
     list_token_shapes_with_rules,
     load_secret_token_formats,
 )
-from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secrets import (
     CLEAN,
     MAX_CLEAN,
@@ -309,7 +309,7 @@ def _tails(body: str) -> list[str]:
 )
 def test_names_say_what_they_hold(name: str, kind: str) -> None:
     """By the last word that is no suffix, and what stands before it."""
-    assert find_key_kind(name) == kind
+    assert classify_secret_key_name(name) == kind
 
 
 def test_the_tables_can_be_used() -> None:

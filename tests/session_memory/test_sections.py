@@ -10,8 +10,8 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.session_memory.notes_repair import repair_or_roll_back_notes
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
+    are_notes_empty,
     compose_notes,
-    is_empty_notes,
     parse_section_bodies,
     parse_template_sections,
     replace_structural_notes,
@@ -53,9 +53,9 @@ def test_the_template_has_the_ten_sections_in_order() -> None:
 @pytest.mark.covers("SM-12")
 def test_the_template_alone_counts_as_no_notes() -> None:
     """Space at the ends and missing text make no notes."""
-    assert is_empty_notes("\n" + TEMPLATE + "\n\n", TEMPLATE)
-    assert is_empty_notes(compose_notes(TEMPLATE, {}), TEMPLATE)
-    assert not is_empty_notes(FILLED, TEMPLATE)
+    assert are_notes_empty("\n" + TEMPLATE + "\n\n", TEMPLATE)
+    assert are_notes_empty(compose_notes(TEMPLATE, {}), TEMPLATE)
+    assert not are_notes_empty(FILLED, TEMPLATE)
 
 
 @pytest.mark.covers("SM-5")

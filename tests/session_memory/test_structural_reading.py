@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memorist.transcript_analysis.command_lines import classify_command
+from memorist.transcript_analysis.command_lines import classify_command_purpose
 
 pytestmark = pytest.mark.covers("SM-13")
 
@@ -224,7 +224,7 @@ def test_an_announcement_after_a_failure_does_not_pass_for_its_explanation(sessi
 )
 def test_a_command_is_known_by_what_runs_not_by_the_files_it_names(command: str, kind: str) -> None:
     """Each joined command counts for itself, the weightiest wins."""
-    assert classify_command(command) == kind
+    assert classify_command_purpose(command) == kind
 
 
 def test_declarations_of_several_printed_files_are_not_put_into_the_first(session: Any) -> None:

@@ -12,7 +12,7 @@ from memorist.core.messages import ToolUse
 from memorist.core.text_analysis import estimate_o200k_tokens
 from memorist.transcript_analysis.call_outcome import render_user_answers
 from memorist.transcript_analysis.command_lines import (
-    classify_command,
+    classify_command_purpose,
     find_commit_or_pr_message,
     find_printed_files,
     strip_command_noise,
@@ -240,10 +240,10 @@ def test_commands_are_shown_short_and_sorted_by_purpose(
     """Folders, variables and pipes to `tail` are noise; what the command is for is told by its
     words.
     """
-    assert (strip_command_noise(command), classify_command(strip_command_noise(command))) == (
-        short,
-        kind,
-    )
+    assert (
+        strip_command_noise(command),
+        classify_command_purpose(strip_command_noise(command)),
+    ) == (short, kind)
 
 
 def test_printing_commands_count_as_reading_files() -> None:

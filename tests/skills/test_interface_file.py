@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
-from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_catalogue import build_skill_catalogue
-from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
+from memorist.skills.skill_discovery import CachingSkillDiscovery, DiscoveredSkills, discover_skills
+from memorist.skills.skill_file import load_skill_prompts
 from memorist.skills.skill_interface import (
     MAX_EXTRA_DEPTH,
     MAX_EXTRA_VALUES,
@@ -136,7 +136,7 @@ def test_a_pipe_beside_a_skill_stops_nothing(tmp_path: Path) -> None:
 def test_a_change_beside_a_skill_is_seen(tmp_path: Path) -> None:
     """The kept skill is read anew although its SKILL.md did not change."""
     folder = write(tmp_path / ".agents/skills/ship", "policy: {allow_implicit_invocation: true}")
-    search = SkillDiscovery(
+    search = CachingSkillDiscovery(
         SkillBaseFolders(project=str(tmp_path), cwd=str(tmp_path), system=()), SkillsSettings()
     )
     assert search.find_skills().skills[0].listed

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from memorist.core.messages import Origin
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import Family, SkillsSettings
-from memorist.skills.skill import Skill, SkillScope, load_skill_prompts
 from memorist.skills.skill_catalogue import (
     SkillCatalogue,
     build_skill_catalogue,
     shorten_description,
 )
+from memorist.skills.skill_file import Skill, SkillScope, load_skill_prompts
 
 pytestmark = pytest.mark.covers("SK-2")
 

@@ -13,7 +13,7 @@ from memorist.compaction.restored_content import RestorableContent, build_restor
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings, Family, SkillsSettings
-from memorist.skills.skill import Skill, SkillScope
+from memorist.skills.skill_file import Skill, SkillScope
 from memorist.skills.skill_invocation import build_mentioned_skill_messages, find_injected_skills
 from memorist.skills.skill_mentions import find_skill_mentions, mask_code
 

@@ -18,8 +18,8 @@ from memorist.skills.plugin_manifests import (
     parse_plugins_installed_for_project,
     select_active_version,
 )
-from memorist.skills.skill import SkillProblem, parse_skill
 from memorist.skills.skill_discovery import DiscoveredSkills, discover_skills
+from memorist.skills.skill_file import SkillProblem, parse_skill
 from memorist.skills.skill_mentions import find_skill_mentions
 from memorist.skills.skill_roots import SkillBaseFolders
 

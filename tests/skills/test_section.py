@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.context.assembly import convert_sections_to_pieces
+from memorist.context.first_context_assembly import convert_sections_to_pieces
 from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import Family, SkillsSettings
-from memorist.skills.skill import Skill, SkillProblem, load_skill_prompts
 from memorist.skills.skill_catalogue import (
     CATALOGUE_SOURCE,
     build_catalogue_section,
@@ -15,6 +14,7 @@ from memorist.skills.skill_catalogue import (
     list_skills_outside_catalogue,
     wrap_catalogue_in_section,
 )
+from memorist.skills.skill_file import Skill, SkillProblem, load_skill_prompts
 
 pytestmark = pytest.mark.covers("SK-2", "CX-9")
 

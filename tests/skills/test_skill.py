@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
-from memorist.skills.folder_listings import _scan_folder, read_text_up_to_limit
-from memorist.skills.skill import MAX_NAME_CHARS, Skill, SkillProblem, parse_skill
+from memorist.skills.cached_folder_listings import _scan_folder, read_text_up_to_limit
 from memorist.skills.skill_discovery import (
+    CachingSkillDiscovery,
     DiscoveredSkills,
-    SkillDiscovery,
     discover_skills,
     find_skill_base_folders,
 )
+from memorist.skills.skill_file import MAX_NAME_CHARS, Skill, SkillProblem, parse_skill
 from memorist.skills.skill_roots import SkillBaseFolders, SkillRoot, list_skill_roots
 
 pytestmark = pytest.mark.covers("SK-1")
@@ -325,7 +325,7 @@ def test_skills_are_turned_off_by_name_path_or_all(project: Path) -> None:
 def test_a_second_search_sees_what_changed(project: Path) -> None:
     """A file that is as it was is the same value; a changed, new or removed one is seen."""
     kept, changed = write(project, ".agents/skills/kept"), write(project, ".agents/skills/changed")
-    search = SkillDiscovery(
+    search = CachingSkillDiscovery(
         SkillBaseFolders(project=str(project), cwd=str(project), system=()), SkillsSettings()
     )
     before = {each.name: each for each in search.find_skills().skills}
@@ -362,9 +362,9 @@ def test_a_second_search_lists_and_reads_nothing_that_stayed(
         opened.append(path)
         return read_text_up_to_limit(path, limit)
 
-    monkeypatch.setattr("memorist.skills.folder_listings._scan_folder", listing)
+    monkeypatch.setattr("memorist.skills.cached_folder_listings._scan_folder", listing)
     monkeypatch.setattr("memorist.skills.skill_discovery.read_text_up_to_limit", opening)
-    search = SkillDiscovery(
+    search = CachingSkillDiscovery(
         SkillBaseFolders(project=str(project), cwd=str(project), system=()), SkillsSettings()
     )
     first = search.find_skills()

@@ -15,7 +15,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.errors import InputError, MemoristError, UsageError
 from memorist.skills.draft_saving import save_skill_draft
-from memorist.skills.skill import MAX_NAME_CHARS, Skill, load_skill_prompts, parse_skill
+from memorist.skills.skill_file import MAX_NAME_CHARS, Skill, load_skill_prompts, parse_skill
 from memorist.skills.skillify import (
     SkillDraft,
     build_skill_skeleton,

@@ -27,14 +27,13 @@ from memorist.forks.fork_spec import (
     ForkLimits,
     ForkOutcome,
     ForkSpec,
-    NoTools,
+    NoToolsPermission,
     Receipt,
     count_budget_tokens,
 )
 from memorist.models.call_failure import RemainingRateLimit
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings
-from memorist.store.database import load_migrations, open_database
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
     DAY_SECONDS,
@@ -47,6 +46,7 @@ from memorist.store.spend_rows import (
     sum_usage_in_session,
     sum_usage_on_day,
 )
+from memorist.store.sqlite_database import load_migrations, open_database
 from memorist.testing.frozen_clock import FrozenClock
 from support.sweeps import examples
 
@@ -59,7 +59,7 @@ def spec(label: str = "session_memory", *, asked: bool = False, **limits: int) -
         label=label,
         why="the context grew",
         instruction="",
-        permission=NoTools(),
+        permission=NoToolsPermission(),
         requested_by_user=asked,
         limits=ForkLimits(**limits),
     )
@@ -461,10 +461,10 @@ import sys
 from pathlib import Path
 from memorist.system import SystemClock
 from memorist.forks.fork_spec import ForkAdmission
-from memorist.forks.fork_spec import ForkLimits, ForkSpec, NoTools
+from memorist.forks.fork_spec import ForkLimits, ForkSpec, NoToolsPermission
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.settings import SpendSettings
-from memorist.store.database import open_database
+from memorist.store.sqlite_database import open_database
 
 database = open_database(Path(sys.argv[1]))
 settings = SpendSettings(day_requests=200, day_seconds=1e9, day_cost_usd=1e9, day_tokens=10**12)
@@ -473,7 +473,7 @@ sys.stdin.readline()
 total = 0
 for number in range(40):
     books = BudgetGovernor(database, "", clock=SystemClock(), settings=settings)
-    spec = ForkSpec(label="compact", why="", instruction="", permission=NoTools(), limits=ForkLimits(requests=7))
+    spec = ForkSpec(label="compact", why="", instruction="", permission=NoToolsPermission(), limits=ForkLimits(requests=7))
     answer = books.request_admission(spec, "m")
     total += answer.limits.requests if isinstance(answer, ForkAdmission) else 0
 print(total)

@@ -502,7 +502,7 @@ def test_every_fork_of_a_subsystem_passes_the_governor() -> None:
         if re.search(r"(?<![._])run_fork\(", path.read_text("utf-8"))
     }
 
-    assert starting == {"forks/fork.py", "runtime.py"}
+    assert starting == {"forks/fork_runner.py", "runtime.py"}
 
 
 @pytest.mark.covers("SG-1")

@@ -19,7 +19,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkOutcome, ForkRequestRecord, Receipt, read_server_times
 from memorist.settings import SpendSettings
-from memorist.store.database import open_database
+from memorist.store.sqlite_database import open_database
 from memorist.system import SystemClock
 
 MODEL = "openai-chat:tiny@http://127.0.0.1:9/v1"

@@ -11,7 +11,6 @@ import signal
 import sys
 from pathlib import Path
 
-from memorist.store.database import open_database
 from memorist.store.extract_rows import list_enabled_extracts, prune_unused_unconsolidated_extracts
 from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy
 from memorist.store.job_claims import (
@@ -25,13 +24,14 @@ from memorist.store.job_claims import (
     list_jobs,
     renew_lease,
 )
-from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
     list_extraction_progress,
     list_rollouts,
     record_rollout_citations,
     save_rollouts,
 )
+from memorist.store.session_memory_mode import set_memory_mode
+from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_sqlite_state
 from store.claiming import DAY, NOW, extract, thread
 

@@ -12,9 +12,9 @@ import pytest
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
-from memorist.store.database import explain_database_error, load_migrations, open_database
 from memorist.store.receipt_rows import list_session_receipts, record_receipt
 from memorist.store.session_rows import find_sessions_by_id_prefix, record_session
+from memorist.store.sqlite_database import explain_database_error, load_migrations, open_database
 
 
 def test_a_new_database_is_private_and_has_every_migration(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from memorist.errors import StoreError
-from memorist.store.database import open_database
 from memorist.store.extract_rows import (
     StoredExtract,
     delete_all_extraction_state,
@@ -19,13 +18,14 @@ from memorist.store.extract_rows import (
 from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import claim_consolidation as claim_whole
 from memorist.store.job_claims import finish_consolidation, finish_extraction, list_jobs
-from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
     list_extraction_progress,
     list_rollouts,
     record_rollout_citations,
     save_rollouts,
 )
+from memorist.store.session_memory_mode import set_memory_mode
+from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import (
     SqliteStateDatabase,
     list_recorded_damage,

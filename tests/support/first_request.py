@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.context.assembly import build_piece_messages
 from memorist.context.context_pieces import ContextPiece, ContextSection
+from memorist.context.first_context_assembly import build_piece_messages
 from memorist.core.messages import DecodedRequest, JsonObject, Message, Origin, TextBlock, WireInfo
 from memorist.formats.codec_registry import find_codec
 

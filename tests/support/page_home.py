@@ -15,11 +15,11 @@ from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemory, RawMemoryTask, render_raw_memory
-from memorist.store.database import open_database
 from memorist.store.extract_rows import RolloutExtract, save_extract_if_newest
 from memorist.store.memory_uses import MemoryUse, record_memory_uses
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.rollout_rows import Rollout, save_rollouts
+from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import SqliteStateDatabase
 from memorist.system import SystemClock
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memorist.store.database import LockWaitCircuitBreaker
+from memorist.store.sqlite_database import LockWaitCircuitBreaker
 
 LIMIT_SECONDS = 120.0
 

@@ -12,7 +12,7 @@ from memorist.errors import RemoteChanged, RemoteRolledBack
 from memorist.settings import AutoMemorySettings, Policy, TeamSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.team.shared_file import compute_text_checksum
+from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_remote import (
     MemoryRevision,
     RemoteChange,

@@ -22,7 +22,7 @@ from memorist.errors import InputError, RemoteRefused
 from memorist.store.disk_files import DiskFiles
 from memorist.team import team_store
 from memorist.team.git_remote import parse_revisions
-from memorist.team.shared_file import compute_text_checksum
+from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_remote import (
     MAX_CHANGES_PER_MEMORY,
     AuthorHistoryFile,

@@ -6,24 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.team.sync_difference import (
-    MASS_DELETION_COUNT,
-    SyncedMemory,
-    SyncSides,
-    drop_names_lost_by_remote,
-    is_mass_deletion,
-    plan_team_sync,
-)
 from memorist.team.team_remote import (
     MAX_CHANGES_PER_REQUEST,
     RemoteChange,
     split_changes_into_batches,
 )
+from memorist.team.team_sync_plan import (
+    MASS_DELETION_COUNT,
+    SyncedMemory,
+    TeamSyncSides,
+    drop_names_lost_by_remote,
+    is_mass_deletion,
+    plan_team_sync,
+)
 
 keys = st.sampled_from(["a", "b", "c"])
 sums = st.sampled_from(["", "1", "2", "3"])
 sides = st.builds(
-    SyncSides,
+    TeamSyncSides,
     here=st.dictionaries(keys, sums.filter(bool)),
     there=st.dictionaries(keys, sums.filter(bool)),
     known=st.dictionaries(
@@ -64,7 +64,7 @@ def test_one_name_has_one_step(
     not taken is never overwritten by what is here.
     """
     found = plan_team_sync(
-        SyncSides(
+        TeamSyncSides(
             here={"k": here} if here else {},
             there={"k": there} if there else {},
             known={"k": known} if known else {},
@@ -78,7 +78,7 @@ def test_one_name_has_one_step(
 
 @pytest.mark.covers("TM-2")
 @given(sides)
-def test_no_step_loses_an_edit(given_sides: SyncSides) -> None:
+def test_no_step_loses_an_edit(given_sides: TeamSyncSides) -> None:
     """What changed there is never deleted or overwritten from here, nor the other way round; what
     stays is never sent.
     """
@@ -101,7 +101,7 @@ def test_what_a_remote_lost_is_sent_again_and_not_deleted_here() -> None:
     """Neither there nor deleted there: an empty store is no order to empty the folder."""
     known = drop_names_lost_by_remote({"k": SyncedMemory("1", "1")}, ())
 
-    assert plan_team_sync(SyncSides(here={"k": "1"}, there={}, known=known)).send == ("k",)
+    assert plan_team_sync(TeamSyncSides(here={"k": "1"}, there={}, known=known)).send == ("k",)
     assert drop_names_lost_by_remote({"k": SyncedMemory("1", "1")}, {"k"}) == {
         "k": SyncedMemory("1", "1")
     }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy, split_named_sections
-from memorist.team.shared_file import (
+from memorist.team.shared_memory_form import (
     build_local_file_keeping_pin,
     compute_text_checksum,
     find_sharing_problem,

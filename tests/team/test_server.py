@@ -25,7 +25,7 @@ from memorist.errors import (
     UsageError,
 )
 from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_name
-from memorist.team.shared_file import compute_text_checksum
+from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import MAX_REQUEST_BYTES, derive_space_name_from_remote
 from memorist.team.team_remote import RemoteChange, RemoteVersion

@@ -26,10 +26,10 @@ from memorist.errors import (
 )
 from memorist.settings import AutoMemorySettings, TeamSettings
 from memorist.store.disk_files import DiskFiles
-from memorist.team.shared_file import compute_text_checksum
-from memorist.team.sync_difference import MASS_DELETION_COUNT
+from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.team_remote import RemoteListing, RemoteVersion
 from memorist.team.team_sync import TeamSync
+from memorist.team.team_sync_plan import MASS_DELETION_COUNT
 from memorist.testing import FrozenClock
 from support.sweeps import examples, sampled
 from team.conftest import TOKEN, Machine, MemoryRemote, note
@@ -55,7 +55,7 @@ def test_what_one_shares_the_other_has_with_its_origin(machines: Pair) -> None:
     assert "(release.md)" in (b.team / "MEMORY.md").read_text()
     assert not b.where.index.exists()
     assert "(team/release.md)" in b.memory.visible_index().text
-    assert b.memory.folder.history.log()[0].why.actor == "team"
+    assert b.memory.folder.history.list_changes()[0].why.actor == "team"
     assert not a.sync.push().changed
     assert not b.sync.push().changed
 
@@ -589,7 +589,9 @@ def test_machines_come_to_the_same_and_no_text_that_was_written_last_is_lost(
                 machine.sync.push()
             case "pull":
                 machine.sync.pull()
-    unsent = {machine.body(key) for machine in machines for key in machine.sync.plan_pending().send}
+    unsent = {
+        machine.body(key) for machine in machines for key in machine.sync.plan_pending_sends().send
+    }
     for _ in range(2):
         for machine in machines:
             machine.sync.push()

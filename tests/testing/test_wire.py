@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from memorist.core.messages import JsonObject, Usage
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
-from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
+from memorist.models.reply_assembly import (
+    assemble_anthropic_reply,
+    assemble_chat_reply,
+    assemble_responses_reply,
+)
 from memorist.testing.request_checks import WIRES
 from memorist.testing.steps import CallTool, ReplyParts, Say, Think
 from memorist.testing.wire_formats import ReplyFacts, ScriptedEvent, split_text
 
 ASSEMBLE: dict[str, Callable[..., Any]] = {
-    "anthropic": assemble_anthropic,
-    "openai_responses": assemble_responses,
-    "openai_chat": assemble_chat,
+    "anthropic": assemble_anthropic_reply,
+    "openai_responses": assemble_responses_reply,
+    "openai_chat": assemble_chat_reply,
 }
 FORMATS = sorted(ASSEMBLE)
 TEXT = st.text(max_size=200)
@@ -112,7 +116,7 @@ def test_unknown_blocks_and_fields_of_a_stream_are_kept() -> None:
         "new_field": [1],
     }
 
-    assert assemble_anthropic(objects(WIRES["anthropic"].events(body))) == body
+    assert assemble_anthropic_reply(objects(WIRES["anthropic"].events(body))) == body
 
 
 @pytest.mark.covers("FM-2")
@@ -123,7 +127,7 @@ def test_a_closing_event_without_items_takes_those_of_the_stream() -> None:
     events = objects(wire.events(body))
     events[-1] = events[-1] | {"response": events[-1]["response"] | {"output": []}}
 
-    assert assemble_responses(events) == body
+    assert assemble_responses_reply(events) == body
 
 
 @pytest.mark.covers("FM-2")
@@ -166,7 +170,7 @@ def test_chat_chunks_of_other_servers_are_understood() -> None:
             "usage": {"prompt_tokens": 1, "completion_tokens": 2},
         },
     ]
-    made = assemble_chat(chunks)
+    made = assemble_chat_reply(chunks)
 
     assert not isinstance(made, CallFailure)
     assert made["choices"][0]["message"]["tool_calls"] == [
@@ -184,9 +188,9 @@ def test_a_chat_stream_without_ids_or_a_finish_reason_is_whole_once_it_was_count
         {"choices": [{"index": 0, "delta": {"tool_calls": [call, call]}, "finish_reason": None}]},
         {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
     ]
-    made = assemble_chat(events)
+    made = assemble_chat_reply(events)
 
     assert isinstance(made, dict)
     calls = made["choices"][0]["message"]["tool_calls"]
     assert [each["id"] for each in calls] == ["call_0", "call_1"]
-    assert isinstance(assemble_chat(events[:1]), CallFailure)
+    assert isinstance(assemble_chat_reply(events[:1]), CallFailure)

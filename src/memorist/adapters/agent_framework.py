@@ -164,7 +164,7 @@ class _MemoristChatMiddleware(ChatMiddleware):
             await call_next()
             return
         mapped = _FrameworkRequest(context, self._author)
-        context.messages = await self._conversation.aprepare_mapped(
+        context.messages = await self._conversation.aencode_prepare_decode(
             mapped.encode, mapped.decode, context.messages
         )
         if context.stream:
@@ -173,7 +173,7 @@ class _MemoristChatMiddleware(ChatMiddleware):
             await call_next()
         except ChatClientException as error:
             smaller = (
-                await self._conversation.ashrink_refused_request_mapped(mapped.decode)
+                await self._conversation.ashrink_refused_request_and_decode(mapped.decode)
                 if is_too_long_error(error)
                 else None
             )
@@ -274,7 +274,7 @@ class MemoristCompaction:
             given = map_messages_to_items(hosts)
             return build_chat_request(self._model, given.wire_items)
 
-        shown = await self._conversation.aprepare_mapped(
+        shown = await self._conversation.aencode_prepare_decode(
             make, lambda sent: given.build_host_messages(sent["messages"], decode_wire_items), hosts
         )
         return _apply_view(messages, hosts, shown)

@@ -8,18 +8,18 @@ from typing import Any
 from agent_framework import ChatResponse, Content, Message
 
 from memorist.adapters.chat_messages import (
-    build_assistant_item,
+    build_chat_assistant_message,
     build_chat_completion,
+    build_chat_content,
+    build_chat_media_part,
+    build_chat_text_part,
+    build_chat_tool_call,
+    build_chat_tool_message,
+    build_chat_usage,
     build_chat_user_message,
-    build_content,
-    build_media_part,
-    build_result_item,
-    build_text_part,
-    build_tool_call,
-    build_usage,
     dump_json_line,
     extract_content_text,
-    read_tool_calls,
+    parse_chat_tool_calls,
 )
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
@@ -38,7 +38,7 @@ def encode_message(message: Message) -> list[JsonObject]:
     message.
     """
     results = [
-        build_result_item(str(each.call_id), _encode_result(each))
+        build_chat_tool_message(str(each.call_id), _encode_result(each))
         for each in message.contents
         if each.type == "function_result"
     ]
@@ -48,7 +48,7 @@ def encode_message(message: Message) -> list[JsonObject]:
     for content in message.contents:
         if content.type == "function_call" and not content.informational_only:
             calls.append(
-                build_tool_call(str(content.call_id), content.name or "", content.arguments)
+                build_chat_tool_call(str(content.call_id), content.name or "", content.arguments)
             )
         elif content.type == "text_reasoning":
             thoughts.append(content.text or "")
@@ -62,22 +62,22 @@ def _encode_contents(
 ) -> Iterator[JsonObject]:
     if role == "assistant" or calls:
         if parts or calls or reasoning:
-            yield build_assistant_item(parts, calls, reasoning)
+            yield build_chat_assistant_message(parts, calls, reasoning)
     elif parts and role in {"system", "developer"}:
-        yield {"role": role, "content": build_content(parts)}
+        yield {"role": role, "content": build_chat_content(parts)}
     elif parts:
         yield build_chat_user_message(parts)
 
 
 def _encode_part(content: Content) -> JsonObject | None:
     if content.type == "text":
-        return build_text_part(content.text) if content.text else None
+        return build_chat_text_part(content.text) if content.text else None
     if content.type in {"data", "uri"}:
-        return build_media_part(content.media_type or "", link=content.uri or "")
+        return build_chat_media_part(content.media_type or "", link=content.uri or "")
     return (
         None
         if content.type in _OMITTED_TYPES
-        else build_text_part(dump_json_line(content.to_dict()))
+        else build_chat_text_part(dump_json_line(content.to_dict()))
     )
 
 
@@ -105,7 +105,7 @@ def _decode_message(item: JsonObject) -> Message:
     if item.get("role") == "assistant":
         contents += [
             Content.from_function_call(id, name, arguments=arguments)
-            for id, name, arguments in read_tool_calls(item)
+            for id, name, arguments in parse_chat_tool_calls(item)
         ]
     return Message(str(item.get("role")), contents)
 
@@ -115,8 +115,10 @@ def encode_wire_reply(response: ChatResponse) -> JsonObject:
     items = [item for message in response.messages for item in encode_message(message)]
     used: Mapping[str, Any] = response.usage_details or {}
     cached = used.get("cache_read_input_token_count")
-    usage = build_usage(
+    usage = build_chat_usage(
         prompt=used.get("input_token_count"), output=used.get("output_token_count"), cached=cached
     )
     said = [item for item in items if item["role"] == "assistant"]
-    return build_chat_completion([*said, build_assistant_item([])], usage, response.model or "")
+    return build_chat_completion(
+        [*said, build_chat_assistant_message([])], usage, response.model or ""
+    )

@@ -37,12 +37,12 @@ def build_chat_request(model: str, items: list[Any], limit: object = None) -> Js
     return {**request, "max_completion_tokens": limit} if is_limited else request
 
 
-def build_text_part(text: str) -> JsonObject:
+def build_chat_text_part(text: str) -> JsonObject:
     """A part of text."""
     return {"type": "text", "text": text}
 
 
-def build_media_part(
+def build_chat_media_part(
     kind: str, data: bytes | None = None, link: str = "", name: str = ""
 ) -> JsonObject:
     """A part of inline bytes, or of a link to them, with this media type."""
@@ -56,7 +56,7 @@ def build_media_part(
     return {"type": "file", "file": {"filename": name or kind or "file", "file_data": url}}
 
 
-def build_content(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
+def build_chat_content(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
     """The content of a message: plain text where the parts hold nothing else."""
     if len(parts) == 1 and parts[0].get("type") == "text":
         return str(parts[0]["text"])
@@ -65,15 +65,15 @@ def build_content(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
 
 def build_chat_user_message(parts: Sequence[JsonObject]) -> JsonObject:
     """A user message."""
-    return {"role": "user", "content": build_content(parts)}
+    return {"role": "user", "content": build_chat_content(parts)}
 
 
-def build_result_item(call: str, content: str | list[JsonObject]) -> JsonObject:
+def build_chat_tool_message(call: str, content: str | list[JsonObject]) -> JsonObject:
     """A tool result."""
     return {"role": "tool", "tool_call_id": call, "content": content}
 
 
-def build_tool_call(id: str, name: str, arguments: object) -> JsonObject:
+def build_chat_tool_call(id: str, name: str, arguments: object) -> JsonObject:
     """A tool call of an assistant message. Arguments are JSON text, or a value to encode."""
     written = (
         arguments
@@ -83,11 +83,14 @@ def build_tool_call(id: str, name: str, arguments: object) -> JsonObject:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
 
 
-def build_assistant_item(
+def build_chat_assistant_message(
     parts: Sequence[JsonObject], calls: Sequence[JsonObject] = (), reasoning: str = ""
 ) -> JsonObject:
     """An assistant message."""
-    item: JsonObject = {"role": "assistant", "content": build_content(parts) if parts else None}
+    item: JsonObject = {
+        "role": "assistant",
+        "content": build_chat_content(parts) if parts else None,
+    }
     if reasoning:
         item["reasoning_content"] = reasoning
     if calls:
@@ -109,7 +112,7 @@ def build_chat_completion(
     return reply if usage is None else {**reply, "usage": usage}
 
 
-def build_usage(
+def build_chat_usage(
     *, prompt: int | None, output: int | None, cached: int | None = None
 ) -> JsonObject | None:
     """The usage of a call in tokens; None where the host does not know it."""
@@ -135,7 +138,7 @@ def extract_content_text(content: object) -> str:
     )
 
 
-def read_tool_calls(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
+def parse_chat_tool_calls(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
     """Id, name and arguments of each tool call in an assistant message; arguments that are no JSON
     object are put under `input`.
     """

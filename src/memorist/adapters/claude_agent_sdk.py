@@ -77,7 +77,7 @@ Claude Code compacts by itself; memorist restores what that loses.
 _log = logging.getLogger("memorist.adapters")
 
 
-class HookOptions(TypedDict, total=False):
+class MemoristHooksOptions(TypedDict, total=False):
     """`home`, `model` and `settings` as for `Memorist`, or `attached`, an engine shared by several
     adapters. `user` is any text that names whose memory it is; empty for the home's own.
     """
@@ -90,14 +90,14 @@ class HookOptions(TypedDict, total=False):
 
 
 class MemoristHooks:
-    """Hooks for any number of clients and queries of one user. Takes `HookOptions`.
+    """Hooks for any number of clients and queries of one user. Takes `MemoristHooksOptions`.
 
     A memory belongs to the project of the folder that a session began in (`cwd`). The hooks raise
     nothing: an error is logged once for each event and kind, passed to the listener as
     `AdapterFailed`, and the agent goes on without memorist.
     """
 
-    def __init__(self, **options: Unpack[HookOptions]) -> None:
+    def __init__(self, **options: Unpack[MemoristHooksOptions]) -> None:
         given = options.pop("attached", None)
         self.user = options.pop("user", "")
         engine = EngineArguments()

@@ -25,8 +25,8 @@ from claude_agent_sdk import (
 from memorist.errors import StoreError
 from memorist.platforms.file_descriptors import PRIVATE
 from memorist.ports import Clock
-from memorist.store.database import transaction
 from memorist.store.disk_files import make_folders
+from memorist.store.sqlite_database import transaction
 from memorist.system import SystemClock
 
 Result = TypeVar("Result")

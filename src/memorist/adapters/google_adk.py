@@ -152,7 +152,9 @@ class MemoristPlugin(BasePlugin):
                 callback_context.invocation_id, callback_context.agent_name
             ].decode(sent["messages"])
 
-        llm_request.contents = await conversation.aprepare_mapped(make, back, llm_request.contents)
+        llm_request.contents = await conversation.aencode_prepare_decode(
+            make, back, llm_request.contents
+        )
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
@@ -291,7 +293,7 @@ class MemoristMemory(BaseMemoryService):
         active = {path for path, head in reachable.headers().items() if head.status == "active"}
         entries = []
         for match in matches:
-            topic, doubts = reachable.read_with_suspicions(match.path)
+            topic, doubts = reachable.read_memory_with_suspicions(match.path)
             if not doubts and match.path in active:
                 content = types.Content(role="user", parts=[types.Part(text=topic.body)])
                 entries.append(

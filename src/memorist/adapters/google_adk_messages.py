@@ -15,18 +15,18 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from memorist.adapters.chat_messages import (
-    build_assistant_item,
+    build_chat_assistant_message,
     build_chat_completion,
+    build_chat_content,
+    build_chat_media_part,
+    build_chat_text_part,
+    build_chat_tool_call,
+    build_chat_tool_message,
+    build_chat_usage,
     build_chat_user_message,
-    build_content,
-    build_media_part,
-    build_result_item,
-    build_text_part,
-    build_tool_call,
-    build_usage,
     dump_json_line,
     extract_content_text,
-    read_tool_calls,
+    parse_chat_tool_calls,
 )
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
@@ -83,14 +83,14 @@ class AdkContentMap:
                 parts.append(shown)
         thought = "".join(thoughts)
         if parts or calls or thought:
-            yield build_assistant_item(parts, calls, thought)
+            yield build_chat_assistant_message(parts, calls, thought)
 
     def _encode_call(self, call: types.FunctionCall) -> JsonObject:
         self._call_count += 1
         id, name = call.id or f"call_{self._call_count}", call.name or ""
         self._open_call_ids[name].append(id)
         self._tool_names[id] = name
-        return build_tool_call(id, name, call.args)
+        return build_chat_tool_call(id, name, call.args)
 
     def _encode_result(self, part: types.Part, response: types.FunctionResponse) -> JsonObject:
         name = response.name or ""
@@ -101,13 +101,13 @@ class AdkContentMap:
         if id in waiting:
             waiting.remove(id)
         media = [
-            build_media_part(each.inline_data.mime_type or "", each.inline_data.data)
+            build_chat_media_part(each.inline_data.mime_type or "", each.inline_data.data)
             for each in response.parts or ()
             if each.inline_data
         ]
         said = _response_text(response.response)
-        item = build_result_item(
-            id, build_content([build_text_part(said), *media]) if media else said
+        item = build_chat_tool_message(
+            id, build_chat_content([build_chat_text_part(said), *media]) if media else said
         )
         self._tool_names.setdefault(id, name)
         self._results[id] = AdkToolResult(item, part, response.id)
@@ -153,27 +153,29 @@ class AdkContentMap:
         usage = None
         if used is not None:
             output = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
-            usage = build_usage(
+            usage = build_chat_usage(
                 prompt=used.prompt_token_count,
                 output=output,
                 cached=used.cached_content_token_count,
             )
         said = [] if response.content is None else self.encode_content(response.content)
         return build_chat_completion(
-            [*said, build_assistant_item([])], usage, response.model_version or ""
+            [*said, build_chat_assistant_message([])], usage, response.model_version or ""
         )
 
 
 def _encode_part(part: types.Part) -> JsonObject | None:
     if part.text is not None:
-        return build_text_part(part.text) if part.text else None
+        return build_chat_text_part(part.text) if part.text else None
     if part.inline_data is not None:
         blob = part.inline_data
-        return build_media_part(blob.mime_type or "", blob.data, name=blob.display_name or "")
+        return build_chat_media_part(blob.mime_type or "", blob.data, name=blob.display_name or "")
     if part.file_data is not None:
-        return build_media_part(part.file_data.mime_type or "", link=part.file_data.file_uri or "")
+        return build_chat_media_part(
+            part.file_data.mime_type or "", link=part.file_data.file_uri or ""
+        )
     said = part.model_dump(exclude_none=True, mode="json", exclude={"thought_signature"})
-    return build_text_part(dump_json_line(said)) if said else None
+    return build_chat_text_part(dump_json_line(said)) if said else None
 
 
 def _response_text(response: dict[str, Any] | None) -> str:
@@ -191,6 +193,6 @@ def _decode_item(item: JsonObject) -> types.Content:
         return types.Content(role="user", parts=parts)
     parts += [
         types.Part(function_call=types.FunctionCall(name=name, args=arguments))
-        for _, name, arguments in read_tool_calls(item)
+        for _, name, arguments in parse_chat_tool_calls(item)
     ]
     return types.Content(role="model", parts=parts)

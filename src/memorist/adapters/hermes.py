@@ -31,7 +31,7 @@ from memorist.adapters.hermes_state import (
 )
 from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
-from memorist.compaction.thresholds import compute_request_thresholds
+from memorist.compaction.compaction_thresholds import compute_request_thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tool_pairs import holds_same_objects
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
@@ -95,7 +95,7 @@ class MemoristMemoryProvider(MemoryProvider):
         if not query or not self._writes:
             return ""
         session = session_id or self.session
-        given = self.shared.history(session)
+        given = self.shared.get_last_history(session)
         if not given or given[-1].get("role") != "user":
             given = [*given, {"role": "user", "content": query}]
         sent = self._conversation(session).prepare({"model": self.shared.model, "messages": given})
@@ -135,7 +135,7 @@ class MemoristMemoryProvider(MemoryProvider):
                 {"role": "assistant", "content": assistant_content},
             ]
             *before, last = self.shared.store_history(
-                session, messages or [*self.shared.history(session), *said]
+                session, messages or [*self.shared.get_last_history(session), *said]
             )
             conversation.prepare({"model": self.shared.model, "messages": before})
             conversation.observe(build_chat_completion([last]))
@@ -263,7 +263,7 @@ class MemoristEngine(ContextEngine):
                 sent["messages"], lambda items: [dict(item) for item in items]
             )
 
-        smaller = conversation.prepare_mapped(make, back, messages)
+        smaller = conversation.encode_prepare_decode(make, back, messages)
         if holds_same_objects(smaller, messages) and (focus_topic or force):
             try:
                 conversation.compact("\n\n".join(filter(None, (focus_topic, memory_context))))
@@ -271,11 +271,11 @@ class MemoristEngine(ContextEngine):
                 _log.warning(
                     "memorist could not make the conversation %r smaller: %s", self.session, error
                 )
-            smaller = conversation.prepare_mapped(
+            smaller = conversation.encode_prepare_decode(
                 lambda: {"model": self.shared.model, "messages": given.wire_items}, back, messages
             )
         elif holds_same_objects(smaller, messages):
-            smaller = conversation.shrink_refused_request_mapped(back) or messages
+            smaller = conversation.shrink_refused_request_and_decode(back) or messages
         if not holds_same_objects(smaller, messages):
             self.compression_count += 1
             self.shared.store_history(self.session, smaller)

@@ -12,8 +12,8 @@ from typing import Any, Unpack
 from memorist.adapters.chat_messages import (
     FORMAT,
     build_chat_completion,
-    build_tool_call,
-    build_usage,
+    build_chat_tool_call,
+    build_chat_usage,
     extract_content_text,
 )
 from memorist.adapters.engine_thread import (
@@ -90,7 +90,7 @@ class HermesPluginState:
         user, project = self._owners.get(first, ("", ""))
         return self.engine_thread.conversation(first, user=user, project=project, format=FORMAT)
 
-    def history(self, session: str) -> list[JsonObject]:
+    def get_last_history(self, session: str) -> list[JsonObject]:
         """The last known history of a session."""
         return self._histories.get(session, [])
 
@@ -142,7 +142,7 @@ class HermesPluginState:
         **_: object,
     ) -> None:
         """Hermes' hook `post_api_request`: the model's reply."""
-        used = build_usage(
+        used = build_chat_usage(
             prompt=_usage_count(usage, "prompt_tokens"),
             output=_usage_count(usage, "completion_tokens"),
             cached=_usage_count(usage, "cache_read_tokens"),
@@ -178,7 +178,7 @@ def encode_message(message: Mapping[str, Any]) -> JsonObject:
     item["content"] = message.get("content") or ""
     if "tool_calls" in item:
         item["tool_calls"] = [
-            build_tool_call(
+            build_chat_tool_call(
                 str(call.get("id")),
                 str(call["function"].get("name")),
                 call["function"].get("arguments"),

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.assembly import HostContext
+from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
@@ -23,7 +23,7 @@ from memorist.engine.session import Session
 from memorist.errors import MemoristError, StoreError
 from memorist.events import AdapterFailed, EventListener
 from memorist.ports import HostInfo
-from memorist.store.database import is_storage_failure
+from memorist.store.sqlite_database import is_storage_failure
 
 Result = TypeVar("Result")
 
@@ -201,7 +201,7 @@ class HostConversation:
         """As `shrink_refused_request`."""
         return await self._acall("recover", lambda session: session.shrink_refused_request(), None)
 
-    def prepare_mapped(
+    def encode_prepare_decode(
         self,
         encode: Callable[[], JsonObject],
         decode: Callable[[JsonObject], Result],
@@ -217,13 +217,13 @@ class HostConversation:
             "prepare", lambda session: _prepare_mapped(session, encode, decode), fallback
         )
 
-    async def aprepare_mapped(
+    async def aencode_prepare_decode(
         self,
         encode: Callable[[], JsonObject],
         decode: Callable[[JsonObject], Result],
         fallback: Result,
     ) -> Result:
-        """As `prepare_mapped`."""
+        """As `encode_prepare_decode`."""
         return await self._acall(
             "prepare", lambda session: _prepare_mapped(session, encode, decode), fallback
         )
@@ -236,7 +236,7 @@ class HostConversation:
         """As `encode_and_observe`."""
         await self._acall("observe", lambda session: _encode_and_observe(session, encode), None)
 
-    def shrink_refused_request_mapped(
+    def shrink_refused_request_and_decode(
         self, decode: Callable[[JsonObject], Result]
     ) -> Result | None:
         """Recover and map the request back with `decode`; None when nothing more can be done."""
@@ -244,10 +244,10 @@ class HostConversation:
             "recover", lambda session: _shrink_refused_request_mapped(session, decode), None
         )
 
-    async def ashrink_refused_request_mapped(
+    async def ashrink_refused_request_and_decode(
         self, decode: Callable[[JsonObject], Result]
     ) -> Result | None:
-        """As `shrink_refused_request_mapped`."""
+        """As `shrink_refused_request_and_decode`."""
         return await self._acall(
             "recover", lambda session: _shrink_refused_request_mapped(session, decode), None
         )

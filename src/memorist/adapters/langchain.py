@@ -60,7 +60,7 @@ class StatelessSessionMatcher:
         self._by_run: dict[str, str] = {}
         self._by_history: dict[str, list[str]] = {}
 
-    def find(self, run: str, user: str, said: Iterable[tuple[str, str]]) -> str:
+    def find_session_of_run(self, run: str, user: str, said: Iterable[tuple[str, str]]) -> str:
         """Return the session of a run.
 
         `run` names the run, the same for all of its requests; `said` is role and text of each
@@ -175,12 +175,12 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         """Send the prepared request; once more, smaller, if the provider refuses it as too long."""
         talk, mapped = self._request_conversation(request), LangChainRequest(request)
-        prepared = talk.prepare_mapped(mapped.encode, mapped.decode, request)
+        prepared = talk.encode_prepare_decode(mapped.encode, mapped.decode, request)
         try:
             response = handler(prepared)
         except Exception as error:  # providers differ; other errors are re-raised
             again = (
-                talk.shrink_refused_request_mapped(mapped.decode)
+                talk.shrink_refused_request_and_decode(mapped.decode)
                 if is_too_long_error(error)
                 else None
             )
@@ -197,12 +197,12 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`."""
         talk, mapped = self._request_conversation(request), LangChainRequest(request)
-        prepared = await talk.aprepare_mapped(mapped.encode, mapped.decode, request)
+        prepared = await talk.aencode_prepare_decode(mapped.encode, mapped.decode, request)
         try:
             response = await handler(prepared)
         except Exception as error:  # providers differ; other errors are re-raised
             again = (
-                await talk.ashrink_refused_request_mapped(mapped.decode)
+                await talk.ashrink_refused_request_and_decode(mapped.decode)
                 if is_too_long_error(error)
                 else None
             )
@@ -252,7 +252,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if nested:
             names.append(first)
         elif not names:
-            names.append(self._stateless.find(first, owner.user, _said(messages)))
+            names.append(self._stateless.find_session_of_run(first, owner.user, _said(messages)))
         self.session = "/".join(names)
         return self.attached.conversation(
             self.session,

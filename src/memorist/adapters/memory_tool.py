@@ -14,7 +14,7 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.extraction import select_newest_texts
+from memorist.auto_memory.extraction import select_newest_texts_that_fit
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
@@ -59,7 +59,7 @@ _ESCAPED_CHARACTER = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
 """Percent-encoded dots, separators, nulls and percent signs: some reader may decode them."""
 
 
-def parse_path(path: object) -> str:
+def parse_memory_tool_path(path: object) -> str:
     """Return the path below the root without leading or trailing slash; empty for the root itself.
 
     Raises InputError for any other path.
@@ -87,7 +87,7 @@ def parse_file_path(path: object) -> str:
 
     Raises InputError for a path that cannot be a memory's.
     """
-    inner = parse_path(path)
+    inner = parse_memory_tool_path(path)
     name = inner if inner.endswith(".md") else f"{inner}.md"
     problem = find_memory_path_problem(name) if inner else f"It is the folder {ROOT} itself."
     if problem:
@@ -273,7 +273,7 @@ def collect_session_evidence(session: Session) -> WriteEvidence:
             if isinstance(entry, Message)
         ),
     )
-    return replace(evidence, outside_texts=select_newest_texts(evidence.outside_texts))
+    return replace(evidence, outside_texts=select_newest_texts_that_fit(evidence.outside_texts))
 
 
 class MemoryToolCommands:
@@ -292,7 +292,7 @@ class MemoryToolCommands:
 
     def view(self, path: object, view_range: object = None) -> str:
         """Show a folder's files, or a file's lines."""
-        inner = parse_path(path)
+        inner = parse_memory_tool_path(path)
         index = self._memory.visible_index()
         files = [(head.path, head.size) for head in self._memory.visible_headers()]
         if not inner or any(name.startswith(f"{inner}/") for name, _ in files):
@@ -301,7 +301,7 @@ class MemoryToolCommands:
         return neutralize_markup(render_lines(self._visible_text(path, index), view_range))
 
     def _visible_text(self, path: object, index: MemoryIndex) -> str:
-        inner = parse_path(path)
+        inner = parse_memory_tool_path(path)
         if inner == INDEX_NAME:
             return index.text
         return render_text_without_provenance(self._read(path))
@@ -350,7 +350,7 @@ class MemoryToolCommands:
             MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
             for topic in topics
         ]
-        return self._write(changes, "delete", parse_path(path), f"{path} was deleted")
+        return self._write(changes, "delete", parse_memory_tool_path(path), f"{path} was deleted")
 
     def rename(self, old: object, new: object) -> str:
         """Rename a file or folder. The content stays the same, so its provenance is kept."""
@@ -365,7 +365,9 @@ class MemoryToolCommands:
             _raise_refused(refused)
         why = ChangeReason(
             actor="agent",
-            what=render_change_headline("rename", f"{parse_path(old)} to {parse_path(new)}"),
+            what=render_change_headline(
+                "rename", f"{parse_memory_tool_path(old)} to {parse_memory_tool_path(new)}"
+            ),
             session=case.evidence.session,
         )
         reasons = (
@@ -380,15 +382,15 @@ class MemoryToolCommands:
     def _plan_moves(self, old: object, new: object) -> list[MemoryChange]:
         if self._memory.settings.policy == "off":
             raise InputError("memory is not written here: the policy is off")
-        source = parse_path(old)
+        source = parse_memory_tool_path(old)
         names = self._resolve_names(old)
         whole = names not in ([source], [f"{source}.md"])
-        target = parse_path(new) if whole else parse_file_path(new)
+        target = parse_memory_tool_path(new) if whole else parse_file_path(new)
         changes = []
         for name in names:
             goal = f"{target}/{name.removeprefix(f'{source}/')}" if whole else target
             if (
-                not parse_path(f"{ROOT}/{goal}")
+                not parse_memory_tool_path(f"{ROOT}/{goal}")
                 or is_generated_memory_file(goal)
                 or self._exists(goal)
             ):
@@ -422,7 +424,7 @@ class MemoryToolCommands:
 
         Raises InputError for none.
         """
-        inner = parse_path(path)
+        inner = parse_memory_tool_path(path)
         if not inner:
             raise InputError(f"{ROOT} itself stays where it is")
         shown = [head.path for head in self._memory.visible_headers()]
@@ -439,7 +441,7 @@ class MemoryToolCommands:
         name = parse_file_path(path)
         if not self._exists(name):
             raise InputError(f"there is no {ROOT}/{name}")
-        topic, doubts = self._memory.read_with_suspicions(name)
+        topic, doubts = self._memory.read_memory_with_suspicions(name)
         if doubts:
             raise InputError(
                 f"{ROOT}/{name} is withheld until the user has looked at it: {doubts[0]}"

@@ -156,7 +156,7 @@ class MemoristSession:
                 instructions=given.instructions,
             )
 
-        return await self.conversation.aprepare_mapped(
+        return await self.conversation.aencode_prepare_decode(
             lambda: _request_body(data.agent, config, originals.wire_items), back, given
         )
 

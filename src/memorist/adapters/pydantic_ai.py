@@ -43,7 +43,7 @@ from memorist.adapters.run_identity import (
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
-from memorist.models.context_window import resolve_window
+from memorist.models.context_window import resolve_context_window
 from memorist.models.model_settings import ModelSettings
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
@@ -103,15 +103,15 @@ class MemoristCapability(AbstractCapability[Any]):
         """Return the prepared request; in the attempt after a refusal as too long, the smaller
         one.
         """
-        name = find_smallest_model(
+        name = find_model_with_smallest_window(
             request_context.model, self.attached.engine.settings.models
         ).model_name
         talk, mapped = self._run_conversation(ctx), PydanticAIRequest(request_context, name)
         if request_context.attempt > 1:
-            again = await talk.ashrink_refused_request_mapped(mapped.decode)
+            again = await talk.ashrink_refused_request_and_decode(mapped.decode)
             if again is not None:
                 return again
-        return await talk.aprepare_mapped(mapped.encode, mapped.decode, request_context)
+        return await talk.aencode_prepare_decode(mapped.encode, mapped.decode, request_context)
 
     async def on_model_request_error(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
@@ -168,15 +168,15 @@ def _find_user(ctx: RunContext[Any]) -> str:
     return find_user_id(ctx.deps, ctx.metadata)
 
 
-def find_smallest_model(model: Model, settings: ModelSettings) -> Model:
+def find_model_with_smallest_window(model: Model, settings: ModelSettings) -> Model:
     """The model with the smallest window among those that a `FallbackModel` may ask, since it has
     to hold the request too; the model itself where there is one.
     """
     among = getattr(model, "models", None)
     if not isinstance(among, list) or not among:
         return model
-    found = [find_smallest_model(each, settings) for each in among]
-    return min(found, key=lambda each: resolve_window({"model": each.model_name}, settings))
+    found = [find_model_with_smallest_window(each, settings) for each in among]
+    return min(found, key=lambda each: resolve_context_window({"model": each.model_name}, settings))
 
 
 class PydanticAIRequest:

@@ -74,7 +74,7 @@ class NewestCallTracker:
     def __init__(self) -> None:
         self._newest: weakref.WeakKeyDictionary[HostConversation, int] = weakref.WeakKeyDictionary()
 
-    def begin(self, conversation: HostConversation) -> int:
+    def begin_call(self, conversation: HostConversation) -> int:
         """Number a new call."""
         self._newest[conversation] = self._newest.get(conversation, 0) + 1
         return self._newest[conversation]
@@ -108,12 +108,12 @@ class WireCall:
 
     def prepare(self, body: JsonObject) -> JsonObject:
         """Return the request to send."""
-        self._number = self._sequence.begin(self.conversation)
+        self._number = self._sequence.begin_call(self.conversation)
         return self.conversation.prepare(body)
 
     async def aprepare(self, body: JsonObject) -> JsonObject:
         """As `prepare`."""
-        self._number = self._sequence.begin(self.conversation)
+        self._number = self._sequence.begin_call(self.conversation)
         return await self.conversation.aprepare(body)
 
     def shrink_if_error_says_too_long(self, status: int, data: bytes) -> JsonObject | None:

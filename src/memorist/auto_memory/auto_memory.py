@@ -11,13 +11,10 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import read_memory_anchors, replace_anchors
-from memorist.auto_memory.client_rules import ClientRule, ClientRuleComparison, match_client_rules
-from memorist.auto_memory.contradiction import (
-    RelatedStatementSearch,
-    find_corrected_memories,
-    find_same_memory,
-    prefix_statement_with_its_refusal,
-    reconcile_new_memory,
+from memorist.auto_memory.client_rules import (
+    ClientRule,
+    ClientRuleComparison,
+    compare_memories_with_client_rules,
 )
 from memorist.auto_memory.inbox import (
     AcceptedMemoryDigests,
@@ -48,8 +45,15 @@ from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader
 from memorist.auto_memory.memory_undo import find_change_to_undo, plan_memory_undo
-from memorist.auto_memory.project_files import ProjectAnchorChecker
+from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build_pending_purge
+from memorist.auto_memory.statement_comparison import (
+    RelatedStatementSearch,
+    find_corrected_memories,
+    find_memory_saying_the_same,
+    prefix_statement_with_its_refusal,
+    reconcile_new_memory,
+)
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.superseded_proposals import (
@@ -62,7 +66,7 @@ from memorist.auto_memory.visible_memory import (
     compute_review_digest,
     filter_visible_index,
     find_memory_suspicions,
-    keep_visible_index_lines,
+    select_visible_index_lines,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
@@ -80,7 +84,7 @@ from memorist.auto_memory.write_gate import (
 from memorist.auto_memory.write_result import (
     ReconciledChanges,
     WriteResult,
-    add_replaced_to_reason,
+    add_replaced_memories_to_reason,
     merge_everywhere_result,
     redact_change,
 )
@@ -183,7 +187,7 @@ class AutoMemory:
 
     def list_visible_index_lines(self) -> tuple[str, ...]:
         """Return the lines of `visible_index` before they are judged. Raises StoreError."""
-        return keep_visible_index_lines(*self._read_whole_index())
+        return select_visible_index_lines(*self._read_whole_index())
 
     @contextlib.contextmanager
     def scan_once(self, *, at_prompt: bool = False, in_full: bool = False) -> Iterator[None]:
@@ -222,7 +226,9 @@ class AutoMemory:
                 evidence or WriteEvidence(session=reason.session),
                 is_reviewed=is_reviewed,
             )
-        reported_reason = add_replaced_to_reason(reason, written.replaced, written.shortened)
+        reported_reason = add_replaced_memories_to_reason(
+            reason, written.replaced, written.shortened
+        )
         self._report_result(written, reported_reason, tell)
         return written
 
@@ -264,7 +270,7 @@ class AutoMemory:
         if is_reviewed and reason.actor in ("user", "inbox"):
             self._accept_suspicious(each.change for each in accepted)
         result = self._reconcile(accepted, reason)
-        reason = add_replaced_to_reason(reason, result.replaced, result.shortened)
+        reason = add_replaced_memories_to_reason(reason, result.replaced, result.shortened)
         id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
         return WriteResult(
             change_id=id,
@@ -314,7 +320,9 @@ class AutoMemory:
         ):
             return False
         near = self._read_cached(
-            self.get_statement_search().find_related(prefix_statement_with_its_refusal(topic))
+            self.get_statement_search().find_related_memories(
+                prefix_statement_with_its_refusal(topic)
+            )
         )
         found = reconcile_new_memory(change, near, format_utc_timestamp(self._clock.now()))
         return not (found.known or found.replaced or found.contradicts)
@@ -378,7 +386,9 @@ class AutoMemory:
         )
 
     def get_statement_search(self) -> RelatedStatementSearch:
-        """What all memories say, without a look into their files. Raises StoreError."""
+        """The search for memories that say the same as a statement or speak against it, by all
+        headers: no file is read. Raises StoreError.
+        """
         heads = self.headers_by_path()
         if self._sayings is None:
             self._sayings = (heads, RelatedStatementSearch(heads.values()))
@@ -411,7 +421,7 @@ class AutoMemory:
 
     def _read_cached(self, paths: Iterable[str]) -> list[MemoryFile]:
         """Read these memories, each only where its file changed since the last time."""
-        marks = self.folder.file_change_marks()
+        marks = self.folder.file_fingerprints()
         found: list[MemoryFile] = []
         for path in paths:
             mark = marks.get(path, "")
@@ -437,7 +447,7 @@ class AutoMemory:
         own = {
             topic.path: topic for topic in self.read_memory_files() if not is_team_path(topic.path)
         }
-        found = match_client_rules(
+        found = compare_memories_with_client_rules(
             {path: topic.one_line_text for path, topic in own.items()}, rules
         )
         return {
@@ -466,7 +476,9 @@ class AutoMemory:
             said = prefix_statement_with_its_refusal(parse_memory_file(change.path, change.after))
             topics = [
                 topic
-                for topic in self._read_cached(self.get_statement_search().find_related(said))
+                for topic in self._read_cached(
+                    self.get_statement_search().find_related_memories(said)
+                )
                 if topic.path not in removed
             ]
             found = reconcile_new_memory(change, topics, format_utc_timestamp(self._clock.now()))
@@ -560,7 +572,7 @@ class AutoMemory:
         """Paths of the memories, here or in every project, that a statement contradicts, or whose
         value it corrects. Raises StoreError.
         """
-        near = self._read_cached(self.get_statement_search().find_related(said))
+        near = self._read_cached(self.get_statement_search().find_related_memories(said))
         elsewhere = () if self.everywhere is None else self.everywhere.find_corrected_memories(said)
         return (*find_corrected_memories(said, near), *elsewhere)
 
@@ -568,18 +580,18 @@ class AutoMemory:
         """Whether a new memory says what one says already, here or in every project. Raises
         StoreError.
         """
-        if self.find_same_memory(change):
+        if self.find_memory_saying_the_same(change):
             return True
         return self.everywhere is not None and self.everywhere.is_already_known(change)
 
-    def find_same_memory(self, change: MemoryChange) -> str:
+    def find_memory_saying_the_same(self, change: MemoryChange) -> str:
         """Path of the memory here that says what a new one would say; empty where none does."""
         if change.before is not None or change.after is None:
             return ""
-        near = self.get_statement_search().find_related(
+        near = self.get_statement_search().find_related_memories(
             parse_memory_file(change.path, change.after).one_line_text
         )
-        return find_same_memory(change, self._read_cached(near))
+        return find_memory_saying_the_same(change, self._read_cached(near))
 
     def _add_proposals(
         self, verdicts: Sequence[NeedsReview], why: ChangeReason
@@ -610,7 +622,7 @@ class AutoMemory:
         for refused in written.refused:
             tell(MemoryRefused(refused.path, refused.reasons))
 
-    def read_with_suspicions(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
+    def read_memory_with_suspicions(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
         """Return a memory and the reasons why a model may not see it (empty when it may).
 
         Raises InputError, StoreError.
@@ -646,7 +658,7 @@ class AutoMemory:
             else self.purge_journal.find_unfinished_path(name) or name
         )
 
-    def find_folder_and_path(self, name: str) -> tuple[AutoMemory, str]:
+    def find_memory_folder_and_path(self, name: str) -> tuple[AutoMemory, str]:
         """The memory folder that has what a reader calls `name`, this project's before the user's
         own, and its path there. `everywhere/NAME` names only the latter.
         """
@@ -767,7 +779,7 @@ class AutoMemory:
                 f"`log` show what there is"
             )
         return self.purge_journal.add(
-            build_pending_purge(path, self.read_versions(path)) for path in paths
+            build_pending_purge(path, self.read_memory_versions(path)) for path in paths
         )
 
     def purge(self, paths: Sequence[str], clean: Callable[[bytes], bytes] = bytes) -> int:
@@ -777,18 +789,22 @@ class AutoMemory:
         Returns the number of changes that contained them. Doing it again changes nothing.
         """
         self._digests.remove(
-            {compute_review_digest(topic) for path in paths for topic in self.read_versions(path)}
+            {
+                compute_review_digest(topic)
+                for path in paths
+                for topic in self.read_memory_versions(path)
+            }
         )
         for waiting in self.inbox.list_proposals():
             if waiting.path in paths:
                 self.inbox.remove(waiting)
         return self.folder.purge(paths, clean)
 
-    def read_versions(self, path: str) -> list[MemoryFile]:
+    def read_memory_versions(self, path: str) -> list[MemoryFile]:
         """Every version of a memory that the folder or its history holds, oldest last."""
         found = [
             self.folder.history.read_file(path, recorded.id)
-            for recorded in self.folder.history.log(path)
+            for recorded in self.folder.history.list_changes(path)
         ]
         return [parse_memory_file(path, data) for data in found if data is not None]
 
@@ -839,7 +855,7 @@ class AutoMemory:
     def find_known_memories(self, said: str) -> list[MemoryWithChangeTime]:
         """The memories, here or in every project, that have to do with a statement."""
         heads = self.headers_by_path()
-        near = self._read_cached(self.get_statement_search().find_related(said))
+        near = self._read_cached(self.get_statement_search().find_related_memories(said))
         found = [MemoryWithChangeTime(topic, heads[topic.path].modified) for topic in near]
         there = self.everywhere
         return found if there is None else [*found, *there.find_known_memories(said)]

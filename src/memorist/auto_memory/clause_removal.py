@@ -10,8 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from memorist.auto_memory.clause_stances import (
+    ClauseStance,
+    list_content_stems,
+    parse_clause_stances,
+)
 from memorist.auto_memory.joined_clauses import ACTIONS
-from memorist.auto_memory.stances import Stance, list_content_stems, parse_stances
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
 
@@ -32,11 +36,13 @@ _USE = lazy_pattern(
 """A verb that counts for nothing among the content words, and has an object all the same."""
 
 
-def remove_clauses(known: str, removed: Sequence[Stance], said: str) -> str:
+def remove_clauses(known: str, removed: Sequence[ClauseStance], said: str) -> str:
     """The known text without these of its clauses, which a new one `said` otherwise; empty where
     nothing of it can stand alone.
     """
-    staying = {(each.order, each.positive) for each in parse_stances(known) if each not in removed}
+    staying = {
+        (each.order, each.positive) for each in parse_clause_stances(known) if each not in removed
+    }
     kept = known
     for each in reversed(removed):
         if each.end == 0 or not _stands_apart(kept, each, said):
@@ -44,11 +50,11 @@ def remove_clauses(known: str, removed: Sequence[Stance], said: str) -> str:
         before = _LOOSE_END.sub("", kept[: each.start])
         after = _LOOSE_START.sub("", kept[each.end :])
         kept = f"{before}, {after}" if before and after else before or after
-    is_same = staying == {(each.order, each.positive) for each in parse_stances(kept)}
+    is_same = staying == {(each.order, each.positive) for each in parse_clause_stances(kept)}
     return kept.strip() if staying and is_same else ""
 
 
-def _stands_apart(known: str, clause: Stance, said: str) -> bool:
+def _stands_apart(known: str, clause: ClauseStance, said: str) -> bool:
     """Whether neither a clause nor a neighbour of it leans on the other, as in `use search and
     replace`, which is one thing, and `build and test the app`, which have one object.
     """
@@ -64,7 +70,7 @@ def _stands_apart(known: str, clause: Stance, said: str) -> bool:
     ) and (not right or _say_each_its_own(own, first, behind))
 
 
-def _names_object(clause: Stance, left: str, said: str) -> bool:
+def _names_object(clause: ClauseStance, left: str, said: str) -> bool:
     """Whether a clause is one of several objects of a verb that the new text has too: `run tests
     and linters` beside `never run linters`.
     """

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.contradiction import (
+from memorist.auto_memory.statement_comparison import (
     OPPOSED,
     StatementRelation,
     compare_statements,
@@ -88,7 +88,9 @@ class ClientRuleComparison(Struct, frozen=True):
 def find_unconditional_rules(
     source: str, text: str, *, is_loaded: bool = True
 ) -> Iterator[ClientRule]:
-    """Yield the lines of an instruction file that stand for themselves."""
+    """Yield the rules of an instruction file that hold without a condition: lines that no lead-in
+    or heading limits to a case.
+    """
     limits: dict[int, bool] = {}
     lead_in = False
     for block in _split_blocks(text):
@@ -149,7 +151,7 @@ def _split_blocks(text: str) -> Iterator[str]:
         yield " ".join(block)
 
 
-def match_client_rules(
+def compare_memories_with_client_rules(
     sayings: Mapping[str, str], rules: Sequence[ClientRule]
 ) -> dict[str, ClientRuleComparison]:
     """What the rules say to each memory, by its path; memories to which they say nothing are left

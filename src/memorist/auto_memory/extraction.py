@@ -86,14 +86,14 @@ from memorist.platforms.background_thread import start_background_thread
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes_brief import (
+from memorist.session_memory.conversation_brief import (
     extract_text_without_injections,
     render_conversation_brief,
 )
-from memorist.store.database import is_storage_failure
 from memorist.store.overlay_files import OverlayFiles
+from memorist.store.sqlite_database import is_storage_failure
 from memorist.transcript_analysis.answer_check import CoveredLineDetector
-from memorist.transcript_analysis.answer_source import build_fork_line_check
+from memorist.transcript_analysis.fork_answer_check import build_fork_line_check
 from memorist.transcript_analysis.user_words_in_results import UserWordsInResultsReader
 
 LABEL = "extraction"
@@ -201,12 +201,12 @@ class MemoryExtraction:
         if len(self._new_messages) > MAX_HELD_MESSAGES:
             del self._new_messages[: MAX_HELD_MESSAGES // 10]
         if replayed and message.id == self._cursor.message:
-            self._outside_texts = select_newest_texts(
+            self._outside_texts = select_newest_texts_that_fit(
                 collect_write_evidence("", self._new_messages).outside_texts
             )
             self._new_messages.clear()
             self._statements.clear()
-        reply = self._replies.read(message)
+        reply = self._replies.read_replies_in_message(message)
         if self._memory.settings.policy == "off":
             return
         if replayed:
@@ -314,7 +314,7 @@ class MemoryExtraction:
                     continue
                 written = self._apply_at_prompt(statement, message)
                 self._tell_written(written)
-                self._retractable.on_written(message.id, written)
+                self._retractable.record_write_result(message.id, written)
                 self._is_disk_refusing = False
             except (StoreError, InputError) as error:
                 refuses = is_storage_failure(error)
@@ -466,7 +466,7 @@ class MemoryExtraction:
             await self._run_extraction(parent, self._new_messages[-1].id, asked=True)
 
     def _is_due(self) -> bool:
-        settings = self._runtime.flags.apply_to(self._memory.settings)
+        settings = self._runtime.flags.apply_to_section(self._memory.settings)
         if (
             self._runtime.model is None
             or not settings.enabled
@@ -488,7 +488,7 @@ class MemoryExtraction:
                 self._context.layout.memory_cursor, msgspec.json.encode(self._cursor)
             )
         known = {message.id for message in seen}
-        self._outside_texts = select_newest_texts(
+        self._outside_texts = select_newest_texts_that_fit(
             (*self._outside_texts, *collect_write_evidence("", seen).outside_texts)
         )
         self._new_messages = [message for message in self._new_messages if message.id not in known]
@@ -533,7 +533,7 @@ class MemoryExtraction:
             self._runtime.emit(ExtractionFailed(receipt.said, receipt.outcome.value))
             return
         try:
-            with runtime.review_receipt(receipt):
+            with runtime.record_receipt_if_review_fails(receipt):
                 changes = self._list_fork_changes(overlay)
                 refused = await asyncio.to_thread(self._find_faults, changes, spec, messages)
                 for each in refused:
@@ -584,7 +584,7 @@ class MemoryExtraction:
 
         def find_fault(line: str) -> str:
             found = check.find_line_fault(line) if form else check.find_prompt_echo(line)
-            return found or check.find_announcement(line)
+            return found or check.find_copied_announcement(line)
 
         def find_quotation_fault(change: MemoryChange) -> str:
             topic = parse_memory_file(change.path, change.after or b"")
@@ -676,7 +676,7 @@ class NewestStatementWrites:
         self._message_id = ""
         self._written: tuple[WriteResult, ...] = ()
 
-    def on_written(self, message_id: str, written: WriteResult) -> None:
+    def record_write_result(self, message_id: str, written: WriteResult) -> None:
         """Note what a statement of a message led to."""
         before = self._written if self._message_id == message_id else ()
         self._message_id, self._written = message_id, (*before, written)
@@ -723,7 +723,7 @@ def repeats_user_statement(topic: MemoryFile, statements: Sequence[Statement]) -
     for statement in statements:
         said = normalize_for_comparison(statement.quote)
         same = len(split_script_words(quote)) >= MIN_QUOTE_WORDS and quote in said
-        if same or CoveredLineDetector(statement.quote).covers(topic.body, share=1.0):
+        if same or CoveredLineDetector(statement.quote).covers_line(topic.body, share=1.0):
             return True
     return False
 
@@ -735,7 +735,7 @@ def _rate_removal(decided: PlannedChange) -> int:
     return 2 if decided.sure else int(bool(decided.changes))
 
 
-def select_newest_texts(texts: Sequence[str]) -> tuple[str, ...]:
+def select_newest_texts_that_fit(texts: Sequence[str]) -> tuple[str, ...]:
     """Select the newest texts that fit into `MAX_OUTSIDE_CHARS`, for later comparisons."""
     kept, size = [], 0
     for text in reversed(texts):

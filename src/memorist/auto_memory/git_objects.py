@@ -74,7 +74,7 @@ ReadObject = Callable[["ObjectID"], bytes]
 """Returns the raw bytes of an object. Raises KeyError where there is none."""
 
 
-def read_tree_files(read: ReadObject, tree: ObjectID) -> dict[str, str]:
+def map_tree_paths_to_blob_ids(read: ReadObject, tree: ObjectID) -> dict[str, str]:
     """Return path to blob id of every file below a tree. Raises KeyError where a part is
     missing.
     """

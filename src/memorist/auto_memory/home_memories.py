@@ -12,14 +12,14 @@ from memorist.auto_memory.project_memory import open_memory
 from memorist.core.lru_cache import LruCache
 from memorist.ports import Clock, FileSystem
 from memorist.settings import Settings
-from memorist.store.database import (
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.store.sqlite_database import (
     PAUSE_SECONDS,
     Connection,
     UnsavedDatabaseConnection,
     open_database,
 )
-from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import Layout
 from memorist.system import SystemClock
 
 

@@ -47,7 +47,7 @@ def blame_memory(
 
     Raises InputError for a memory that the history does not know.
     """
-    log = list(reversed(history.log(path)))
+    log = list(reversed(history.list_changes(path)))
     if not log:
         raise InputError(f"the history knows no memory {path}; `memorist memory list` shows all")
     data = [history.read_file(path, each.id) or b"" for each in log]

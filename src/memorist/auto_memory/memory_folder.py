@@ -71,7 +71,6 @@ from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
 from memorist.safety.secrets import redact_bytes
 from memorist.settings import AutoMemorySettings
-from memorist.store.database import PAUSE_SECONDS, is_storage_failure
 from memorist.store.disk_files import (
     is_write_forbidden,
     read_if_exists,
@@ -80,6 +79,7 @@ from memorist.store.disk_files import (
 )
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
+from memorist.store.sqlite_database import PAUSE_SECONDS, is_storage_failure
 
 # Scan of a memory folder: changes are detected, judged, recorded in the history and shown in the
 # index (AM-6, AM-10).
@@ -163,7 +163,7 @@ class MemoryFolderReader:
         """The paths of the memories as the last scan saw them; nothing is scanned."""
         return self._list_scan()[0].keys()
 
-    def file_change_marks(self) -> Mapping[str, str]:
+    def file_fingerprints(self) -> Mapping[str, str]:
         """Return, by path, a mark that changes when the memory's file does."""
         self.refresh()
         return self._list_scan()[1]
@@ -407,7 +407,7 @@ class MemoryFolderReader:
         back.
         """
         new_files = {
-            path: files[path].recorded_blob
+            path: files[path].recorded_blob_id
             for path, each in data.items()
             if files[path].foreign and parse_memory_file(path, each).provenance.trust in USER_TRUST
         }
@@ -416,7 +416,7 @@ class MemoryFolderReader:
         present = files.keys() - new_files.keys()
         for path in find_restored_own_files(self.history, new_files, present):
             read = self._scan_path(path)
-            if read is not None and read[0].recorded_blob == new_files[path]:
+            if read is not None and read[0].recorded_blob_id == new_files[path]:
                 files[path] = read[0]
 
     def _find_trusted_paths(self, known: FolderScan, *passing: str) -> frozenset[str]:
@@ -431,7 +431,7 @@ class MemoryFolderReader:
         """Return, from the history, the paths that passed the gate at least once."""
         return [
             path
-            for recorded in self.history.log()
+            for recorded in self.history.list_changes()
             if recorded.why.actor != "other"
             for path in recorded.paths
         ]
@@ -481,8 +481,8 @@ class MemoryFolderReader:
         program.
         """
         scan = self._loaded_scan()
-        known = self.history.list_files()
-        blobs = {path: seen.recorded_blob for path, seen in scan.files.items() if seen.blob}
+        known = self.history.map_paths_to_blob_ids()
+        blobs = {path: seen.recorded_blob_id for path, seen in scan.files.items() if seen.blob}
         changes: dict[str, bytes | None] = {
             path: None for path in known if path not in blobs and path not in rest
         }
@@ -502,7 +502,7 @@ class MemoryFolderReader:
             and pending.after.get(path) == scan.files.get(path, ABSENT_FILE).blob
         }
         if pending is not None and mine:
-            self.history.record(
+            self.history.record_change(
                 {path: changes.pop(path) for path in mine},
                 pending.why,
                 self._clock.now(),
@@ -516,7 +516,7 @@ class MemoryFolderReader:
         if not rest:
             changes |= self._rebuild_indexes_if_writable()
         if changes:
-            self.history.record(changes, why, self._clock.now())
+            self.history.record_change(changes, why, self._clock.now())
 
     def _read_pending(self) -> WriteAheadChange | None:
         try:
@@ -635,7 +635,7 @@ def find_restored_own_files(
     settled = set(present)
     for change in islice(history.iter_changes(), _MAX_RETURN_CHANGES):
         paths = set(change.paths) - settled
-        files = history.list_files(change.id) if paths else {}
+        files = history.map_paths_to_blob_ids(change.id) if paths else {}
         for path in paths:
             blob = files.get(path, "")
             if change.why.actor != "other":
@@ -755,7 +755,7 @@ class MemoryFolder(MemoryFolderReader):
             written = {
                 change.path: change.after and redact_bytes(change.after) for change in real
             } | self._rebuild_indexes()
-            id = self.history.record(written, reason, self._clock.now(), undoes=undoes)
+            id = self.history.record_change(written, reason, self._clock.now(), undoes=undoes)
             self._scan_cache.save(self._loaded_scan())
             remove_if_exists(self._files, self.layout.pending_change)
             if unlisted:

@@ -23,7 +23,7 @@ from memorist.auto_memory.git_objects import (
     build_commit,
     cast_to_object_id,
     find_blob_id,
-    read_tree_files,
+    map_tree_paths_to_blob_ids,
     store_blobs,
 )
 from memorist.auto_memory.memory_changes import (
@@ -35,13 +35,13 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.core.lazy import lazy_module
 from memorist.errors import InputError, StoreError
-from memorist.store.database import move_damaged_database_aside
 from memorist.store.disk_files import (
     convert_os_error_to_store_error,
     finish_or_undo_folder_replacement,
     make_folders,
     make_staging_path,
 )
+from memorist.store.sqlite_database import move_damaged_database_aside
 
 # The parts of the Git library (dulwich) that the history uses, imported on first use.
 
@@ -171,7 +171,7 @@ class FolderHistory:
             self.close()
             return True
         try:
-            self.list_files()
+            self.map_paths_to_blob_ids()
         except StoreError:
             self.close()
             if not self.path.is_dir():
@@ -192,7 +192,7 @@ class FolderHistory:
             raise self._damage_error("its branch names no change")
         return found
 
-    def list_files(self, change: str = "") -> dict[str, str]:
+    def map_paths_to_blob_ids(self, change: str = "") -> dict[str, str]:
         """Return path to blob id of every file, as of a change or the newest one."""
         commit = self._read_commit(change) if change else self._read_head()
         repository = self._open_repository()
@@ -200,11 +200,11 @@ class FolderHistory:
             return {}
         if self._newest_files is None or self._newest_files[0] != commit.id:
             with self.translate_errors("read"):
-                found = read_tree_files(self._read_tree, commit.tree)
+                found = map_tree_paths_to_blob_ids(self._read_tree, commit.tree)
             self._newest_files = (commit.id, found)
         return dict(self._newest_files[1])
 
-    def record(
+    def record_change(
         self,
         changes: Mapping[str, bytes | None],
         reason: ChangeReason,
@@ -233,7 +233,7 @@ class FolderHistory:
     ) -> str:
         repository = self._open_or_create()
         head = self._read_head()
-        known = self.list_files()
+        known = self.map_paths_to_blob_ids()
         present = dict(known)
         with self.translate_errors("write"):
             blobs: list[Blob] = []
@@ -312,7 +312,7 @@ class FolderHistory:
             found = _READ_CHANGES[id] = (self.read_change(commit), parent)
         return found
 
-    def log(self, path: str = "", limit: int | None = None) -> list[RecordedChange]:
+    def list_changes(self, path: str = "", limit: int | None = None) -> list[RecordedChange]:
         """List the changes as `iter_changes` does, at most `limit`."""
         return list(islice(self.iter_changes(path), limit))
 
@@ -327,8 +327,8 @@ class FolderHistory:
 
     def _compare_with_parent(self, commit: Commit) -> tuple[str, ...]:
         """Compare all files with the parent commit's."""
-        after = self.list_files(commit.id.decode())
-        before = self.list_files(commit.parents[0].decode()) if commit.parents else {}
+        after = self.map_paths_to_blob_ids(commit.id.decode())
+        before = self.map_paths_to_blob_ids(commit.parents[0].decode()) if commit.parents else {}
         return tuple(
             sorted(
                 path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
@@ -354,7 +354,7 @@ class FolderHistory:
             )
         return found
 
-    def find_change_id(self, id_prefix: str) -> str:
+    def resolve_change_id(self, id_prefix: str) -> str:
         """Return the full id of the change with this prefix.
 
         Raises InputError when there is none or more than one.
@@ -372,8 +372,8 @@ class FolderHistory:
         return found[0]
 
     def find_change(self, id_prefix: str) -> RecordedChange:
-        """Return the change whose id has this prefix. Raises as `find_change_id`."""
-        return self.read_change(self._read_commit(self.find_change_id(id_prefix)))
+        """Return the change whose id has this prefix. Raises as `resolve_change_id`."""
+        return self.read_change(self._read_commit(self.resolve_change_id(id_prefix)))
 
     def read_file(self, path: str, change: str) -> bytes | None:
         """Return a file's bytes as of a change; None where it did not exist."""
@@ -397,7 +397,7 @@ class FolderHistory:
         commit = self._read_commit(change)
         return commit.parents[0].decode() if commit.parents else ""
 
-    def diff(self, change: str) -> str:
+    def render_change_diff(self, change: str) -> str:
         """Render a change as a unified diff against its parent."""
         commit = self._read_commit(change)
         base = self._read_commit(commit.parents[0].decode()).tree if commit.parents else None

@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.contradiction import find_contradicting_memory_pairs
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.memory_index import MemoryIndex, list_pointer_targets
 from memorist.auto_memory.memory_manifest import (
@@ -20,6 +19,7 @@ from memorist.auto_memory.memory_manifest import (
     is_single_line_path,
 )
 from memorist.auto_memory.merge_conflict import parse_merge_conflicts
+from memorist.auto_memory.statement_comparison import find_contradicting_memory_pairs
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.visible_memory import filter_visible_index
 from memorist.auto_memory.write_gate import find_unreviewed_memory_suspicions

@@ -32,7 +32,7 @@ class GitEntry(Struct, frozen=True):
     common_dir: str | None = None
 
 
-def parse_directory_setting(setting: str) -> Path | None:
+def parse_memory_folder_setting(setting: str) -> Path | None:
     """Parse the memory folder given by a setting or variable; None for an empty one.
 
     Raises SettingsError for an unsafe one: not absolute (or from `~/`), the root, the home folder,
@@ -246,7 +246,7 @@ def resolve_memory_layout(
 
     Raises SettingsError.
     """
-    own = parse_directory_setting(settings.directory)
+    own = parse_memory_folder_setting(settings.directory)
     return (
         layout.memory_layout_at(own)
         if own is not None

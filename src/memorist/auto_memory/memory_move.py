@@ -18,7 +18,7 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
     """
     if memory.everywhere is None:
         raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
-    source, path = memory.find_folder_and_path(name)
+    source, path = memory.find_memory_folder_and_path(name)
     target = memory.everywhere if everywhere else memory
     topic = source.folder.read_memory_file(path)
     if source is target:

@@ -55,7 +55,7 @@ class ScannedFile(Struct, frozen=True, gc=False):
         return self.head is not None and self.blob != ""
 
     @property
-    def recorded_blob(self) -> str:
+    def recorded_blob_id(self) -> str:
         """The blob that the history has of it; empty for a file that is too large."""
         return self.redacted_blob or self.blob
 

@@ -142,7 +142,7 @@ def _is_below_former_home(recorded: str, root: Path) -> bool:
     return is_below and is_home and not Path(former).exists()
 
 
-def describe_moved_project(record: ProjectRecord, layout: Layout, project: str) -> str:
+def describe_memory_of_moved_project(record: ProjectRecord, layout: Layout, project: str) -> str:
     """Say that the memory of another folder may belong here, and how it is taken over; in a
     container, how both go on with it where it is.
     """
@@ -164,7 +164,7 @@ def describe_memory_found_elsewhere(
     """Say of a project without memory where it may have one, and how it is reached from here."""
     moved = find_possible_former_projects(files, layout, project)
     if moved:
-        return tuple(describe_moved_project(each, layout, project) for each in moved)
+        return tuple(describe_memory_of_moved_project(each, layout, project) for each in moved)
     neighbour = describe_superproject_memory(
         files, layout, project
     ) or describe_neighbouring_memory(files, layout, project)

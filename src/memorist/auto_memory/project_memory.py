@@ -10,12 +10,12 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_folder import UsageSource
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_location import record_project, resolve_memory_layout
-from memorist.auto_memory.project_files import ProjectAnchorChecker
+from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
-from memorist.store.database import Connection
 from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.store.memory_uses import sum_memory_uses
+from memorist.store.sqlite_database import Connection
 
 
 def open_memory(

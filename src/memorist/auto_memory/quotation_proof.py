@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
-from memorist.auto_memory.stances import (
+from memorist.auto_memory.clause_stances import (
     find_word_alternatives,
-    parse_stances,
+    parse_clause_stances,
     separate_chosen_alternative,
 )
+from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
 from memorist.auto_memory.statements.memory_name_and_description import (
     derive_memory_name_and_description,
 )
@@ -210,7 +210,7 @@ def _read_choice(sentence: str) -> tuple[str, ...]:
     pnpm, never npm" and "pnpm instead of npm" choose the same.
     """
     text = _SPEAKER.sub("", _strip_openings(sentence))
-    stances = parse_stances(text)
+    stances = parse_clause_stances(text)
     chosen = {each.positive: separate_chosen_alternative(each) for each in stances}
     if not len(stances) == len(chosen) == 2 or _LOOSE.search(text):
         return ()

@@ -12,12 +12,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.clause_stances import parse_clause_stances
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import MemoryFile, make_file_name, parse_memory_file
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_memory_file
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
-from memorist.auto_memory.stances import parse_stances
 from memorist.auto_memory.statements.statement_parser import list_certain_statements
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.store.home_layout import MemoryLayout
@@ -47,7 +47,7 @@ def find_removed_memory_by_name(memory: AutoMemory, name: str) -> RemovedMemory 
     where the history has none.
     """
     for path in dict.fromkeys((name, f"{name.removesuffix('.md')}.md", make_file_name(name))):
-        change = next(iter(memory.folder.history.log(path, 1)), None)
+        change = next(iter(memory.folder.history.list_changes(path, 1)), None)
         if change is None or memory.read_present_bytes(path) is not None:
             continue
         parent = memory.folder.history.find_parent_id(change.id)
@@ -127,7 +127,7 @@ class ForgottenStatements(Struct, frozen=True):
     meanings: frozenset[_Meaning] = frozenset()
     """What each asks for and rules out, in whatever words."""
 
-    def is_stated_in(self, text: str) -> bool:
+    def is_any_stated_in(self, text: str) -> bool:
         """Whether a text states one of them or a part of it, by itself or as a quotation."""
         return bool(self.keys) and any(map(self._is_forgotten, _list_stated_texts(text)))
 
@@ -150,7 +150,7 @@ _Meaning = frozenset[tuple[frozenset[str], bool]]
 
 
 def _read_meaning(text: str) -> _Meaning:
-    return frozenset((each.words, each.positive) for each in parse_stances(text))
+    return frozenset((each.words, each.positive) for each in parse_clause_stances(text))
 
 
 def _join_clauses(meaning: _Meaning) -> _Meaning:
@@ -187,7 +187,7 @@ def _read_forgotten_statements(path: Path, newest: str) -> ForgottenStatements:
         return ForgottenStatements()
     history = FolderHistory(path)
     try:
-        found = _find_forgotten(history, history.list_files(newest).keys())
+        found = _find_forgotten(history, history.map_paths_to_blob_ids(newest).keys())
         said = set(found.quotes)
         for removed, change in found.removals.items():
             parent = history.find_parent_id(change)

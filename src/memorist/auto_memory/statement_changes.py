@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.contradiction import strip_former_text_from_description
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryFile,
@@ -20,6 +19,7 @@ from memorist.auto_memory.memory_file import (
     make_file_name,
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statement_comparison import strip_former_text_from_description
 from memorist.auto_memory.statements.memory_name_and_description import (
     derive_memory_name_and_description,
 )

@@ -122,7 +122,7 @@ def _judge_addition(
 def _find_known(memory: AutoMemory, change: MemoryChange) -> str:
     """The memory that says a change already, here or in every project."""
     for owner, prefix in ((memory, ""), (memory.everywhere, EVERYWHERE_PREFIX)):
-        if owner is not None and (path := owner.find_same_memory(change)):
+        if owner is not None and (path := owner.find_memory_saying_the_same(change)):
             return prefix + path
     return ""
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.contradiction import (
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
+from memorist.auto_memory.memory_manifest import build_memory_header
+from memorist.auto_memory.statement_comparison import (
     OPPOSED,
     RelatedStatementSearch,
     compare_statements,
     prefix_statement_with_its_refusal,
 )
-from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
-from memorist.auto_memory.memory_manifest import build_memory_header
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -54,7 +54,7 @@ def find_later_words_against_proposals(
         later = [
             *(
                 topics[other].one_line_text
-                for other in search.find_related(said)
+                for other in search.find_related_memories(said)
                 if _is_later_word(proposed[other], proposed[id])
             ),
             *(

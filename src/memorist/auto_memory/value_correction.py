@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.stances import SWITCHES, find_word_alternatives, list_content_stems
+from memorist.auto_memory.clause_stances import SWITCHES, find_word_alternatives, list_content_stems
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
@@ -150,7 +150,7 @@ class ValueCorrection(Struct, frozen=True):
 
 
 @lru_cache(maxsize=2_000)
-def read_value_correction(text: str) -> ValueCorrection | None:
+def parse_value_correction(text: str) -> ValueCorrection | None:
     """Read a text that speaks of a change; None for any other, and for a long one."""
     if len(text) > MAX_CORRECTION_CHARS or "?" in text or _CHANGES.search(text) is None:
         return None
@@ -194,7 +194,7 @@ def _read_numbers(text: str) -> list[tuple[str, str]]:
 
 def corrects_value(new: str, known: str) -> bool:
     """Whether a text says that the value which a known one gives something is no longer so."""
-    correction = read_value_correction(new)
+    correction = parse_value_correction(new)
     if correction is None or len(known) > MAX_CORRECTION_CHARS:
         return False
     order = list_content_stems(known)
@@ -208,11 +208,11 @@ def corrects_value(new: str, known: str) -> bool:
 
 
 @lru_cache(maxsize=2_000)
-def list_required_corrected_words(text: str) -> frozenset[frozenset[str]]:
+def list_word_groups_of_corrected_texts(text: str) -> frozenset[frozenset[str]]:
     """Groups of words, of one of which every text that this one corrects holds all; none where it
     corrects nothing.
     """
-    correction = read_value_correction(text)
+    correction = parse_value_correction(text)
     if correction is None:
         return frozenset()
     groups = {frozenset(former) for former in correction.former}
@@ -249,7 +249,7 @@ def names_whole_subject(new: str, known: str) -> bool:
 
 def _list_values(text: str) -> frozenset[str]:
     """The words of the values that a text gives up, and where it goes from one to another, of both."""
-    correction = read_value_correction(text)
+    correction = parse_value_correction(text)
     former = {word for value in (correction.former if correction else ()) for word in value}
     switches = (match for pattern in SWITCHES if (match := pattern.search(text)) is not None)
     return frozenset(former).union(

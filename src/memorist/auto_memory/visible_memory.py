@@ -154,7 +154,7 @@ def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) 
     """Filter the index: only lines of memories that a model may see, and no lines that read like
     orders, alone or together.
     """
-    lines = drop_planted_order_lines(keep_visible_index_lines(index, is_visible))
+    lines = drop_planted_order_lines(select_visible_index_lines(index, is_visible))
     text = "\n".join(lines) + "\n" if lines else ""
     listed = tuple(filter(is_visible, index.listed))
     return replace(
@@ -162,7 +162,7 @@ def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) 
     )
 
 
-def keep_visible_index_lines(
+def select_visible_index_lines(
     index: MemoryIndex, is_visible: Callable[[str], bool]
 ) -> tuple[str, ...]:
     """The lines of an index but for those of memories that a model may not see, and of merge

@@ -16,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import find_unconditional_rules
-from memorist.auto_memory.contradiction import RelatedStatementSearch
 from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_memory_path_problem
 from memorist.auto_memory.memory_file import (
     USER_KINDS,
@@ -34,6 +33,7 @@ from memorist.auto_memory.quotation_proof import (
     restrict_memory_to_quotation,
     split_sentences_by_line,
 )
+from memorist.auto_memory.statement_comparison import RelatedStatementSearch
 from memorist.auto_memory.statements.task_requests import repeats_only_task_requests
 from memorist.auto_memory.team_memory import (
     TeamMemoryBody,
@@ -471,7 +471,7 @@ def _stated_conflict_reasons(
         prefix + path
         for rule in dict.fromkeys(rules[:MAX_COMPARED_RULES])
         for prefix, search in case.stated.items()
-        if (path := search.find_stated_opposite(rule))
+        if (path := search.find_contradicted_user_memory(rule))
     )
     path = next(found, "")
     return (f"it contradicts the user's own word in {path}",) if path else ()
@@ -579,7 +579,8 @@ def _has_same_content(one: MemoryFile, other: MemoryFile) -> bool:
 def find_unreviewed_memory_suspicions(
     topic: MemoryFile, reviewed_digests: Collection[str], trust: Trust | None = None
 ) -> tuple[str, ...]:
-    """Find out why a memory on disk is not shown to a model; empty when it may be.
+    """Find out why a memory on disk is not shown to a model; empty when it may be, and for one that
+    the user has reviewed.
 
     Checked at load, since files can be changed without passing the gate. `trust` overrides the
     file's own claim where that is not to be believed.

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.contradiction import Reconciliation
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import parse_memory_file
+from memorist.auto_memory.statement_comparison import Reconciliation
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, RefusedChange
 from memorist.safety.secrets import redact_bytes
 
@@ -76,7 +76,7 @@ class ReconciledChanges:
             self.waits.append(NeedsReview(change, trust, (why,)))
 
 
-def add_replaced_to_reason(
+def add_replaced_memories_to_reason(
     reason: ChangeReason, replaced: Sequence[str], shortened: Sequence[str] = ()
 ) -> ChangeReason:
     """The reason of a change, which names the memories that it replaces, and those of which it

@@ -25,7 +25,6 @@ from memorist.forks.fork_spec import ForkAdmission, ForkDenied, ForkRunner, Fork
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
-from memorist.store.database import UnsavedDatabaseConnection
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
     DAY_SECONDS,
@@ -44,6 +43,7 @@ from memorist.store.spend_rows import (
     sum_usage_in_session,
     sum_usage_on_day,
 )
+from memorist.store.sqlite_database import UnsavedDatabaseConnection
 
 GRACE_SECONDS = 60.0
 """A reservation outlasts its fork's time limit by this much, for processing the answer before the

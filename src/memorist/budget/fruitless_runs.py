@@ -8,7 +8,7 @@ import sqlite3
 from itertools import takewhile
 
 from memorist.forks.fork_spec import ForkOutcome
-from memorist.models.server_location import is_model_on_own_network
+from memorist.models.own_network_servers import is_model_on_own_network
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import DAY_SECONDS, compute_epoch_day
 

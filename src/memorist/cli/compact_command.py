@@ -14,7 +14,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.compaction.cached_microcompact import (
     ResultClearingState,
-    add_old_results,
+    add_old_results_to_clear,
     build_clearing_edit,
 )
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
@@ -141,7 +141,7 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
 def _print_clearing_edit(recorded: RecordedWindow, *, as_json: bool) -> None:
     """What cached microcompact would ask Anthropic to clear."""
     keep = load_project_settings().compaction.micro_keep
-    pinned = add_old_results(ResultClearingState(), recorded.messages, keep)
+    pinned = add_old_results_to_clear(ResultClearingState(), recorded.messages, keep)
     edit = build_clearing_edit(pinned, recorded.messages)
     if edit is None:
         raise NothingToDo("No tool result is old enough to be cleared.")

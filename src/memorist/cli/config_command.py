@@ -27,16 +27,16 @@ from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.settings import (
     Settings,
     flatten_settings,
-    is_setting,
+    is_setting_name,
     read_environment_layer,
     resolve_settings,
 )
 from memorist.settings_file import (
-    assign_setting,
     format_setting_value,
     is_allowed_in_project_file,
     parse_setting,
-    remove_setting,
+    remove_setting_from_text,
+    set_setting_in_text,
 )
 from memorist.store.disk_files import DiskFiles
 from memorist.store.state_database import redact_password
@@ -59,7 +59,7 @@ def read_flag_values(settings: Settings) -> FlagValues:
     """Read the flags of the file. Raises SettingsError for a path that cannot be one."""
     flags = Flags(open_flags_file(settings.flags))
     try:
-        if not flags.wait(FLAGS_WAIT_SECONDS):
+        if not flags.wait_for_lookup(FLAGS_WAIT_SECONDS):
             return FlagValues(
                 {},
                 f"the flags file {settings.flags.file} did not answer within "
@@ -133,7 +133,7 @@ def config_set_command(name: str, value: str, of_project: bool) -> None:
     """
     parsed = parse_setting(name, value)
     path = _settings_path(name, of_project=of_project)
-    _edit_file(path, lambda text: assign_setting(text, name, parsed))
+    _edit_file(path, lambda text: set_setting_in_text(text, name, parsed))
     click.echo(f"{name} = {format_setting_value(parsed)} in {path}")
     _report_override(name, path)
 
@@ -146,10 +146,10 @@ def config_unset_command(name: str, of_project: bool) -> None:
 
     Example: memorist config unset session_memory.growth_tokens
     """
-    if not is_setting(name.split(".")):
+    if not is_setting_name(name.split(".")):
         raise SettingsError(f"there is no setting {name!r}; `memorist config show` lists them")
     path = _settings_path(name, of_project=of_project)
-    changed = _edit_file(path, lambda text: remove_setting(text, name))
+    changed = _edit_file(path, lambda text: remove_setting_from_text(text, name))
     click.echo(f"{name} is taken out of {path}" if changed else f"{path} does not set {name}")
     _report_override(name, path)
 

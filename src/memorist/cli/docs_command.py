@@ -11,7 +11,7 @@ import click
 
 from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout, load_project_settings
-from memorist.engine.magic_docs_update import UpdatedMagicDocs, update_magic_docs
+from memorist.engine.magic_docs_update import MagicDocsUpdateResult, update_magic_docs
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import NothingToDo
 from memorist.magic_docs.document_files import DocumentScope
@@ -111,7 +111,7 @@ def docs_update_command(
             f"home folder"
         )
 
-    async def update() -> UpdatedMagicDocs:
+    async def update() -> MagicDocsUpdateResult:
         try:
             return await update_magic_docs(
                 _open_scope(project),
@@ -133,7 +133,7 @@ def docs_update_command(
         sys.exit(1)
 
 
-def _print_result(done: UpdatedMagicDocs) -> None:
+def _print_result(done: MagicDocsUpdateResult) -> None:
     for path in done.changed:
         click.echo(f"changed: {path}")
     for path in done.unchanged:

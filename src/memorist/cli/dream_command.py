@@ -202,7 +202,7 @@ def dream_log_add_command(text: str, as_json: bool) -> None:
     Example: memorist dream log "Switched to pnpm"
     """
     with open_project_dreams("structural") as ((_, memory, _),):
-        line = DailyLogs(memory.layout, DiskFiles()).add(text, SystemClock().now())
+        line = DailyLogs(memory.layout, DiskFiles()).add_line(text, SystemClock().now())
     output.print_json({"line": line}) if as_json else click.echo(line)
 
 

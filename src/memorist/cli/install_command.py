@@ -215,7 +215,7 @@ def _apply_changes(
         if change.before == change.after:
             click.echo(f"{change.path}: nothing to change ({target.purpose})")
         elif dry_run or None not in (change.before, change.after):
-            click.echo(change.diff(), nl=False)
+            click.echo(change.render_diff(), nl=False)
         else:
             did = "created" if change.before is None else "removed"
             click.echo(f"{change.path}: {did} ({target.purpose})")

@@ -13,7 +13,11 @@ from memorist.auto_memory.memory_location import list_projects_with_memory, loca
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.machines.machine_identity import create_machine_identity
 from memorist.machines.machine_remote import draw_random_bytes
-from memorist.machines.machine_sync import EVERY_PROJECT, get_project_key, sync_machines
+from memorist.machines.machine_sync import (
+    EVERY_PROJECT,
+    build_cross_machine_project_key,
+    sync_machines,
+)
 from memorist.machines.snapshot_cipher import KEY_BYTES, encode_machine_key
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
@@ -84,11 +88,11 @@ def open_memories_of_all_projects() -> Iterator[tuple[Layout, dict[str, AutoMemo
     """The memories of this folder's project and of all others that are still in their place."""
     with ExitStack() as stack:
         home, memory = stack.enter_context(open_project_memory())
-        memories = {get_project_key(locate_project_root(Path.cwd())): memory}
+        memories = {build_cross_machine_project_key(locate_project_root(Path.cwd())): memory}
         if memory.everywhere is not None:
             memories[EVERY_PROJECT] = memory.everywhere
         for known in list_projects_with_memory(DiskFiles(), home.layout):
-            name = get_project_key(Path(known.root))
+            name = build_cross_machine_project_key(Path(known.root))
             if name not in memories and Path(known.root).is_dir():
                 memories[name] = home.memory(known.root)
         yield home.layout, memories

@@ -127,7 +127,7 @@ def _choose_waiting() -> AbstractContextManager[None]:
     if command in _STAYING_COMMANDS:
         return nullcontext()
     waiting: AbstractContextManager[None] = import_module(
-        "memorist.store.database"
+        "memorist.store.sqlite_database"
     ).share_lock_circuit_breaker()
     return waiting
 

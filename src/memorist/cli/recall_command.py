@@ -11,8 +11,8 @@ from memorist.cli import output
 from memorist.cli.command_group import words_argument
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.engine.past_session_passages import find_past_session_passages
-from memorist.recall.passages import describe_passage_outcome, render_user_quote
 from memorist.recall.recall_explanation import RecallExplanation, explain_recall
+from memorist.recall.session_passages import describe_passage_outcome, render_user_quote
 
 MAX_NEAREST = 2
 """Memories named where none would be shown: whoever types the command asks on purpose."""

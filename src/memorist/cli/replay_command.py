@@ -25,7 +25,7 @@ from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
 from memorist.platforms.user_home import expand_user
 from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files_to_report
-from memorist.replay.replay_results import NotesUpdateRecord, SessionRecord
+from memorist.replay.replay_results import NotesUpdateRecord, ReplayedSessionRecord
 from memorist.store.home_layout import REPLAY_FOLDER
 
 MAX_PREFIX_BREAKS = 3
@@ -194,7 +194,7 @@ def _progress(files: list[Path]) -> Iterator[Any]:
         yield tell
 
 
-def _session_object(record: SessionRecord) -> dict[str, Any]:
+def _session_object(record: ReplayedSessionRecord) -> dict[str, Any]:
     usage = record.receipts.usage
     return {
         "source": record.source,
@@ -252,7 +252,7 @@ def _print_summary(replayed: ReplayResult) -> None:
     click.echo(f"report: {replayed.report}")
 
 
-def _describe_prefix(record: SessionRecord) -> str:
+def _describe_prefix(record: ReplayedSessionRecord) -> str:
     """Whether each request extended the last, or where and why not."""
     said = f"over {pluralize(record.requests, 'request')} it only grew"
     if not record.prefix_breaks:

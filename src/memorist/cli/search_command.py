@@ -16,14 +16,14 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.project_search import ProjectSearch, SearchResults, label_team_or_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
-from memorist.models.embedder import find_embedder
+from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.memory_search import open_memory_search
-from memorist.recall.passages import MatchedPassage, cut_excerpt_around_words, format_day
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
+from memorist.recall.session_passages import MatchedPassage, cut_excerpt_around_words, format_day
 from memorist.rollouts.session_sources import find_repository_root_or_folder
-from memorist.store.database import is_storage_failure
 from memorist.store.rollout_rows import list_rollouts
+from memorist.store.sqlite_database import is_storage_failure
 
 EXCERPT_CHARS = 200
 
@@ -38,7 +38,7 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
     """
     settings = load_rollout_settings("structural")
     past = RolloutPipeline(settings)
-    embedder = find_embedder(wanted=settings.recall.embeddings)
+    embedder = get_embedder_if_wanted(wanted=settings.recall.embeddings)
     index = SessionIndex(past.layout.session_index, embedder=embedder)
     root = "" if everywhere else find_repository_root_or_folder(str(Path.cwd()))
     try:
@@ -51,7 +51,7 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
     finally:
         past.close_databases()
     if root:
-        index.embed(root, seconds=EMBEDDING_SECONDS)
+        index.embed_missing_passages(root, seconds=EMBEDDING_SECONDS)
     return index
 
 

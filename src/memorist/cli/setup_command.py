@@ -185,7 +185,7 @@ def _show_plan(plans: Sequence[AgentJoinPlan], *, past: bool) -> None:
     for plan in plans:
         click.echo(_describe_plan(plan))
         for _, change in plan.changes:
-            click.echo(change.diff(), nl=False)
+            click.echo(change.render_diff(), nl=False)
     if past:
         click.echo("Then the past sessions of this project would be taken in.")
     click.echo("Nothing was written.")

@@ -21,12 +21,12 @@ from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
 from memorist.skills.draft_saving import find_drafts_folder, save_skill_draft
-from memorist.skills.skill import Skill, load_skill_prompts
 from memorist.skills.skill_discovery import (
     DiscoveredSkills,
     discover_skills,
     find_skill_base_folders,
 )
+from memorist.skills.skill_file import Skill, load_skill_prompts
 from memorist.skills.skillify import (
     SkillDraft,
     build_skill_skeleton,

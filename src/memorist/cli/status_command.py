@@ -24,9 +24,9 @@ from memorist.engine.memory_effect import MemoryEffectEstimate
 from memorist.engine.memory_effect_report import MemoryEffectReport, measure_memory_effect
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
 from memorist.hooks.agent_programs import find_connected_agents
-from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
+from memorist.store.sqlite_database import open_database
 from memorist.system import SystemClock
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
-from memorist.auto_memory.named_memory import find_named_memory
+from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment

@@ -18,12 +18,12 @@ from memorist.rollouts.job_worker import (
     FinishedJob,
     JobEvent,
     MultiMachineWorkerIntervals,
-    run_worker,
+    run_worker_loop,
 )
 from memorist.settings import Settings
 from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.job_claims import list_exhausted_jobs
-from memorist.store.state_database import is_shared_state, list_recorded_damage
+from memorist.store.state_database import is_shared_state_setting, list_recorded_damage
 
 
 @click.command()
@@ -100,7 +100,7 @@ async def _work_until_stopped(
 ) -> None:
     stop, pace = asyncio.Event(), MultiMachineWorkerIntervals()
     processes.call_on_termination_signals(asyncio.get_running_loop(), stop.set)
-    rollouts, many = past.settings.rollouts, is_shared_state(past.settings.state)
+    rollouts, many = past.settings.rollouts, is_shared_state_setting(past.settings.state)
     dependencies = past.build_worker_dependencies(
         rollouts, on_event, terms=build_lease_policy(rollouts, lease=pace.lease if many else None)
     )
@@ -112,7 +112,7 @@ async def _work_until_stopped(
             dependencies, past.settings.state, stop, pace=pace, at_once=number_at_once, once=once
         )
     else:
-        await run_worker(dependencies, stop, at_once=number_at_once, once=once)
+        await run_worker_loop(dependencies, stop, at_once=number_at_once, once=once)
 
 
 def _format_event(what: JobEvent) -> str:

@@ -66,7 +66,7 @@ def get_minimum_cacheable_tokens(model: str) -> int:
     )
 
 
-def add_breakpoints(
+def add_cache_breakpoints(
     body: JsonObject,
     *,
     unchanged_entries: int = 0,

@@ -39,7 +39,7 @@ class ResultClearingState(Struct, frozen=True, kw_only=True):
     """Total tokens cleared by the provider, as last reported."""
 
 
-class ConfirmedClearing(Struct, frozen=True):
+class ConfirmedResultClearing(Struct, frozen=True):
     """The provider confirmed that these results were cleared, and how many tokens that frees.
     Written to the transcript.
     """
@@ -48,7 +48,7 @@ class ConfirmedClearing(Struct, frozen=True):
     tokens: int
 
 
-def add_old_results(
+def add_old_results_to_clear(
     clearing: ResultClearingState, messages: Sequence[Message], keep: int
 ) -> ResultClearingState:
     """Add the results that are old by now. Returns the same object when there are none."""
@@ -72,7 +72,7 @@ def extend_cleared_results_when_due(
     as soon as `compaction.micro_cached_results` of them wait, since each change costs the cache
     behind it.
     """
-    more = add_old_results(clearing, messages, settings.micro_keep)
+    more = add_old_results_to_clear(clearing, messages, settings.micro_keep)
     waiting = len(more.ids) - len(clearing.ids)
     return more if at_once or waiting >= settings.micro_cached_results else clearing
 
@@ -115,7 +115,7 @@ def add_clearing_edit(
 
 def read_clearing_confirmation(
     clearing: ResultClearingState, reply: JsonObject
-) -> tuple[ResultClearingState, ConfirmedClearing | None]:
+) -> tuple[ResultClearingState, ConfirmedResultClearing | None]:
     """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
     the reply reports more cleared tokens than before.
     """
@@ -124,12 +124,12 @@ def read_clearing_confirmation(
     )
     if total <= clearing.tokens or not clearing.waiting:
         return clearing, None
-    return replace(clearing, waiting=(), tokens=total), ConfirmedClearing(
+    return replace(clearing, waiting=(), tokens=total), ConfirmedResultClearing(
         clearing.waiting, total - clearing.tokens
     )
 
 
-def drop_stale_results(
+def drop_results_no_longer_in_history(
     clearing: ResultClearingState, messages: Sequence[Message]
 ) -> ResultClearingState:
     """Keep those that still refer to a result after the history was replaced or cleared by time;

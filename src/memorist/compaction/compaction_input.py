@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 
 from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
+from memorist.compaction.compaction_thresholds import CompactionThresholds
 from memorist.compaction.full_compaction import OWN_ID_PREFIX
 from memorist.compaction.restored_content import InvokedSkill
-from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message
 from memorist.errors import NothingToDo
 from memorist.forks.fork_spec import ParentCall

@@ -12,9 +12,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.compaction.compaction_breaker import REFILL_REPLIES, CompactionCircuitBreaker
+from memorist.compaction.compaction_circuit_breaker import REFILL_REPLIES, CompactionCircuitBreaker
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.compaction.thresholds import CompactionThresholds
+from memorist.compaction.compaction_thresholds import CompactionThresholds
 from memorist.settings import CompactionSettings
 
 MAX_PREFIX_SHARE = 0.9
@@ -23,20 +23,20 @@ MAX_PREFIX_SHARE = 0.9
 """
 
 
-class CompactionAttempt(Struct, frozen=True):
+class TryStrategyStep(Struct, frozen=True):
     """Try to shrink the conversation with this strategy; the first success ends the search."""
 
     strategy: Literal["provider", "session-memory", "full", "inline", "structural", "tail", "micro"]
     why: str
 
 
-class SkipCompaction(Struct, frozen=True):
+class SkipCompactionStep(Struct, frozen=True):
     """Compaction is due but not attempted; `why` is a sentence for the user."""
 
     why: str
 
 
-class RejectIfOverLimit(Struct, frozen=True):
+class RejectIfOverLimitStep(Struct, frozen=True):
     """After the other steps: reject the request if the context is still at `limit` tokens or
     more.
     """
@@ -45,7 +45,7 @@ class RejectIfOverLimit(Struct, frozen=True):
     why: str
 
 
-PlanStep = CompactionAttempt | SkipCompaction | RejectIfOverLimit
+PlanStep = TryStrategyStep | SkipCompactionStep | RejectIfOverLimitStep
 
 
 class ContextWindowState(Struct, frozen=True, kw_only=True):
@@ -84,9 +84,11 @@ def _plan_manual(
     state: ContextWindowState, strategy: CompactionStrategy, settings: CompactionSettings
 ) -> tuple[PlanStep, ...]:
     if not settings.enabled:
-        return (SkipCompaction("Compaction is switched off in the settings (`enabled = false`)."),)
+        return (
+            SkipCompactionStep("Compaction is switched off in the settings (`enabled = false`)."),
+        )
     if strategy != "auto":
-        return (CompactionAttempt(strategy, "Asked for by name."),)
+        return (TryStrategyStep(strategy, "Asked for by name."),)
     if _is_prefix_too_large(state):
         return (_skip_large_prefix(state),)
     # Earlier failures do not block a compaction that the user asked for.
@@ -102,7 +104,7 @@ def _plan_automatic(
         return (_skip_large_prefix(state),)
     if breaker.is_open(state.used, settings.failures):
         return (
-            SkipCompaction(
+            SkipCompactionStep(
                 f"Compaction failed {breaker.failures} times in a row. It is tried again when the "
                 f"conversation has grown to {breaker.retry_tokens:,} tokens."
             ),
@@ -120,14 +122,14 @@ def _plan_after_refills(
     """Stop with an explanation; but a request that the provider would refuse is made smaller in the
     way that asks no model.
     """
-    stop = SkipCompaction(
+    stop = SkipCompactionStep(
         f"The window was full again within {REFILL_REPLIES} replies, {settings.refills} "
         "times in a row: what comes in between two compactions is larger than the room "
         "they make. It is tried again after further replies."
     )
     if state.used - state.freed < state.limits.blocking:
         return (stop,)
-    last = CompactionAttempt("structural", "The request would not leave the model room to answer.")
+    last = TryStrategyStep("structural", "The request would not leave the model room to answer.")
     return (stop, last)
 
 
@@ -137,21 +139,21 @@ def _plan_attempts(
     steps: list[PlanStep] = []
     if settings.provider and state.provider_compacts and not state.instructions:
         steps.append(
-            CompactionAttempt("provider", "The settings prefer the provider's own compaction.")
+            TryStrategyStep("provider", "The settings prefer the provider's own compaction.")
         )
     match settings.family:
         case "file-native":
             if state.has_notes and not state.instructions:
                 steps.append(
-                    CompactionAttempt("session-memory", "The session's notes cost no further call.")
+                    TryStrategyStep("session-memory", "The session's notes cost no further call.")
                 )
             if with_model:
-                steps.append(CompactionAttempt("full", "A model sums the conversation up."))
+                steps.append(TryStrategyStep("full", "A model sums the conversation up."))
         case "rollout":
             if with_model:
-                steps.append(CompactionAttempt("inline", "A model writes a hand-over."))
+                steps.append(TryStrategyStep("inline", "A model writes a hand-over."))
     steps.append(
-        CompactionAttempt("structural", "What the transcript proves serves when nothing else does.")
+        TryStrategyStep("structural", "What the transcript proves serves when nothing else does.")
     )
     return tuple(steps)
 
@@ -160,7 +162,7 @@ def _plan_guard(state: ContextWindowState) -> tuple[PlanStep, ...]:
     if state.used - state.freed < state.limits.blocking:
         return ()
     return (
-        RejectIfOverLimit(
+        RejectIfOverLimitStep(
             state.limits.blocking, "The request would not leave the model room to answer."
         ),
     )
@@ -170,13 +172,13 @@ def _is_prefix_too_large(state: ContextWindowState) -> bool:
     return state.prefix >= state.limits.auto * MAX_PREFIX_SHARE
 
 
-def _skip_large_prefix(state: ContextWindowState) -> SkipCompaction:
-    return SkipCompaction(
+def _skip_large_prefix(state: ContextWindowState) -> SkipCompactionStep:
+    return SkipCompactionStep(
         f"System prompt and tools alone take {state.prefix:,} of {state.limits.auto:,} tokens. "
         "Compaction cannot make them smaller; remove tools or choose a model with a larger window."
     )
 
 
-def is_provider_attempt(step: PlanStep) -> bool:
+def is_provider_compaction_step(step: PlanStep) -> bool:
     """Whether this attempt is the provider's own compaction."""
-    return isinstance(step, CompactionAttempt) and step.strategy == "provider"
+    return isinstance(step, TryStrategyStep) and step.strategy == "provider"

@@ -45,7 +45,7 @@ class CompactedHistory(Struct, frozen=True, kw_only=True):
     cut: tuple[RemovedItem, ...] = ()
     restored: tuple[RestoredRecord, ...] = ()
 
-    def restore_message_objects(self, given: Sequence[Message]) -> CompactedHistory:
+    def replace_copies_by_given_messages(self, given: Sequence[Message]) -> CompactedHistory:
         """The same history after it came from another process as copies: each message that equals
         one of `given` is that object again.
         """

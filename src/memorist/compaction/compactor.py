@@ -18,7 +18,7 @@ from memorist.compaction import (
     microcompact,
     session_memory_compaction,
 )
-from memorist.compaction.compaction_breaker import (
+from memorist.compaction.compaction_circuit_breaker import (
     CompactionCircuitBreaker,
     count_reply_since_compaction,
     record_compaction_failure,
@@ -26,11 +26,11 @@ from memorist.compaction.compaction_breaker import (
 )
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_plan import (
-    CompactionAttempt,
     ContextWindowState,
-    RejectIfOverLimit,
-    SkipCompaction,
-    is_provider_attempt,
+    RejectIfOverLimitStep,
+    SkipCompactionStep,
+    TryStrategyStep,
+    is_provider_compaction_step,
     plan_compaction,
 )
 from memorist.compaction.compaction_prompts import CompactionPrompts
@@ -39,8 +39,12 @@ from memorist.compaction.compaction_result import (
     CompactionResult,
     UnchangedHistory,
 )
+from memorist.compaction.compaction_thresholds import (
+    CompactionThresholds,
+    are_profitable_edits_enabled,
+)
 from memorist.compaction.conversation_preamble import (
-    SplitHistory,
+    PreambleAndRest,
     reattach_preamble,
     split_preamble,
 )
@@ -84,7 +88,6 @@ from memorist.compaction.summary_review import (
     clean_or_reject_summary,
     pair_summary_with_extract,
 )
-from memorist.compaction.thresholds import CompactionThresholds, are_profitable_edits_enabled
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
@@ -294,16 +297,16 @@ class Compactor(SessionExtension):
         if (
             not call.forced
             and self._tracker.tokens < call.limits.blocking
-            and any(is_provider_attempt(step) for step in steps)
+            and any(is_provider_compaction_step(step) for step in steps)
         ):
             # The request carries the provider's own edit; ours would interfere with it.
             return CompactionOutcome(result)
         why, blocked, tried, model_failed = "", False, False, False
         for step in steps:
             match step:
-                case CompactionAttempt(strategy=strategy) if (
+                case TryStrategyStep(strategy=strategy) if (
                     result is None or result.strategy == "micro"
-                ) and not is_provider_attempt(step):
+                ) and not is_provider_compaction_step(step):
                     tried = True
                     outcome = await self._attempt_strategy(strategy, measured, call)
                     if isinstance(outcome, CompactedHistory):
@@ -313,11 +316,11 @@ class Compactor(SessionExtension):
                         model_failed = model_failed or (
                             outcome.asked and strategy in {"full", "inline"}
                         )
-                case CompactionAttempt():
+                case TryStrategyStep():
                     pass  # an earlier attempt succeeded
-                case SkipCompaction(why=why):
+                case SkipCompactionStep(why=why):
                     pass
-                case RejectIfOverLimit(limit=limit, why=guard):
+                case RejectIfOverLimitStep(limit=limit, why=guard):
                     blocked = (result.tokens_after if result else self._tracker.tokens) >= limit
                     why = f"{why} {guard}".strip() if blocked else why
         return self._report_outcome(
@@ -485,7 +488,7 @@ class Compactor(SessionExtension):
                 ),
                 factor=measured.factor,
             )
-        apart: SplitHistory = await _run_unless_short(
+        apart: PreambleAndRest = await _run_unless_short(
             measured.messages,
             split_preamble,
             measured,
@@ -526,7 +529,7 @@ class Compactor(SessionExtension):
     async def _rewrite_rest(
         self,
         strategy: str,
-        apart: SplitHistory,
+        apart: PreambleAndRest,
         whole: MeasuredConversation,
         call: CompactionInput,
         terms: SummaryOptions,
@@ -688,7 +691,7 @@ class Compactor(SessionExtension):
             cwd=self._tracker.ledger.cwd,
         )
         return (
-            compacted.restore_message_objects(measured.messages)
+            compacted.replace_copies_by_given_messages(measured.messages)
             if compacted.tokens_after < measured.tokens
             else UnchangedHistory("The result would not be smaller than what it replaces.")
         )

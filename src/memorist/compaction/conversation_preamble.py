@@ -68,7 +68,7 @@ section 3.3).
 """
 
 
-class SplitHistory(Struct, frozen=True, kw_only=True):
+class PreambleAndRest(Struct, frozen=True, kw_only=True):
     """A conversation split into its preamble and the rest."""
 
     preamble: tuple[Message, ...]
@@ -86,7 +86,7 @@ class SplitHistory(Struct, frozen=True, kw_only=True):
     """Tokens of the limit that remain for the rest."""
 
 
-def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHistory:
+def split_preamble(conversation: MeasuredConversation, limit: int) -> PreambleAndRest:
     """Split the conversation into its preamble and the rest.
 
     Instructions always belong to the preamble; injected user content does while it fits its part of
@@ -124,7 +124,7 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHisto
     talk = _estimate_talk(rest, limit, factor)
     if estimate_messages_tokens([*lead, *states], factor) > limit - talk:
         lead = _shorten_preamble(lead, int(limit * (1 - MIN_TALK_SHARE)), factor)
-    return SplitHistory(
+    return PreambleAndRest(
         preamble=tuple(lead),
         states=tuple(states),
         rest=replace(conversation, messages=tuple(rest), sizes=tuple(sizes)),
@@ -221,7 +221,7 @@ def _find_newest_states(messages: Sequence[Message], room: int, factor: float) -
     return found[::-1]
 
 
-def reattach_preamble(result: CompactionResult, split: SplitHistory) -> CompactionResult:
+def reattach_preamble(result: CompactionResult, split: PreambleAndRest) -> CompactionResult:
     """Put the preamble back in front of the result for `split.rest`. `UnchangedHistory` where that
     is not smaller than before.
     """

@@ -112,7 +112,7 @@ class ExpectedRestOfSession(Struct, frozen=True):
     so_far: float = 0.0
 
 
-class EditVerdict(Struct, frozen=True):
+class HistoryEditVerdict(Struct, frozen=True):
     """Whether an edit pays, in US dollars."""
 
     pays: bool
@@ -125,16 +125,16 @@ class EditVerdict(Struct, frozen=True):
         return self.saved_usd - self.cost_usd
 
 
-class EditChoice(Struct, frozen=True):
+class HistoryEditChoice(Struct, frozen=True):
     """What to do before this request: the edits, all sharing one cache reset, and their common
     verdict.
     """
 
     edits: tuple[HistoryEdit, ...]
-    verdict: EditVerdict
+    verdict: HistoryEditVerdict
 
 
-NO_EDITS = EditChoice((), EditVerdict(pays=False, saved_usd=0.0, cost_usd=0.0))
+NO_EDITS = HistoryEditChoice((), HistoryEditVerdict(pays=False, saved_usd=0.0, cost_usd=0.0))
 
 
 def derive_token_rates(
@@ -231,7 +231,7 @@ def price_edits_together(
     state: RequestCacheState,
     rest: ExpectedRestOfSession,
     rates: TokenRates,
-) -> EditVerdict:
+) -> HistoryEditVerdict:
     """Price of making all these edits before this request, with one reset at the first changed
     token.
     """
@@ -241,7 +241,7 @@ def price_edits_together(
     now = _immediate_cost(sum(edit.tokens_freed for edit in edits), first, state, rates)
     cost = max(0.0, now) + sum(edit.cost_usd + edit.loss_usd for edit in edits)
     saved = _later_saving(edits, state, rest, rates) + max(0.0, -now)
-    return EditVerdict(pays=saved > cost, saved_usd=saved, cost_usd=cost)
+    return HistoryEditVerdict(pays=saved > cost, saved_usd=saved, cost_usd=cost)
 
 
 def choose_profitable_or_required_edits(
@@ -251,7 +251,7 @@ def choose_profitable_or_required_edits(
     rates: TokenRates,
     *,
     limit: int,
-) -> EditChoice:
+) -> HistoryEditChoice:
     """The edits to make before this request: those that pay most together or, above `limit` tokens,
     the cheapest that bring it below.
 
@@ -267,7 +267,7 @@ def choose_profitable_or_required_edits(
     for group in _group_edits(free, state, rest, rates):
         verdict = price_edits_together(group, state, rest, rates)
         if verdict.pays and verdict.gain > best.verdict.gain:
-            best = EditChoice(group, verdict)
+            best = HistoryEditChoice(group, verdict)
     return best
 
 
@@ -324,7 +324,7 @@ def _choose_forced(
     rest: ExpectedRestOfSession,
     rates: TokenRates,
     limit: int,
-) -> EditChoice:
+) -> HistoryEditChoice:
     """The window demands room: of the groups that fit, the one with the lowest cost per call until
     the window is full again.
     """
@@ -343,7 +343,7 @@ def _choose_forced(
         )
     else:
         best = min(groups, key=lambda group: _tokens_after(group, state))
-    return EditChoice(best, price_edits_together(best, state, rest, rates))
+    return HistoryEditChoice(best, price_edits_together(best, state, rest, rates))
 
 
 def _tokens_after(edits: Sequence[HistoryEdit], state: RequestCacheState) -> int:

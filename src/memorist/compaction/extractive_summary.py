@@ -69,7 +69,7 @@ from memorist.transcript_analysis.names_in_text import (
     find_recognizable_names,
     hash_word_runs_ignoring_numbers,
 )
-from memorist.transcript_analysis.touched_files import FileRecord
+from memorist.transcript_analysis.session_file_log import FileRecord
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 SUMMARY_OPENING = (
@@ -161,7 +161,7 @@ class ExtractSelection:
         for text in known:
             self._covered |= hash_word_runs_ignoring_numbers(text)
 
-    def select_best_within(self, room: int) -> int:
+    def select_best_extracts_within(self, room: int) -> int:
         """Select the best extracts within `room` tokens; returns the tokens left."""
         passed: list[tuple[float, int]] = []
         while self._queue and room > _MIN_EXTRACT_TOKENS:
@@ -474,10 +474,10 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
     selection = _build_selection(material, lists, room)
     ranked = rank_identifiers(material.names, material.history)
     present = NamePresence(material.shown_text + lists)
-    selection.select_best_within(left - names_room)
+    selection.select_best_extracts_within(left - names_room)
     extracts = render_extracts(selection.chosen)
     named = _render_missing_names(ranked, present, extracts, names_room)
-    selection.select_best_within(
+    selection.select_best_extracts_within(
         left - estimate_text_tokens(extracts) - estimate_text_tokens(named)
     )
     while estimate_text_tokens(extracts := render_extracts(selection.chosen)) > left:

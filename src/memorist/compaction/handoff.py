@@ -20,7 +20,7 @@ from memorist.compaction.extractive_summary import (
     render_summary_section,
 )
 from memorist.compaction.measured_conversation import get_typed_text
-from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_marks
+from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_placeholders
 from memorist.compaction.quoted_user_words import (
     ASKED_LABEL,
     REPLIED,
@@ -161,7 +161,10 @@ def _render_talk(source: HandoffSource, budget: int) -> str:
 
 def _render_messages(messages: Sequence[Message]) -> str:
     return "\n".join(
-        line for each in messages for line in _iterate_lines(replace_media_by_marks(each)) if line
+        line
+        for each in messages
+        for line in _iterate_lines(replace_media_by_placeholders(each))
+        if line
     )
 
 

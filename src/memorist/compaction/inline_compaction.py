@@ -27,7 +27,7 @@ from memorist.compaction.measured_conversation import (
     MeasuredConversation,
     fit_newest_texts,
     get_typed_text,
-    is_user_block,
+    is_typed_text_block,
 )
 from memorist.compaction.newest_messages import (
     find_unanswered_start,
@@ -66,9 +66,9 @@ def keep_newest_user_messages(
 
 
 def _replace_message_text(message: Message, text: str) -> Message:
-    if all(is_user_block(block, message) for block in message.blocks) and text == get_typed_text(
-        message
-    ):
+    if all(
+        is_typed_text_block(block, message) for block in message.blocks
+    ) and text == get_typed_text(message):
         return message
     wire = None if message.wire is None else replace(message.wire, plain=False)
     return replace(message, blocks=(TextBlock(text),), origin=Origin.USER, wire=wire)

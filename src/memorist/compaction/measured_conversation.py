@@ -79,7 +79,7 @@ def measure_conversation(
     )
 
 
-def is_user_block(block: Block, message: Message) -> bool:
+def is_typed_text_block(block: Block, message: Message) -> bool:
     """Whether a block is text that the user typed."""
     return (
         isinstance(block, TextBlock)
@@ -95,7 +95,9 @@ def get_typed_text(message: Message) -> str:
     return "\n".join(
         block.text
         for block in message.blocks
-        if isinstance(block, TextBlock) and is_user_block(block, message) and block.text.strip()
+        if isinstance(block, TextBlock)
+        and is_typed_text_block(block, message)
+        and block.text.strip()
     )
 
 

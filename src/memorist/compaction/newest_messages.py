@@ -257,7 +257,7 @@ def _mark_oldest_media(kept: Sequence[Message], over: int) -> tuple[Message, ...
         blocks: list[Block] = []
         for block in message.blocks:
             marked = (
-                map_block_content(block, message.id, replace_media_part_by_mark)
+                map_block_content(block, message.id, replace_media_part_by_placeholder)
                 if left > 0
                 else block
             )
@@ -359,15 +359,16 @@ def _cut_text(text: str, most: int, id: str) -> str:
     return truncate_middle(text, room) + way_back
 
 
-def replace_media_by_marks(message: Message) -> Message:
+def replace_media_by_placeholders(message: Message) -> Message:
     """The message with a mark in place of each picture and document."""
     blocks = tuple(
-        map_block_content(block, message.id, replace_media_part_by_mark) for block in message.blocks
+        map_block_content(block, message.id, replace_media_part_by_placeholder)
+        for block in message.blocks
     )
     return message if blocks == message.blocks else replace(message, blocks=blocks, wire=None)
 
 
-def replace_media_part_by_mark(part: ContentPart, id: str) -> ContentPart:
+def replace_media_part_by_placeholder(part: ContentPart, id: str) -> ContentPart:
     """The mark in place of a picture or document: its size, and the id by which it is found; any
     other part as it is.
     """

@@ -39,8 +39,11 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.oldest_rounds import ensure_user_first
 from memorist.compaction.session_memory_compaction import SessionNotes
-from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
 from memorist.compaction.window_at_message import RecordedWindow
+from memorist.compaction.window_recording_merge import (
+    merge_window_into_recording,
+    strip_host_content,
+)
 from memorist.core.messages import Message
 from memorist.core.token_count import estimate_messages_tokens, get_token_factor
 from memorist.session_memory.notes_template import replace_structural_notes

@@ -9,6 +9,10 @@ from itertools import accumulate
 
 from msgspec import Struct
 
+from memorist.compaction.compaction_thresholds import (
+    CompactionThresholds,
+    are_profitable_edits_enabled,
+)
 from memorist.compaction.edit_economics import (
     NOTES_FROM_SHARE,
     HistoryEdit,
@@ -19,7 +23,6 @@ from memorist.compaction.edit_economics import (
 )
 from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.microcompact import CLEARED_TEXT, list_clearable_result_ids
-from memorist.compaction.thresholds import CompactionThresholds, are_profitable_edits_enabled
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import CompactionSettings
@@ -55,7 +58,7 @@ def is_price_check_due(
     """Whether a context of `tokens`, which was last priced at `priced_tokens`, is priced again."""
     return (
         are_profitable_edits_enabled(settings)
-        and tokens >= limits.undelayed_auto * MIN_THRESHOLD_SHARE
+        and tokens >= limits.ordinary_auto_threshold * MIN_THRESHOLD_SHARE
         and tokens - priced_tokens >= PRICE_CHECK_GROWTH
     )
 
@@ -108,7 +111,7 @@ def find_profitable_edit(
     first changed message on, plus what the model will fetch again. `replaceable` is given where the
     notes can replace older messages.
     """
-    if used < limits.undelayed_auto * MIN_THRESHOLD_SHARE:
+    if used < limits.ordinary_auto_threshold * MIN_THRESHOLD_SHARE:
         return None
     starts = list(accumulate(conversation.sizes, initial=max(0, used - conversation.tokens)))
     calls = _count_calls_since(conversation.messages)
@@ -129,7 +132,7 @@ def find_profitable_edit(
             carried=sum(saved * calls[index] for index, _, saved in chunk),
         )
         edits[edit] = tuple(name for _, name, _ in chunk)
-    if replaceable is not None and used >= limits.undelayed_auto * settings.talk_from:
+    if replaceable is not None and used >= limits.ordinary_auto_threshold * settings.talk_from:
         edits |= dict.fromkeys(
             _build_notes_edit(conversation, replaceable, starts, calls, again), ()
         )

@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from memorist.compaction.cached_microcompact import (
-    ConfirmedClearing,
+    ConfirmedResultClearing,
     ResultClearingState,
     add_clearing_edit,
-    drop_stale_results,
+    drop_results_no_longer_in_history,
     extend_cleared_results_when_due,
     read_clearing_confirmation,
 )
+from memorist.compaction.compaction_thresholds import CompactionThresholds
 from memorist.compaction.provider_edit_format import (
     ProviderCompactionItem,
     RequestWithBetas,
@@ -23,7 +24,6 @@ from memorist.compaction.provider_edit_format import (
     read_openai_compaction,
 )
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import JsonObject, Message
 from memorist.settings import CompactionSettings
 
@@ -82,7 +82,11 @@ class ProviderEdits:
         if not (late or self._clears or self._pinned.ids):
             return change.body
         shown = messages()
-        pinned = drop_stale_results(self._pinned, shown) if self._pinned.ids else self._pinned
+        pinned = (
+            drop_results_no_longer_in_history(self._pinned, shown)
+            if self._pinned.ids
+            else self._pinned
+        )
         at_once = late or (self.is_compaction_enabled and bool(pinned.ids))
         self._pinned = extend_cleared_results_when_due(
             pinned, shown, self._settings, at_once=at_once
@@ -93,7 +97,7 @@ class ProviderEdits:
 
     def read_reply(
         self, reply: JsonObject
-    ) -> tuple[ConfirmedClearing | None, ProviderCompactionItem | UnusableSummary | None]:
+    ) -> tuple[ConfirmedResultClearing | None, ProviderCompactionItem | UnusableSummary | None]:
         """Return what the reply confirms: cleared tool results, and a compaction."""
         if not self.is_compaction_enabled and not self._clears:
             return None, None

@@ -29,7 +29,7 @@ from memorist.core.tool_pairs import find_cut_points
 from memorist.core.truncation import truncate_end
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
-    is_empty_notes,
+    are_notes_empty,
     parse_section_bodies,
 )
 from memorist.settings import CompactionSettings
@@ -140,7 +140,7 @@ def compact_with_notes(
     Of the restorable content only the plan, tasks, background work and announcements are restored:
     the notes name the files, and the newest are in view.
     """
-    if is_empty_notes(notes.text, notes.template):
+    if are_notes_empty(notes.text, notes.template):
         return UnchangedHistory("The notes say nothing yet.")
     start = find_first_kept_index(conversation, notes.last_summarised, options.settings)
     if isinstance(start, UnchangedHistory):

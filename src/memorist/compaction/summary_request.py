@@ -42,7 +42,14 @@ from memorist.forks.fork_request import (
     extract_id_from_model_string,
     is_parent_model,
 )
-from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, ParentCall, Receipt
+from memorist.forks.fork_spec import (
+    EditMethod,
+    ForkOutcome,
+    ForkSpec,
+    NoToolsPermission,
+    ParentCall,
+    Receipt,
+)
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import CUT_OFF_REASONS, OUTPUT_LIMIT_KEYS
@@ -334,7 +341,7 @@ async def _run_fork(
         label=COMPACTION_LABEL,
         why="the window is nearly full, or it was asked for",
         instruction=text,
-        permission=NoTools(),
+        permission=NoToolsPermission(),
         parent=parent,
         limits=replace(runtime.settings.forks, turns=1),
         edit_method=EditMethod.ANSWER,

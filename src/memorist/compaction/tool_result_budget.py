@@ -46,7 +46,7 @@ class ResultToStore(Struct, frozen=True):
     text: str
 
 
-class BudgetedMessages(Struct, frozen=True, kw_only=True):
+class MessagesWithOffloadedResults(Struct, frozen=True, kw_only=True):
     """The messages to send, the updated decisions, and the results that must be stored before the
     messages are sent.
     """
@@ -77,7 +77,7 @@ def apply_result_budget(
     settings: CompactionSettings,
     *,
     folder: str,
-) -> BudgetedMessages:
+) -> MessagesWithOffloadedResults:
     """Decide about every undecided result and apply all decisions. `folder` is where stored results
     will be written.
 
@@ -119,7 +119,7 @@ def apply_result_budget(
         )
         for each in stored
     )
-    return BudgetedMessages(
+    return MessagesWithOffloadedResults(
         messages=tuple(_replace_results(message, replaced) for message in messages),
         decisions=OffloadDecisions(shown, replaced),
         payloads=tuple(

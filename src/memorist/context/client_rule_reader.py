@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientRule, find_unconditional_rules
 from memorist.auto_memory.memory_file import parse_memory_file
-from memorist.context.agents_instructions import read_agents_files
-from memorist.context.claude_instructions import read_claude_files
+from memorist.context.agents_md_files import read_agents_files
+from memorist.context.claude_md_files import read_claude_files
 from memorist.context.instruction_reading import (
     InstructionReadResult,
     RealPathCache,

@@ -11,21 +11,21 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from memorist.context.agents_instructions import render_agents_files
-from memorist.context.assembly import (
-    ENVIRONMENT_SECTION,
-    INSTRUCTIONS_SECTION,
-    MODEL_SECTION,
-    REMINDER_TAG,
-    convert_section_to_piece,
-)
-from memorist.context.claude_instructions import render_claude_file
+from memorist.context.agents_md_files import render_agents_files
+from memorist.context.claude_md_files import render_claude_file
 from memorist.context.context_pieces import ContextPiece, ContextSection
 from memorist.context.context_tags import escape_closing_tag, find_context_tag, wrap_in_tag
 from memorist.context.environment import (
     SessionEnvironment,
     render_claude_env_fields,
     render_codex_environment_fields,
+)
+from memorist.context.first_context_assembly import (
+    ENVIRONMENT_SECTION,
+    INSTRUCTIONS_SECTION,
+    MODEL_SECTION,
+    REMINDER_TAG,
+    convert_section_to_piece,
 )
 from memorist.context.instruction_report import InstructionReport
 from memorist.context.world_state import LastSentValue, SectionRenderer, WorldSection, hash_text

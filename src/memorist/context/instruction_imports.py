@@ -46,13 +46,13 @@ def is_path_like(name: str) -> bool:
     return name.startswith(("/", "~/", "./", "../")) or "." in last[1:]
 
 
-def resolve_import(name: str, importer: Path) -> Path:
+def resolve_instruction_import(name: str, importer: Path) -> Path:
     """The file that an import names: from the home folder, or from the importing file's folder."""
     wanted = Path(name)
     return Path(expand_user(name)) if name.startswith("~/") else importer.parent / wanted
 
 
-def find_import_problem(name: str, depth: int, hops: int, *, exists: bool) -> str:
+def find_instruction_import_problem(name: str, depth: int, hops: int, *, exists: bool) -> str:
     """Why an import at this `depth` is not followed; empty where it is, or is no path at all.
     `hops` is the longest chain of imports (`context.import_depth`).
     """

@@ -9,13 +9,16 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from memorist.compaction.window_at_message import RecordedWindow
+from memorist.context.claude_code_attachments import (
+    get_attachment_kind,
+    get_attachment_tag_and_reason,
+)
 from memorist.context.context_pieces import ContextPiece, build_context_piece
 from memorist.context.context_tags import (
     find_context_tag,
     identify_context_tag,
     split_by_context_tags,
 )
-from memorist.context.recorded_attachments import get_attachment_kind, get_attachment_tag_and_reason
 from memorist.core.messages import (
     RECALL_ID_PREFIX,
     ROLLOUT_MEMORY_ID_PREFIX,

@@ -68,7 +68,7 @@ def to_limited_input_text(value: object) -> str:
     return value[:INPUT_VALUE_LIMIT] if isinstance(value, str) else ""
 
 
-def find_path_in_input(inputs: JsonObject) -> str:
+def find_file_path_in_tool_input(inputs: JsonObject) -> str:
     """The file that an input names; empty for none."""
     return next(
         (
@@ -82,7 +82,7 @@ def find_path_in_input(inputs: JsonObject) -> str:
 
 def find_file_edits(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit, ...]:
     """The edits that a call makes, empty for none. `name` is the tool's, lower case; `path` as
-    returned by `find_path_in_input`.
+    returned by `find_file_path_in_tool_input`.
     """
     for from_key, to_key in _MOVE_KEYS:
         if (

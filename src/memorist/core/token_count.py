@@ -308,12 +308,12 @@ class ContextMeter:
         self._base = max(self._prefix, context - self.subtracted)
         self._since = uncounted
 
-    def subtract_removed(self, tokens: int) -> None:
+    def subtract_removed_tokens(self, tokens: int) -> None:
         """Subtract tokens that were removed although later usage will include them."""
         self.subtracted += tokens
         self._base = max(self._fixed, self._base - tokens)
 
-    def uncount_unsent(self, tokens: int) -> None:
+    def uncount_unsent_tokens(self, tokens: int) -> None:
         """Take back tokens that were added and then not sent (a result that went to disk): no usage
         has counted them.
         """

@@ -29,7 +29,7 @@ class DailyLogs:
         self._folder = where.dream_state / "logs"
         self._files = files
 
-    def add(self, text: str, at: float) -> str:
+    def add_line(self, text: str, at: float) -> str:
         """Add a line with its time; return it as written: one line, without secrets and invisible
         characters.
 
@@ -50,7 +50,7 @@ class DailyLogs:
             )
         return line
 
-    def read_newest(self, days: int = LOG_DAYS) -> tuple[tuple[str, str], ...]:
+    def read_newest_logs(self, days: int = LOG_DAYS) -> tuple[tuple[str, str], ...]:
         """Return day and text of the newest logs, newest first; of a long one its end."""
         try:
             paths = [path for path in self._files.walk(self._folder) if path.suffix == ".md"]

@@ -51,7 +51,10 @@ from memorist.dream.dream_workspace import (
     apply_dream,
     prepare_dream,
 )
-from memorist.dream.past_evidence import PastSessionLocation, list_session_modification_times
+from memorist.dream.past_session_evidence import (
+    PastSessionLocation,
+    list_session_modification_times,
+)
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
@@ -125,7 +128,7 @@ class DreamExtension(SessionExtension):
     @property
     def _settings(self) -> DreamSettings:
         """The current settings: a flag may change them during a session."""
-        return self._runtime.flags.apply_to(self._runtime.settings.dream)
+        return self._runtime.flags.apply_to_section(self._runtime.settings.dream)
 
     def _workspace(self) -> DreamWorkspace:
         runtime = self._runtime
@@ -197,7 +200,7 @@ class DreamExtension(SessionExtension):
         last = self._lock.last_dream_time()
         if last is None or await self._new_sessions(last):
             return True
-        logs = DailyLogs(self._layout, self._runtime.files).read_newest(1)
+        logs = DailyLogs(self._layout, self._runtime.files).read_newest_logs(1)
         return bool(logs) and logs[0][0] >= format_utc_day(last)
 
     async def dream_now(

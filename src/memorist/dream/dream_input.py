@@ -66,7 +66,7 @@ def gather_dream_input(
         if (read := read_if_exists(files, memory.layout.folder / path)) is not None
     }
     topics = tuple(parse_memory_file(path, read) for path, read in data.items())
-    log = memory.folder.history.log()
+    log = memory.folder.history.list_changes()
     newest: dict[str, float] = {}
     for each in log:
         for path in each.paths if each.why.actor not in _NON_AUTHORS else ():

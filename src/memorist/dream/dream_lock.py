@@ -84,7 +84,7 @@ class DreamLock:
             prior = (holder.prior if holder is not None and holder.mark else at) or 0.0
             mine = DreamLockHolder(
                 pid=os.getpid(),
-                started=processes.read_process_start_mark(os.getpid()),
+                started=processes.read_process_start_id(os.getpid()),
                 prior=prior,
                 host=platform.node(),
                 mark=secrets.token_hex(8),
@@ -205,5 +205,5 @@ def is_lock_holder_alive(holder: DreamLockHolder) -> bool:
             return False
     except OverflowError:
         return False
-    now = processes.read_process_start_mark(holder.pid)
+    now = processes.read_process_start_id(holder.pid)
     return not (holder.started and now) or holder.started == now

@@ -43,7 +43,7 @@ def choose_removal_questions(
     return tuple(chosen.values())[:limit]
 
 
-def load_asked_marks(files: FileSystem, layout: MemoryLayout) -> tuple[str, ...]:
+def load_asked_question_keys(files: FileSystem, layout: MemoryLayout) -> tuple[str, ...]:
     """The marks of questions that earlier dreams asked; empty for a file that cannot be read."""
     try:
         return msgspec.json.decode(
@@ -53,9 +53,11 @@ def load_asked_marks(files: FileSystem, layout: MemoryLayout) -> tuple[str, ...]
         return ()
 
 
-def append_asked_marks(files: FileSystem, layout: MemoryLayout, marks: Sequence[str]) -> None:
+def append_asked_question_keys(
+    files: FileSystem, layout: MemoryLayout, marks: Sequence[str]
+) -> None:
     """Remember that these questions were asked."""
     if marks:
-        known = dict.fromkeys((*load_asked_marks(files, layout), *marks))
+        known = dict.fromkeys((*load_asked_question_keys(files, layout), *marks))
         data = msgspec.json.encode(tuple(known)[-MAX_ASKED_MARKS:])
         files.write(layout.dream_state / _ASKED_FILE, data)

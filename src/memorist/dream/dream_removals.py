@@ -28,7 +28,7 @@ def list_memories_removed_by_dreams(memory: AutoMemory) -> tuple[MemoryRemovedBy
     present = {head.path for head in memory.headers()}
     history = memory.folder.history
     found: dict[str, MemoryRemovedByDream] = {}
-    for each in history.log():
+    for each in history.list_changes():
         for path in each.paths:
             archived = (
                 each.why.actor == "dream"

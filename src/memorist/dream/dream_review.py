@@ -211,7 +211,7 @@ def covers_whole_memory(text: str, body: str) -> bool:
     """
     denied = count_negations(body)
     return any(
-        CoveredLineDetector(part).covers(body, share=1.0)
+        CoveredLineDetector(part).covers_line(body, share=1.0)
         and count_negations(part) == denied
         and all(
             keeps_negations_and_word_order(part, each) for each in split_sentences_by_line(body)

@@ -17,7 +17,7 @@ from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
-from memorist.auto_memory.project_files import ProjectAnchorChecker
+from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.auto_memory.stale_memories import (
     MemoryWithChangedAnchors,
     find_memories_with_changed_anchors,
@@ -39,14 +39,14 @@ from memorist.dream.dream_journal import (
     render_journal_entry,
     summarize_dream_acts,
 )
-from memorist.dream.dream_questions import append_asked_marks, load_asked_marks
+from memorist.dream.dream_questions import append_asked_question_keys, load_asked_question_keys
 from memorist.dream.dream_review import ReviewedChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
-from memorist.dream.past_evidence import (
-    PastEvidence,
+from memorist.dream.past_session_evidence import (
+    PastSessionEvidence,
     PastSessionLocation,
     read_instruction_sources,
-    read_past_evidence,
+    read_past_session_evidence,
 )
 from memorist.dream.structural_dream import DreamPlan, plan_dream
 from memorist.errors import InputError, StoreError, WriteConflict
@@ -87,7 +87,7 @@ class PreparedDream(Struct, frozen=True, kw_only=True):
     """
     index: str = ""
     logs: tuple[tuple[str, str], ...] = ()
-    evidence: PastEvidence = PastEvidence()
+    evidence: PastSessionEvidence = PastSessionEvidence()
     instructions: tuple[InstructionSource, ...] = ()
 
     def render_files_after_rules(self) -> dict[str, bytes]:
@@ -129,7 +129,7 @@ def prepare_dream(
             memory,
             workspace.files,
             instructions=instructions,
-            asked=load_asked_marks(workspace.files, workspace.layout),
+            asked=load_asked_question_keys(workspace.files, workspace.layout),
         )
         proven = plan_dream(found, max_questions=workspace.dream.questions)
         result = PreparedDream(snapshot=found, plan=proven, instructions=instructions)
@@ -145,13 +145,13 @@ def prepare_dream(
     index = "".join(
         line for line in index.splitlines(keepends=True) if parse_pointer_target(line) in ("", *now)
     )
-    logs = DailyLogs(workspace.layout, workspace.files).read_newest()
+    logs = DailyLogs(workspace.layout, workspace.files).read_newest_logs()
     return replace(
         result,
         shown=topics,
         index=index,
         logs=logs,
-        evidence=read_past_evidence(past, chosen, workspace.files),
+        evidence=read_past_session_evidence(past, chosen, workspace.files),
     )
 
 
@@ -202,7 +202,7 @@ class _DreamWriter:
             self._memory,
             self._workspace.files,
             instructions=instructions,
-            asked=load_asked_marks(self._workspace.files, self._workspace.layout),
+            asked=load_asked_question_keys(self._workspace.files, self._workspace.layout),
         )
         rules = plan_dream(found, max_questions=self._workspace.dream.questions)
         mine = [change for change in self._model.changes if change.path not in found.kept]
@@ -262,10 +262,10 @@ class _DreamWriter:
 
     def _find_newly_stale(self) -> list[MemoryWithChangedAnchors]:
         """Memories of something that changed, each once for one state of it."""
-        asked = load_asked_marks(self._workspace.files, self._workspace.layout)
+        asked = load_asked_question_keys(self._workspace.files, self._workspace.layout)
         found = find_memories_with_changed_anchors(self._memory)
         stale = [each for each in found if _stale_mark(each) not in asked]
-        append_asked_marks(
+        append_asked_question_keys(
             self._workspace.files, self._workspace.layout, [_stale_mark(each) for each in stale]
         )
         return stale
@@ -294,7 +294,7 @@ class _DreamWriter:
                     why,
                     tell=self._events.append,
                 ).proposals
-        append_asked_marks(
+        append_asked_question_keys(
             self._workspace.files, self._workspace.layout, [each.mark for each in rules.questions]
         )
         return asked

@@ -22,7 +22,7 @@ _ONLY_LINKS = lazy_pattern(
 )
 
 
-class LinkTargets(Struct, frozen=True, kw_only=True):
+class ValidLinkTargets(Struct, frozen=True, kw_only=True):
     """Valid link targets. Paths are relative to the memory folder."""
 
     present: Collection[str]
@@ -34,7 +34,7 @@ class LinkTargets(Struct, frozen=True, kw_only=True):
     """Paths that this dream removes, to the memory that says the same."""
 
 
-def repair_memory_links(path: str, text: str, links: LinkTargets) -> str:
+def repair_memory_links(path: str, text: str, links: ValidLinkTargets) -> str:
     """Return the text of the memory at `path` with links retargeted to what moved, and without
     provably dead links.
 
@@ -46,7 +46,7 @@ def repair_memory_links(path: str, text: str, links: LinkTargets) -> str:
     )
 
 
-def _repair_line(path: str, line: str, links: LinkTargets) -> str:
+def _repair_line(path: str, line: str, links: ValidLinkTargets) -> str:
     code = [match.span() for match in _CODE_SPAN.finditer(line)]
     dead = 0
 
@@ -68,7 +68,7 @@ def _repair_line(path: str, line: str, links: LinkTargets) -> str:
     return _LINK.sub(lambda match: put(match, str), line) if dead or bare != line else line
 
 
-def _link_target(path: str, match: re.Match[str], links: LinkTargets) -> str:
+def _link_target(path: str, match: re.Match[str], links: ValidLinkTargets) -> str:
     if match["path"]:
         return posixpath.normpath(posixpath.join(posixpath.dirname(path), match["path"]))
     name = match["name"].strip()

@@ -11,7 +11,7 @@ from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_location import resolve_memory_layout
 from memorist.dream.dream import DreamExtension
-from memorist.dream.past_evidence import PastSessionLocation
+from memorist.dream.past_session_evidence import PastSessionLocation
 from memorist.errors import MemoristError
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.memory_uses import sum_memory_uses
@@ -50,7 +50,7 @@ def open_dream_extension(memory: AutoMemory, context: SessionContext) -> DreamEx
 def find_newest_undoable_dream(memory: AutoMemory) -> RecordedChange | None:
     """The newest dream that is not taken back yet."""
     memory.headers()
-    log = memory.folder.history.log()
+    log = memory.folder.history.list_changes()
     undone = {each.undoes for each in log if each.undoes}
     return next((each for each in log if each.why.actor == "dream" and each.id not in undone), None)
 

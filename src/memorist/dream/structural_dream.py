@@ -23,7 +23,7 @@ from memorist.dream.duplicate_memories import (
     compute_memory_merge_key,
     get_unnumbered_path,
 )
-from memorist.dream.link_repair import LinkTargets, repair_memory_links
+from memorist.dream.link_repair import ValidLinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import (
     DatedMemory,
     DreamRemark,
@@ -116,7 +116,7 @@ def _repair_and_merge(
         names.setdefault(topic.name, topic.path)
     moved: dict[str, str] = {}
     while True:
-        links = LinkTargets(
+        links = ValidLinkTargets(
             present=frozenset(now), names=names, known_paths=snapshot.ever, moved=moved
         )
         for path in sorted(now.keys() - frozenset(snapshot.foreign) - frozenset(snapshot.kept)):

@@ -63,7 +63,7 @@ class PromptInProgress:
         return self._idle.wait(seconds)
 
 
-PROMPT_PRIORITY = PromptInProgress()
+PROMPT_IN_PROGRESS = PromptInProgress()
 """Of all prompts of the process."""
 
 
@@ -96,7 +96,7 @@ def _run_steps(steps: Iterator[None], stopping: threading.Event) -> None:
     for _ in steps:
         if stopping.wait(STEP_PAUSE):
             return
-        PROMPT_PRIORITY.wait_until_idle(MAX_PROMPT_WAIT)
+        PROMPT_IN_PROGRESS.wait_until_idle(MAX_PROMPT_WAIT)
 
 
 def _stem_common_words() -> Iterator[None]:

@@ -9,8 +9,8 @@ from memorist.budget.budget_governor import BudgetGovernor
 from memorist.ports import Clock, FileSystem, Model
 from memorist.runtime import Runtime
 from memorist.settings import Settings
-from memorist.store.database import Connection
 from memorist.store.disk_files import DiskFiles
+from memorist.store.sqlite_database import Connection
 from memorist.system import SystemClock
 from memorist.telemetry.tracing import SessionTracer
 

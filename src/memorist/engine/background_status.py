@@ -27,11 +27,13 @@ from memorist.dream.dream_gates import (
     select_changed_session_ids,
 )
 from memorist.dream.dream_lock import DreamLock
-from memorist.dream.past_evidence import PastSessionLocation, list_session_modification_times
+from memorist.dream.past_session_evidence import (
+    PastSessionLocation,
+    list_session_modification_times,
+)
 from memorist.errors import StoreError
 from memorist.rollouts.session_eligibility import judge_rollouts_eligibility
 from memorist.settings import Settings
-from memorist.store.database import convert_sqlite_errors
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.store.job_claim_rules import Job, build_lease_policy, find_consolidation_refusal
@@ -45,11 +47,12 @@ from memorist.store.spend_rows import (
     list_blocked_work_since,
     sum_usage_by_kind,
 )
+from memorist.store.sqlite_database import convert_sqlite_errors
 from memorist.store.state_database import (
     SqliteStateDatabase,
     StateDatabase,
-    is_shared_state,
-    open_state,
+    is_shared_state_setting,
+    open_state_database,
 )
 from memorist.system import SystemClock
 
@@ -57,7 +60,7 @@ MAX_NAMED = 5
 """Most sessions out of retries that are named; the rest is counted."""
 
 
-class DueWorkSources(Struct, frozen=True, kw_only=True):
+class DueWorkContext(Struct, frozen=True, kw_only=True):
     """What the sources of due work may use."""
 
     layout: Layout
@@ -66,23 +69,23 @@ class DueWorkSources(Struct, frozen=True, kw_only=True):
     now: float
 
 
-def find_due_rollout_work(context: DueWorkSources) -> list[DueWork]:
+def find_due_rollout_work(context: DueWorkContext) -> list[DueWork]:
     """Due sessions, the next consolidation, and jobs out of retries.
 
     Raises StoreError, SettingsError for an invalid `state`.
     """
-    if not is_shared_state(context.settings.state):
+    if not is_shared_state_setting(context.settings.state):
         return list(
             _due_rollouts(context, SqliteStateDatabase(context.database, lambda: context.now))
         )
-    state = open_state(context.settings.state, context.layout.database)
+    state = open_state_database(context.settings.state, context.layout.database)
     try:
         return list(_due_rollouts(context, state))
     finally:
         state.close()
 
 
-def _due_rollouts(context: DueWorkSources, state: StateDatabase) -> Iterator[DueWork]:
+def _due_rollouts(context: DueWorkContext, state: StateDatabase) -> Iterator[DueWork]:
     settings, now = context.settings, int(context.now)
     by_itself = (
         ""
@@ -129,7 +132,7 @@ def _due_rollouts(context: DueWorkSources, state: StateDatabase) -> Iterator[Due
         )
 
 
-def _due_consolidation(job: Job, context: DueWorkSources) -> DueWork | None:
+def _due_consolidation(job: Job, context: DueWorkContext) -> DueWork | None:
     """The consolidation, if something was requested since it last succeeded."""
     if job.last_error is None and (job.last_success or 0) >= job.watermark:
         return None
@@ -150,7 +153,7 @@ def _due_consolidation(job: Job, context: DueWorkSources) -> DueWork | None:
     )
 
 
-def find_due_dreams(context: DueWorkSources) -> list[DueWork]:
+def find_due_dreams(context: DueWorkContext) -> list[DueWork]:
     """Projects whose dream gates are all open.
 
     Sessions are read only where the last dream is long enough ago.
@@ -186,7 +189,7 @@ def find_due_dreams(context: DueWorkSources) -> list[DueWork]:
 
 
 def _open_gate(
-    context: DueWorkSources, where: MemoryLayout, sessions: Sequence[PastSessionLocation]
+    context: DueWorkContext, where: MemoryLayout, sessions: Sequence[PastSessionLocation]
 ) -> DreamGatesOpen | None:
     known = DreamGateFacts(
         now=context.now,
@@ -205,7 +208,7 @@ def _open_gate(
     return verdict if isinstance(verdict, DreamGatesOpen) else None
 
 
-DUE_SOURCES: tuple[Callable[[DueWorkSources], Sequence[DueWork]], ...] = (
+DUE_SOURCES: tuple[Callable[[DueWorkContext], Sequence[DueWork]], ...] = (
     find_due_rollout_work,
     find_due_dreams,
 )
@@ -231,7 +234,7 @@ def read_background_budget_status(
             blocked=tuple(list_blocked_work_since(database, span.start)),
             failures=tuple(count_failed_runs_by_reason(database, float(span.start * DAY_SECONDS))),
         )
-        context = DueWorkSources(
+        context = DueWorkContext(
             layout=Layout(Path(settings.home).expanduser()),
             settings=settings,
             database=database,

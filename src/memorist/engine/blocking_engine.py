@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self, TypeVar
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.assembly import HostContext
+from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.process_bound import ProcessBound
 from memorist.engine.project_search import SearchResults

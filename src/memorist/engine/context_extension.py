@@ -15,15 +15,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.context.assembly import (
-    FolderContext,
-    HostContext,
-    build_first_context,
-    build_memory_section,
-    build_piece_messages,
-    read_folder_context,
-    reject_unknown_context_sections,
-)
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.context_snapshot import (
     WorldSnapshot,
@@ -34,6 +25,15 @@ from memorist.context.context_snapshot import (
 )
 from memorist.context.dependency_tracking_files import DependencyTrackingFileReader
 from memorist.context.environment import SessionEnvironment
+from memorist.context.first_context_assembly import (
+    FolderContext,
+    HostContext,
+    build_first_context,
+    build_memory_section,
+    build_piece_messages,
+    read_folder_context,
+    reject_unknown_context_sections,
+)
 from memorist.context.git_state import GitState
 from memorist.context.host_permissions import (
     add_permissions_to_environment,
@@ -60,7 +60,7 @@ from memorist.formats import transcript_format
 from memorist.formats.transcript_format import WorldStateRecord
 from memorist.settings import Family
 from memorist.skills.skill_catalogue import build_catalogue_section
-from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery
+from memorist.skills.skill_discovery import CachingSkillDiscovery, DiscoveredSkills
 from memorist.skills.skill_invocation import build_mentioned_skill_messages
 from memorist.store.transcript_reader import DecodedLineFile
 
@@ -82,7 +82,7 @@ class ContextExtension(SessionExtension):
         host: HostContext,
         log: SessionLog,
         memory: MemoryExtension,
-        skill_search: Callable[[str], SkillDiscovery],
+        skill_search: Callable[[str], CachingSkillDiscovery],
     ) -> None:
         self._host = host
         self._log = log

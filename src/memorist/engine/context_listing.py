@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from memorist.compaction.window_at_message import rebuild_recorded_window
-from memorist.context.assembly import assemble_first_context, build_memory_section
+from memorist.context.claude_code_attachments import AttachmentInserter
 from memorist.context.context_pieces import (
     ContextPiece,
     ContextSection,
@@ -24,8 +24,8 @@ from memorist.context.context_pieces import (
     scale_piece_tokens_to_model,
 )
 from memorist.context.context_snapshot import load_first_context
+from memorist.context.first_context_assembly import assemble_first_context, build_memory_section
 from memorist.context.host_permissions import DEFAULT_PERMISSIONS, HostPermissions
-from memorist.context.recorded_attachments import AttachmentInserter
 from memorist.context.recorded_context import (
     build_recorded_pieces,
     find_client_family,
@@ -47,12 +47,12 @@ from memorist.recall.shown_index import build_shown_index
 from memorist.rollouts.rollout_memory import load_rollout_memory_view
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.settings import Family
-from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_catalogue import (
     build_skill_catalogue,
     list_skills_outside_catalogue,
     wrap_catalogue_in_section,
 )
+from memorist.skills.skill_file import load_skill_prompts
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import SessionLayout
 from memorist.store.transcript_reader import DecodedLineFile

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memorist.errors import StoreError
 from memorist.ports import Clock
-from memorist.store.database import PAUSE_SECONDS, is_storage_failure
+from memorist.store.sqlite_database import PAUSE_SECONDS, is_storage_failure
 
 
 class DiskFailurePauses:

@@ -41,7 +41,7 @@ from memorist.dream.project_dream import open_dream_extension
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fallback_session_folders import FallbackSessionFolders
-from memorist.engine.long_term_memory import has_auto_memory, has_past_session_memory
+from memorist.engine.long_term_memory_gates import has_auto_memory, has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.observed_session import ObservedSession
@@ -66,11 +66,11 @@ from memorist.extensions import SessionExtension
 from memorist.flags.flag_file import open_flags_file
 from memorist.flags.flag_lookup import Flags, FlagSource
 from memorist.magic_docs.magic_docs import MagicDocs
-from memorist.models.embedder import find_embedder
+from memorist.models.embedder import get_embedder_if_wanted
 from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, FileSystem, HostInfo, Model
-from memorist.recall.memory_search import FolderSearch, MemorySearch, open_memory_search
+from memorist.recall.memory_search import MemoryFolderSearch, MemorySearch, open_memory_search
 from memorist.recall.memory_selection import MAX_QUERY_CHARS
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
@@ -83,12 +83,16 @@ from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.safety.secrets import redact_id_keeping_ids_distinct
 from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, RecallSettings, Settings
-from memorist.skills.skill_discovery import SkillDiscovery, find_skill_base_folders
-from memorist.store.database import is_storage_failure
+from memorist.skills.skill_discovery import CachingSkillDiscovery, find_skill_base_folders
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import SessionLayout
-from memorist.store.memory_mode import read_memory_off_sessions, record_memory_off_session
-from memorist.store.state_database import StateDatabase, is_shared_state, open_state
+from memorist.store.session_memory_mode import read_memory_off_sessions, record_memory_off_session
+from memorist.store.sqlite_database import is_storage_failure
+from memorist.store.state_database import (
+    StateDatabase,
+    is_shared_state_setting,
+    open_state_database,
+)
 from memorist.system import SystemClock
 from memorist.team.team_watcher import open_team_watcher
 
@@ -186,12 +190,12 @@ class Memorist(ProcessBound):
         )
         """What every part of the engine works with."""
         self._sessions: set[Session | ReplayedSession | ObservedSession] = set()
-        self._memory_searches = LruCache(FolderSearch.close)
+        self._memory_searches = LruCache(MemoryFolderSearch.close)
         """The search in each memory, shared by all sessions of its project."""
         self._session_index: SessionIndex | None = None
         self._session_index_lock = threading.Lock()
         """Held while the index of past sessions is opened, which threads ask for too."""
-        self._skill_searches: LruCache[SkillDiscovery] = LruCache()
+        self._skill_searches: LruCache[CachingSkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
         self._blocking: BlockingMemorist | None = None
         self._unsaved = FallbackSessionFolders()
@@ -413,10 +417,12 @@ class Memorist(ProcessBound):
             self._open_folder_search(everywhere, settings) if everywhere else None,
         )
 
-    def _open_folder_search(self, memory: AutoMemory, settings: RecallSettings) -> FolderSearch:
+    def _open_folder_search(
+        self, memory: AutoMemory, settings: RecallSettings
+    ) -> MemoryFolderSearch:
         way = "meaning" if settings.embeddings else "words"
         return self._memory_searches.get_or_create(
-            f"{way} {memory.layout.folder}", lambda: FolderSearch(memory.folder, settings)
+            f"{way} {memory.layout.folder}", lambda: MemoryFolderSearch(memory.folder, settings)
         )
 
     def _find_session_index(self) -> SessionIndex | None:
@@ -450,7 +456,7 @@ class Memorist(ProcessBound):
     def _has_past(self, session: Path) -> bool:
         """Whether there is anything to learn from but the session that is kept in this folder."""
         return (
-            is_shared_state(self.settings.state)
+            is_shared_state_setting(self.settings.state)
             or self.layout.rollouts_state.exists()
             or has_other_recorded_sessions(
                 list_default_source_folders(self.layout, self.environment), excluding=session
@@ -458,20 +464,20 @@ class Memorist(ProcessBound):
         )
 
     def _open_shared_state(self) -> StateDatabase:
-        return open_state(self.settings.state, self.layout.database, waits_once=True)
+        return open_state_database(self.settings.state, self.layout.database, waits_once=True)
 
     def _open_rollout_state(self) -> StateDatabase:
         if self._state is None:
             self._state = self._open_shared_state()
         return self._state
 
-    def get_skill_discovery(self, folder: str) -> SkillDiscovery:
+    def get_skill_discovery(self, folder: str) -> CachingSkillDiscovery:
         """The skill search of a working folder; what it has read is kept for the next session
         there.
         """
         locations = find_skill_base_folders(Path(folder), self.environment, self.settings.home)
         return self._skill_searches.get_or_create(
-            folder, lambda: SkillDiscovery(locations, self.settings.skills)
+            folder, lambda: CachingSkillDiscovery(locations, self.settings.skills)
         )
 
     def replay_session(
@@ -486,7 +492,7 @@ class Memorist(ProcessBound):
 
         Raises as `open` does.
         """
-        self.flags.wait(FLAGS_WAIT_SECONDS)
+        self.flags.wait_for_lookup(FLAGS_WAIT_SECONDS)
         log = self._open_log(session, project, "anthropic", HostInfo(), folder, listener)
         with log.release_on_error():
             memory = self._open_memory_extension(log, self._memory_for(log.context))
@@ -574,7 +580,7 @@ class Memorist(ProcessBound):
         with contextlib.ExitStack() as opened:
             index = None
             if path.exists():
-                embedder = find_embedder(wanted=recall.embeddings)
+                embedder = get_embedder_if_wanted(wanted=recall.embeddings)
                 index = opened.enter_context(closing(SessionIndex(path, embedder=embedder)))
             memories = open_memory_search(self.memory(project), recall, wait_for_embeddings=True)
             return ProjectSearch(

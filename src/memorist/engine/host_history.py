@@ -34,7 +34,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _encode_strict = msgspec.json.Encoder().encode
 
 
-class HostEntry(Struct, frozen=True):
+class HostHistoryEntry(Struct, frozen=True):
     """One entry of the host's history: its index, its messages, and those of them that were not
     known before.
     """
@@ -50,7 +50,7 @@ class HistoryAdditions(Struct, frozen=True):
     When `rewritten`, the older part was changed and `entries` holds the whole history.
     """
 
-    entries: tuple[HostEntry, ...]
+    entries: tuple[HostHistoryEntry, ...]
     rewritten: bool = False
 
     @property
@@ -277,11 +277,11 @@ class HostHistory:
             for message in self._codec.decode_item(item, id=str(index))
         ]
 
-    def item(self, index: int) -> Any:  # noqa: ANN401 - an entry as it stands on the wire
+    def get_entry(self, index: int) -> Any:  # noqa: ANN401 - an entry as it stands on the wire
         """One entry as it was last sent."""
         return self._items[index]
 
-    def _add_entries(self, items: Sequence[Any]) -> tuple[HostEntry, ...]:
+    def _add_entries(self, items: Sequence[Any]) -> tuple[HostHistoryEntry, ...]:
         added = []
         for item in items:
             kept = replace_lone_surrogates(to_plain_json(item))
@@ -294,7 +294,7 @@ class HostHistory:
             new = tuple(message for message in messages if message.id not in self._known_ids)
             self._known_ids.update(message.id for message in new)
             self._items.append(kept)
-            added.append(HostEntry(index, messages, new))
+            added.append(HostHistoryEntry(index, messages, new))
         self._expected_echoes.clear()
         return tuple(added)
 

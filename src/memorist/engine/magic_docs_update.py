@@ -19,17 +19,17 @@ from memorist.magic_docs.document_files import (
     SessionDocumentRegistry,
     find_document_at_path,
 )
-from memorist.magic_docs.document_mentions import ReadMarkdownTracker
 from memorist.magic_docs.magic_docs import MagicDocs
+from memorist.magic_docs.read_markdown_tracking import ReadMarkdownTracker
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.settings import Settings
-from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
+from memorist.store.sqlite_database import open_database
 from memorist.store.transcript_reader import DecodedLineFile
 
 
-class UpdatedMagicDocs(Struct, frozen=True, kw_only=True):
+class MagicDocsUpdateResult(Struct, frozen=True, kw_only=True):
     """What became of the documents, by their paths."""
 
     changed: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ async def update_magic_docs(
     session: str,
     settings: Settings,
     model: Model,
-) -> UpdatedMagicDocs:
+) -> MagicDocsUpdateResult:
     """Have the model change these documents by what the session in `recording` has shown; only
     what the checks accept is written. `session` is the id that the costs are counted for. The
     caller closes the model.
@@ -93,11 +93,13 @@ def _read_conversation(recording: Path) -> ReadMarkdownTracker:
     return conversation
 
 
-def _collect_result(events: Sequence[Event], costs: Sequence[float | None]) -> UpdatedMagicDocs:
+def _collect_result(
+    events: Sequence[Event], costs: Sequence[float | None]
+) -> MagicDocsUpdateResult:
     changed = tuple(event.path for event in events if isinstance(event, MagicDocUpdated))
     left = {event.path: event.reasons for event in events if isinstance(event, MagicDocUnchanged)}
     found = [event.path for event in events if isinstance(event, MagicDocFound)]
-    return UpdatedMagicDocs(
+    return MagicDocsUpdateResult(
         changed=changed,
         left=left,
         unchanged=tuple(path for path in found if path not in (*changed, *left)),

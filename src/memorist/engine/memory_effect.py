@@ -18,7 +18,7 @@ from msgspec import Struct
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import Message
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
+from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.transcript_analysis.call_outcome import (
     find_error_line,
     get_result_head_and_tail,

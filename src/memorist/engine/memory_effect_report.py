@@ -21,9 +21,9 @@ from memorist.engine.memory_effect import (
 from memorist.engine.session_list import list_known_sessions
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
-from memorist.store.database import Connection
 from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, sum_memory_uses
+from memorist.store.sqlite_database import Connection
 from memorist.store.transcript_reader import DecodedLineFile
 
 IDLE_SHOWN = 5

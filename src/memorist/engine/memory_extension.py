@@ -18,7 +18,7 @@ from memorist.engine.background_loading import compile_patterns_in_thread, run_s
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
-from memorist.recall.initial_scan import SCAN_WAIT_SECONDS, InitialScan
+from memorist.recall.initial_memory_scan import SCAN_WAIT_SECONDS, InitialMemoryScan
 from memorist.recall.memory_selection import list_successful_tools
 from memorist.recall.session_recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext
@@ -50,7 +50,7 @@ class MemoryExtension(SessionExtension):
         self,
         extraction: MemoryExtraction | None = None,
         recall: MemoryRecall | None = None,
-        initial_scan: InitialScan | None = None,
+        initial_scan: InitialMemoryScan | None = None,
         team_watcher: TeamWatcher | None = None,
     ) -> None:
         self.extraction = extraction
@@ -348,7 +348,7 @@ def open_memory_extension(
     if memory is None or not context.host.main:
         return MemoryExtension()
     settings = context.runtime.settings.recall
-    scan = InitialScan(memory.folder, settings)
+    scan = InitialMemoryScan(memory.folder, settings)
     recall = (
         MemoryRecall(memory, context, open_search(memory))
         if settings.enabled and not held_out

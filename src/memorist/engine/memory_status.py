@@ -10,11 +10,11 @@ from msgspec import Struct
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import Trust
 from memorist.core.utc_time import format_utc_minute
-from memorist.store.database import Connection
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.store.memory_mode import read_memory_off_sessions
 from memorist.store.memory_uses import find_newest_shown_memory_use
+from memorist.store.session_memory_mode import read_memory_off_sessions
+from memorist.store.sqlite_database import Connection
 
 ORIGINS: Mapping[Trust, str] = {
     Trust.STATED: "stated by you",

@@ -6,11 +6,11 @@ from contextlib import closing
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.removed_memories import ForgottenUserQuotes
-from memorist.models.embedder import find_embedder
+from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
-from memorist.recall.passages import MatchedPassage, select_passages
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.session_index import SessionIndex
+from memorist.recall.session_passages import MatchedPassage, select_passages
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.home_layout import Layout
 
@@ -52,7 +52,7 @@ def find_past_session_passages(
     path, root = layout.session_index, find_repository_root_or_folder(project)
     if not root or not path.exists() or not has_enough_search_words(query):
         return ()
-    embedder = find_embedder(wanted=embeddings and is_question_without_request(query))
+    embedder = get_embedder_if_wanted(wanted=embeddings and is_question_without_request(query))
     memory.folder.refresh()
     with closing(SessionIndex(path, embedder=embedder)) as index:
         return find_passages_for_prompt(

@@ -15,7 +15,7 @@ from memorist.auto_memory.removed_memories import ForgottenUserQuotes
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
-from memorist.engine.long_term_memory import has_past_session_memory
+from memorist.engine.long_term_memory_gates import has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.past_session_passages import find_passages_for_prompt
@@ -23,14 +23,14 @@ from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, ModelError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
-from memorist.models.embedder import find_embedder
+from memorist.models.embedder import get_embedder_if_wanted
 from memorist.platforms.background_thread import start_background_thread
 from memorist.ports import Embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
-from memorist.recall.passages import MatchedPassage, render_fixed_calls, render_passages
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import embed_calibration_texts, lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex
+from memorist.recall.session_passages import MatchedPassage, render_fixed_calls, render_passages
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.runtime import SessionContext
 from memorist.store.rollout_rows import list_rollouts
@@ -49,13 +49,13 @@ class PastSessionRecall(SessionExtension):
     def __init__(
         self,
         context: SessionContext,
-        open_state: Callable[[], StateDatabase],
+        open_state_database: Callable[[], StateDatabase],
         find_index: Callable[[], SessionIndex | None],
         memory: AutoMemory | None,
     ) -> None:
         self._context = context
         self._forgotten = None if memory is None else ForgottenUserQuotes(memory)
-        self._open_state = open_state
+        self._open_state = open_state_database
         self._find_index = find_index
         """Gives the index that all sessions of the process share; None while there is none."""
         self._project = find_repository_root_or_folder(context.project)
@@ -93,7 +93,7 @@ class PastSessionRecall(SessionExtension):
                 with lock_index_build_in_process(f"{path} by meaning", should_stop) as is_free:
                     if is_free:
                         with closing(SessionIndex(path, embedder=embedder)) as index:
-                            index.embed(self._project, should_stop)
+                            index.embed_missing_passages(self._project, should_stop)
                 self._load_index()
                 embed_calibration_texts(embedder)  # or the first question waits for it
 
@@ -118,7 +118,7 @@ class PastSessionRecall(SessionExtension):
 
     def _load_embedder(self) -> Embedder | None:
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""
-        return find_embedder(wanted=self._context.runtime.settings.recall.embeddings)
+        return get_embedder_if_wanted(wanted=self._context.runtime.settings.recall.embeddings)
 
     def _open_index(self, *, by_meaning: bool) -> SessionIndex | None:
         """The index, with vectors only once they are asked for: they take 8 KB for each turn."""
@@ -138,7 +138,7 @@ class PastSessionRecall(SessionExtension):
             query[:MAX_QUERY_CHARS], limit, project=self._project, excluding=self._context.id
         )
 
-    def recall(self, prompt: str) -> str:
+    def recall_for_prompt(self, prompt: str) -> str:
         """The text to show at a prompt, each passage once; empty for most prompts."""
         if not has_enough_search_words(prompt):
             return ""
@@ -171,7 +171,7 @@ class PastSessionRecall(SessionExtension):
         )
         if asked is None or not view.accepts_messages:
             return
-        text = self.recall(extract_redacted_user_text(asked))
+        text = self.recall_for_prompt(extract_redacted_user_text(asked))
         if text and text not in view.injected_texts(RECALL_ID_PREFIX):
             view.insert(
                 Message(
@@ -244,7 +244,7 @@ def search_memories_sessions_and_notes(log: SessionLog, query: str, limit: int) 
 
 def open_past_session_recall(
     context: SessionContext,
-    open_state: Callable[[], StateDatabase],
+    open_state_database: Callable[[], StateDatabase],
     find_index: Callable[[], SessionIndex | None],
     memory: AutoMemory | None,
 ) -> PastSessionRecall | None:
@@ -254,6 +254,6 @@ def open_past_session_recall(
     enabled = has_past_session_memory(context) and context.runtime.settings.recall.enabled
     if not context.project or not enabled or decide_and_record_holdout(context):
         return None
-    recall = PastSessionRecall(context, open_state, find_index, memory)
+    recall = PastSessionRecall(context, open_state_database, find_index, memory)
     recall.sync_index_in_thread()
     return recall

@@ -17,14 +17,14 @@ from memorist.auto_memory.team_memory import is_team_path
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_selection import MemoryMatch
-from memorist.recall.passages import MatchedPassage, list_search_keys, measure_text_evidence
 from memorist.recall.search_query import parse_query
+from memorist.recall.session_passages import MatchedPassage, list_search_keys, measure_text_evidence
 from memorist.rollouts.forgotten_claims import ForgottenClaims, blank_forgotten_claims
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.settings import AutoMemorySettings
-from memorist.store.database import Connection
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.session_rows import list_sessions_newest_first
+from memorist.store.sqlite_database import Connection
 
 MAX_NOTES = 300
 """Newest sessions of a project whose notes are searched: some tenths of a millisecond each."""
@@ -68,7 +68,7 @@ class SectionMatch(Struct, frozen=True, kw_only=True):
     """How much the matched words say beyond chance, in nats."""
 
 
-def search_sections(
+def search_document_sections(
     query: str, documents: Iterable[SearchableDocument], limit: int
 ) -> tuple[SectionMatch, ...]:
     """Return the best sections, best first."""
@@ -145,14 +145,14 @@ class ProjectSearch:
         return SearchResults(
             memories=tuple(self._memories(query, limit)) if self._memories else (),
             passages=tuple(self._sessions(query, limit)) if self._sessions else (),
-            sections=search_sections(query, self._documents(), limit),
+            sections=search_document_sections(query, self._documents(), limit),
         )
 
     def _documents(self) -> Iterator[SearchableDocument]:
         for name in ROLLOUT_FILES:
             path = self._layout.rollouts / name
             if text := _read_text(path):
-                text = blank_forgotten_claims(text, self._claims.find_by_title)
+                text = blank_forgotten_claims(text, self._claims.read_forgotten_in_group)
                 yield SearchableDocument(path=str(path), text=text, kind="rollout memory")
         rows = (
             row

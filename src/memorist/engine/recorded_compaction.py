@@ -38,8 +38,8 @@ from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.models.model_choice import open_model
 from memorist.runtime import Runtime
 from memorist.settings import Settings
-from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
+from memorist.store.sqlite_database import open_database
 from memorist.store.transcript_writer import TranscriptWriter
 
 

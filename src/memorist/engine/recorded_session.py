@@ -17,11 +17,11 @@ from memorist.engine.session_list import list_known_sessions
 from memorist.errors import InputError, NothingToDo
 from memorist.formats.format_detection import read_session
 from memorist.session_memory.structural_notes import NotesBudget
-from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.session_rows import find_sessions_by_id_prefix
+from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import SqliteStateDatabase
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.system import SystemClock

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
+from memorist.compaction.compaction_thresholds import CompactionThresholds
 from memorist.compaction.compactor import NO_USAGE
-from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message, Origin
 from memorist.engine.memory_extension import MemoryExtension, RecalledText
 from memorist.engine.session_log import LogEntry, SessionLog
@@ -118,7 +118,7 @@ class ReplayedSession:
         if not self.tracker.messages:
             raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
         await self._memory.extract()
-        await self._log.session_memory.update(
+        await self._log.session_memory.update_notes(
             NotesDue(why="the recording ends", tokens=self.tracker.tokens), None
         )
         return self._log.session_memory.read_notes() or ""

@@ -13,12 +13,17 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_breakpoints
+from memorist.compaction.cache_breakpoints import add_cache_breakpoints, find_host_breakpoints
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compactor import Compactor
 from memorist.compaction.window_at_message import find_text_by_id
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
-from memorist.engine.host_history import COMPARED_ENTRIES, HistoryAdditions, HostEntry, HostHistory
+from memorist.engine.host_history import (
+    COMPARED_ENTRIES,
+    HistoryAdditions,
+    HostHistory,
+    HostHistoryEntry,
+)
 from memorist.engine.shown_history import RolledBackTurns, ShownHistory
 from memorist.errors import StoreError
 from memorist.formats import transcript_format
@@ -168,7 +173,7 @@ class RequestView:
             # shown.
             self._show_messages([self._compactor.build_opening_message(), *self._window.messages])
 
-    def _offload_results(self, entries: Sequence[HostEntry]) -> None:
+    def _offload_results(self, entries: Sequence[HostHistoryEntry]) -> None:
         recent = [message for entry in entries for message in entry.messages]
         if not any(isinstance(block, ToolResult) for message in recent for block in message.blocks):
             return
@@ -306,7 +311,7 @@ class RequestView:
         if self._host_sets_marks:
             return body
         messages, settled = body["messages"], self._end_marked and body.get("model") == self._model
-        marked = add_breakpoints(
+        marked = add_cache_breakpoints(
             body,
             unchanged_entries=self._stable_count,
             unmarked_entries=len(messages),
@@ -383,7 +388,7 @@ class RequestView:
                 ]
             )
 
-    def _restore_saved(self, entries: Sequence[HostEntry]) -> None:
+    def _restore_saved(self, entries: Sequence[HostHistoryEntry]) -> None:
         """Show what the former process had shown, if the host's history still holds it, and then
         what came after.
         """

@@ -68,7 +68,6 @@ from memorist.rollouts.stage_two import ConsolidationResult, update_memory_folde
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings
-from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import (
     RolloutExtract,
@@ -79,12 +78,13 @@ from memorist.store.extract_rows import (
 )
 from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.job_claims import is_consolidation_requested
-from memorist.store.memory_mode import (
+from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
+from memorist.store.session_memory_mode import (
     read_memory_off_sessions,
     save_rollouts_except_memory_off,
     set_memory_mode,
 )
-from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
+from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import list_recorded_damage
 
 ANY_AGE_DAYS = 36_500
@@ -351,7 +351,7 @@ class RolloutPipeline(RolloutStore):
         return RolloutSyncPlan(
             found=found,
             sessions=len(mine),
-            eligible=tuple(each.thread for each in verdicts if each.eligible),
+            eligible=tuple(each.thread for each in verdicts if each.is_eligible),
             too_old=sum(each.reason == "too old" for each in verdicts),
             has_unconsolidated=is_consolidation_requested(self.state),
             worker_dependencies=dependencies,

@@ -87,7 +87,7 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
     consolidation = next((job for job in list_jobs(state) if job.kind == "consolidate"), None)
     return RolloutStatus(
         sessions=len(verdicts),
-        due=sum(verdict.eligible for verdict in verdicts),
+        due=sum(verdict.is_eligible for verdict in verdicts),
         waiting=dict(sorted(reasons.items())),
         extracts=len(extracts),
         no_op=_count_sessions_without_extract(state, extracts),
@@ -207,7 +207,7 @@ class MemorySummaryText(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def read_memory_summary(store: RolloutStore) -> MemorySummaryText:
+def read_past_sessions_summary(store: RolloutStore) -> MemorySummaryText:
     """Read the summary that the last consolidation wrote. Raises NothingToDo, StoreError."""
     path = store.layout.rollouts / SUMMARY_FILE
     data = read_if_exists(DiskFiles(), path)

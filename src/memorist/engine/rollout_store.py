@@ -12,7 +12,7 @@ from memorist.ports import Clock
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import JobClaimPolicy, build_lease_policy
-from memorist.store.state_database import StateDatabase, open_state
+from memorist.store.state_database import StateDatabase, open_state_database
 from memorist.system import SystemClock
 
 
@@ -26,7 +26,7 @@ class RolloutStore:
         self.settings = settings
         self.layout = Layout(Path(settings.home).expanduser().absolute())
         self.clock: Clock = SystemClock()
-        self.state: StateDatabase = open_state(settings.state, self.layout.database)
+        self.state: StateDatabase = open_state_database(settings.state, self.layout.database)
 
     @property
     def claim_terms(self) -> JobClaimPolicy:

@@ -8,16 +8,15 @@ from typing import Any, Self, cast
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
+from memorist.compaction.compaction_thresholds import compute_request_thresholds
 from memorist.compaction.provider_edit_format import ProviderCompactionItem
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.thresholds import compute_request_thresholds
-from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextPiece
+from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.core.token_count import estimate_json_tokens
-from memorist.engine.background_loading import PROMPT_PRIORITY
-from memorist.engine.cache_watcher import CacheBreakDetector
+from memorist.engine.background_loading import PROMPT_IN_PROGRESS
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.fetch_tool import build_fetch_tool_definition
@@ -31,6 +30,7 @@ from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import search_memories_sessions_and_notes
 from memorist.engine.process_bound import ProcessBound
 from memorist.engine.project_search import SearchResults
+from memorist.engine.provider_cache_watcher import CacheBreakDetector
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
@@ -50,7 +50,7 @@ from memorist.forks.fork_spec import ParentCall, Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
-from memorist.models.context_window import resolve_window
+from memorist.models.context_window import resolve_context_window
 from memorist.models.context_window_observer import ContextWindowObserver
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.ports import Request
@@ -212,7 +212,7 @@ class Session(ProcessBound):
         FormatError when the request is not of the session's format, UsageError after `close`.
         """
         self._check_open()
-        with PROMPT_PRIORITY:
+        with PROMPT_IN_PROGRESS:
             return await self._prepare(request)
 
     def _check_open(self) -> None:
@@ -340,7 +340,7 @@ class Session(ProcessBound):
         """Follow a smaller window from now on, in all sessions of the engine."""
         request, runtime = self._request or {}, self._log.runtime
         name = str(request.get("model", ""))
-        assumed = resolve_window(
+        assumed = resolve_context_window(
             request, runtime.settings.models, self._find_learned_window(request)
         )
         if window is not None and window < assumed:
@@ -491,7 +491,7 @@ class Session(ProcessBound):
         """
         if not self.tracker.messages:
             raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
-        await self.session_memory.update(
+        await self.session_memory.update_notes(
             NotesDue(why="asked for", tokens=self.tracker.tokens), self._parent_call(None)
         )
         return self.notes or ""
@@ -524,7 +524,7 @@ class Session(ProcessBound):
         ):
             return None
         self._recovery_tried = True
-        assumed = resolve_window(
+        assumed = resolve_context_window(
             self._request,
             self._log.runtime.settings.models,
             self._find_learned_window(self._request),

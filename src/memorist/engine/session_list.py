@@ -22,12 +22,12 @@ from memorist.session_memory.notes_template import (
     TITLE_SECTION,
     parse_section_bodies,
 )
-from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.extract_rows import find_extract
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.store.session_rows import list_sessions_newest_first
+from memorist.store.sqlite_database import open_database
 from memorist.store.state_database import SqliteStateDatabase
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.system import SystemClock
@@ -91,7 +91,7 @@ def find_session_outcomes(home: Layout, ids: Iterable[str]) -> dict[str, str]:
     }
 
 
-def read_kept_notes(entry: KnownSession) -> str:
+def read_notes_of_known_session(entry: KnownSession) -> str:
     """The notes that memorist keeps of a session; empty where it keeps none. Raises StoreError."""
     if not entry.folder:
         return ""

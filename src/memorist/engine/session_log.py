@@ -17,7 +17,7 @@ from memorist.compaction.compaction_prompts import load_shipped_compaction_promp
 from memorist.compaction.compactor import Compactor
 from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import Message
-from memorist.engine.removed_messages import read_whole_conversation
+from memorist.engine.whole_conversation_reader import read_whole_conversation
 from memorist.errors import StoreError, UnreadableSession
 from memorist.events import (
     Event,
@@ -151,7 +151,7 @@ class SessionLog:
             raise
 
     def _session_memory_settings(self) -> SessionMemorySettings:
-        return self.runtime.flags.apply_to(self.runtime.settings.session_memory)
+        return self.runtime.flags.apply_to_section(self.runtime.settings.session_memory)
 
     def _replay_transcript(self) -> list[str]:
         """Track the transcript on disk again, after a restart; the notes' cursor says which message
@@ -244,7 +244,7 @@ class SessionLog:
         known = {message.id for message in self.window_messages}
         if any(message.id not in known for message in shown):
             self.window_messages = list(shown)
-            self.tracker.recount(shown)
+            self.tracker.recount_tokens(shown)
 
     def record_rollback(self, turns: int, messages: int) -> None:
         """Record that the user rolled back the last turns, with this many messages: a marker is
@@ -361,7 +361,7 @@ class SessionLog:
     @property
     def is_auto_compaction_enabled(self) -> bool:
         """Whether the conversation is compacted automatically, as the flags have it now."""
-        settings = self.runtime.flags.apply_to(self.runtime.settings.compaction)
+        settings = self.runtime.flags.apply_to_section(self.runtime.settings.compaction)
         return self._auto_compact and settings.enabled
 
     async def close(self) -> None:

@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import WORLD_STATE_ID_PREFIX, Message
-from memorist.engine.host_history import COMPARED_ENTRIES, HostEntry, HostHistory
+from memorist.engine.host_history import COMPARED_ENTRIES, HostHistory, HostHistoryEntry
 from memorist.formats.request_codec import Codec, copy_cache_mark, strip_entry_cache_marks
 
 
-class ViewEntry(Struct, frozen=True):
+class ShownEntry(Struct, frozen=True):
     """One entry of the view: an entry of the host, by its index, or one of memorist's, with its
     wire items.
     """
@@ -49,8 +49,8 @@ class ShownHistory:
     def __init__(self, codec: Codec, history: HostHistory) -> None:
         self._codec = codec
         self._history = history
-        self._entries: list[ViewEntry] = []
-        self._preamble: ViewEntry | None = None
+        self._entries: list[ShownEntry] = []
+        self._preamble: ShownEntry | None = None
         """The preamble before the conversation.
 
         It has no messages, since it is not part of the conversation.
@@ -87,13 +87,13 @@ class ShownHistory:
         """The first message in the view."""
         return next((message for shown in self._entries for message in shown.messages), None)
 
-    def add_entries(self, entries: Sequence[HostEntry]) -> None:
+    def add_entries(self, entries: Sequence[HostHistoryEntry]) -> None:
         """Append the entries of a new request."""
-        self._entries += [ViewEntry(entry.messages, entry.index) for entry in entries]
+        self._entries += [ShownEntry(entry.messages, entry.index) for entry in entries]
 
-    def reset_to_host_entries(self, entries: Sequence[HostEntry]) -> None:
+    def reset_to_host_entries(self, entries: Sequence[HostHistoryEntry]) -> None:
         """Show the host's own entries again, after the host rewrote its history."""
-        self._replace_entries([ViewEntry(entry.messages, entry.index) for entry in entries])
+        self._replace_entries([ShownEntry(entry.messages, entry.index) for entry in entries])
         self.differs_from_host_history = self._preamble is not None
 
     def set_preamble(self, messages: Sequence[Message]) -> None:
@@ -103,11 +103,11 @@ class ShownHistory:
         Neither a compaction nor a rewritten history changes them.
         """
         shown = [each for each in self._entries if each is not self._preamble]
-        self._preamble = ViewEntry((), None, tuple(self._codec.encode_messages(messages)))
+        self._preamble = ShownEntry((), None, tuple(self._codec.encode_messages(messages)))
         self._replace_entries(shown)
         self.differs_from_host_history = True
 
-    def find_rollback(self, entries: Sequence[HostEntry]) -> RolledBackTurns | None:
+    def find_rollback(self, entries: Sequence[HostHistoryEntry]) -> RolledBackTurns | None:
         """Detect a rollback: the rewritten history equals the old one up to the start of a turn,
         followed by new user messages or nothing.
 
@@ -156,7 +156,7 @@ class ShownHistory:
             [shown for shown in self._entries[:end] if shown is not self._preamble]
         )
 
-    def _replace_entries(self, shown: list[ViewEntry]) -> None:
+    def _replace_entries(self, shown: list[ShownEntry]) -> None:
         self._entries, self._sent_items, self._sent_count, self._prepared_copy = shown, [], 0, None
         if self._preamble is not None:
             shown.insert(
@@ -201,14 +201,14 @@ class ShownHistory:
             None,
         )
 
-    def _build_own_entry(self, message: Message) -> ViewEntry:
+    def _build_own_entry(self, message: Message) -> ShownEntry:
         self.differs_from_host_history = True
         return self._encode_entry(message)
 
-    def _encode_entry(self, message: Message, replaced_index: int | None = None) -> ViewEntry:
+    def _encode_entry(self, message: Message, replaced_index: int | None = None) -> ShownEntry:
         """One of memorist's entries, without the cache marks that the host's may have had then."""
         items = map(strip_entry_cache_marks, self._codec.encode_messages([message]))
-        return ViewEntry((message,), None, tuple(items), replaced_index)
+        return ShownEntry((message,), None, tuple(items), replaced_index)
 
     @property
     def last_message(self) -> Message | None:
@@ -227,7 +227,7 @@ class ShownHistory:
             for shown in self._entries
             for message in shown.messages
         }
-        new: list[ViewEntry] = []
+        new: list[ShownEntry] = []
         at = 0
         while at < len(messages):
             shown = known.get(id(messages[at]))
@@ -269,13 +269,13 @@ class ShownHistory:
         following = [*self._entries[since + 1 :], None]
         for shown, after in zip(self._entries[since:], following, strict=True):
             if shown.host_index is not None:
-                self._sent_items.append(self._history.item(shown.host_index))
+                self._sent_items.append(self._history.get_entry(shown.host_index))
             elif shown.replaced_index is None or (
                 after is not None and after.replaced_index == shown.replaced_index
             ):
                 self._sent_items += shown.items
             else:
-                source = self._history.item(shown.replaced_index)
+                source = self._history.get_entry(shown.replaced_index)
                 *others, last = shown.items
                 self._sent_items += [*others, copy_cache_mark(source, last)]
         self._sent_count = len(self._entries)
@@ -303,7 +303,7 @@ def _message_ids(messages: Sequence[Message]) -> list[str]:
     return [message.id for message in messages]
 
 
-def _is_instructions(shown: ViewEntry) -> bool:
+def _is_instructions(shown: ShownEntry) -> bool:
     """Whether an entry holds only the host's instructions, which many providers require first."""
     return bool(shown.messages) and all(
         message.role in ("system", "developer") for message in shown.messages

@@ -67,7 +67,7 @@ class Flags:
         """The flags known now; returns at once."""
         return self._values
 
-    def apply_to(self, settings: SettingsSection) -> SettingsSection:
+    def apply_to_section(self, settings: SettingsSection) -> SettingsSection:
         """The settings of one section with the flags applied; returns at once. Raises KeyError for
         a section that has no flags (`values.SECTIONS`).
         """
@@ -90,7 +90,7 @@ class Flags:
             self._refresh_done.clear()
             self._refresh_requested.set()
 
-    def wait(self, seconds: float) -> bool:
+    def wait_for_lookup(self, seconds: float) -> bool:
         """Wait for a requested lookup, at most so long; returns whether it is done. For replays,
         commands and tests; a live session never calls it.
         """

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.forks.fork_spec import FolderAccess, ForkPermission, NoTools, SingleFileEdit
+from memorist.forks.fork_spec import FolderAccess, ForkPermission, NoToolsPermission, SingleFileEdit
 from memorist.forks.shell_policy import CommandRefused, judge_shell_command
 
 _INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -26,7 +26,7 @@ separator.
 _normalize = unicodedata.normalize
 
 
-class PathKind(StrEnum):
+class ResolvedPathKind(StrEnum):
     """What is at a path after links are resolved."""
 
     FILE = "file"
@@ -43,7 +43,7 @@ class ResolvedPath(Struct, frozen=True):
 
     requested: str
     path: Path
-    kind: PathKind
+    kind: ResolvedPathKind
     links: int = 1
 
 
@@ -108,7 +108,7 @@ def check_fork_permission(
             return _check_single_file(permission, request)
         case FolderAccess():
             return _check_folder(permission, request)
-        case NoTools():
+        case NoToolsPermission():
             return PermissionDenied("Tools cannot be used here: answer in text.")
 
 
@@ -150,7 +150,7 @@ def _check_folder_read(
 ) -> PermissionDenied | None:
     if isinstance(target, UnresolvedPath):
         return PermissionDenied(target.why)
-    if target.kind is PathKind.OTHER:
+    if target.kind is ResolvedPathKind.OTHER:
         return PermissionDenied(f"{target.requested} is not a regular file.")
     if not permission.read_anywhere and not target.path.is_relative_to(permission.folder):
         return PermissionDenied(
@@ -200,7 +200,7 @@ def _check_folder_shell(permission: FolderAccess, command: str) -> PermissionDen
 
 
 def _check_target(target: ResolvedPath) -> PermissionDenied | None:
-    if target.kind in (PathKind.FOLDER, PathKind.OTHER):
+    if target.kind in (ResolvedPathKind.FOLDER, ResolvedPathKind.OTHER):
         return PermissionDenied(f"{target.requested} is not a regular file.")
     if target.links > 1:
         return PermissionDenied(

@@ -216,7 +216,7 @@ BOUNDARY_TOKENS = 500
 """Tokens of what stands around the task: the boundaries and the form of edits."""
 
 
-def build_first_request(
+def build_first_fork_request(
     spec: ForkSpec, method: EditMethod, prompts: ForkPrompts, *, codec: Codec, model: str
 ) -> JsonObject:
     """Build the first request. `model` is the model id for a fresh request.

@@ -33,7 +33,7 @@ class FolderAccess(Struct, frozen=True, kw_only=True, tag="folder_access"):
     """
 
 
-class NoTools(Struct, frozen=True, tag="no_tools"):
+class NoToolsPermission(Struct, frozen=True, tag="no_tools"):
     """Every tool call is denied: the fork is asked for text only (a summary)."""
 
 
@@ -50,7 +50,7 @@ def count_budget_tokens(usage: Usage) -> int:
     return usage.input + usage.cache_write + usage.output + usage.cache_read // CACHE_READ_DISCOUNT
 
 
-ForkPermission = SingleFileEdit | FolderAccess | NoTools
+ForkPermission = SingleFileEdit | FolderAccess | NoToolsPermission
 
 
 class EditMethod(StrEnum):

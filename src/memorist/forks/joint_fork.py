@@ -16,7 +16,7 @@ from memorist.core.messages import JsonObject, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import StoreError
 from memorist.forks.answer_form import FormTask, read_edits_from_answer_object
-from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
+from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoToolsPermission, Receipt
 from memorist.forks.text_edits import TextEdits
 from memorist.forks.tool_executor import ToolExecutor
 from memorist.formats.request_codec import CUT_OFF_REASONS
@@ -149,7 +149,7 @@ async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -
         for call in edits.calls:
             outcome = await executor.execute(call)
             problems += [f"{call.path}: {outcome.text}"] if outcome.is_error else []
-        files = executor.changes()
+        files = executor.list_file_changes()
     except StoreError as error:
         return replace(receipt, outcome=ForkOutcome.FAILED, said=str(error))
     return replace(
@@ -177,7 +177,7 @@ def join_fork_specs(
     return replace(
         specs[0],
         why="; ".join(spec.why for spec in specs),
-        permission=NoTools(),
+        permission=NoToolsPermission(),
         known_files=(),
         history_summary=merge_history_summaries([each.history_summary or "" for each in specs])
         or None,

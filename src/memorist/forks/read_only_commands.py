@@ -9,7 +9,7 @@ from msgspec import Struct
 from memorist.core.text_analysis import parse_word_list
 
 
-class CommandRules(Struct, frozen=True, kw_only=True):
+class ReadOnlyCommandRules(Struct, frozen=True, kw_only=True):
     """The words that a command accepts.
 
     `flags` are single letters without a value, `valued` those with one; `long` and `long_valued`
@@ -29,36 +29,36 @@ class CommandRules(Struct, frozen=True, kw_only=True):
 
 
 COMMAND_RULES = {
-    "ls": CommandRules(
+    "ls": ReadOnlyCommandRules(
         flags="1AaBCcdFfGghHiklLmNnopqQrRsStTuUvwxXZ",
         long=parse_word_list(
             "all almost-all human-readable recursive reverse directory size full-time"
         ),
     ),
-    "cat": CommandRules(
+    "cat": ReadOnlyCommandRules(
         flags="AbeEnstTuv",
         long=parse_word_list("number number-nonblank squeeze-blank show-all show-ends show-tabs"),
     ),
-    "tac": CommandRules(),
-    "nl": CommandRules(flags="p", valued="bdfhilnsvw"),
-    "head": CommandRules(
+    "tac": ReadOnlyCommandRules(),
+    "nl": ReadOnlyCommandRules(flags="p", valued="bdfhilnsvw"),
+    "head": ReadOnlyCommandRules(
         flags="qvz",
         valued="nc",
         long=parse_word_list("quiet verbose"),
         long_valued=parse_word_list("lines bytes"),
         takes_number_flag=True,
     ),
-    "tail": CommandRules(
+    "tail": ReadOnlyCommandRules(
         flags="qvz",
         valued="nc",
         long=parse_word_list("quiet verbose"),
         long_valued=parse_word_list("lines bytes"),
         takes_number_flag=True,
     ),
-    "wc": CommandRules(
+    "wc": ReadOnlyCommandRules(
         flags="clLmw", long=parse_word_list("bytes chars lines words max-line-length")
     ),
-    "grep": CommandRules(
+    "grep": ReadOnlyCommandRules(
         flags="EFGPivwxcLlqshHnobTrRaI",
         valued="eABCmd",
         long=parse_word_list(
@@ -73,7 +73,7 @@ COMMAND_RULES = {
         ),
         takes_number_flag=True,
     ),
-    "rg": CommandRules(
+    "rg": ReadOnlyCommandRules(
         flags="FivwxclnNoHIPsSUu0aqLp.",
         valued="eABCmgtTMdjr",
         long=parse_word_list(
@@ -88,25 +88,25 @@ COMMAND_RULES = {
             "max-columns max-depth maxdepth max-filesize color sort sortr threads replace"
         ),
     ),
-    "stat": CommandRules(
+    "stat": ReadOnlyCommandRules(
         flags="Lft",
         valued="c",
         long=parse_word_list("dereference file-system terse"),
         long_valued=parse_word_list("format printf"),
     ),
-    "file": CommandRules(
+    "file": ReadOnlyCommandRules(
         flags="bhikLNr0",
         long=parse_word_list("brief mime mime-type mime-encoding dereference no-dereference"),
     ),
-    "du": CommandRules(
+    "du": ReadOnlyCommandRules(
         flags="0abcDhHklLmsSx",
         valued="dBt",
         long=parse_word_list("all bytes total human-readable summarize apparent-size"),
         long_valued=parse_word_list("max-depth exclude"),
     ),
-    "pwd": CommandRules(flags="LP", max_operands=0),
-    "echo": CommandRules(takes_any_words=True),
-    "sort": CommandRules(
+    "pwd": ReadOnlyCommandRules(flags="LP", max_operands=0),
+    "echo": ReadOnlyCommandRules(takes_any_words=True),
+    "sort": ReadOnlyCommandRules(
         flags="bdfghiMnRrVsuzcCm",
         valued="kt",
         long=parse_word_list(
@@ -115,24 +115,24 @@ COMMAND_RULES = {
         ),
         long_valued=parse_word_list("key field-separator"),
     ),
-    "uniq": CommandRules(
+    "uniq": ReadOnlyCommandRules(
         flags="cdDiuz",
         valued="fsw",
         long=parse_word_list("count repeated unique ignore-case"),
         max_operands=1,
     ),
-    "cut": CommandRules(
+    "cut": ReadOnlyCommandRules(
         flags="nsz",
         valued="bcdf",
         long=parse_word_list("only-delimited complement"),
         long_valued=parse_word_list("bytes characters fields delimiter output-delimiter"),
     ),
-    "tr": CommandRules(
+    "tr": ReadOnlyCommandRules(
         flags="cCdst",
         long=parse_word_list("complement delete squeeze-repeats truncate-set1"),
         max_operands=2,
     ),
-    "diff": CommandRules(
+    "diff": ReadOnlyCommandRules(
         flags="qsruNwbBiyaEtdTpcen",
         valued="UCWxI",
         long=parse_word_list(
@@ -141,21 +141,23 @@ COMMAND_RULES = {
         ),
         long_valued=parse_word_list("unified context width exclude color label"),
     ),
-    "cmp": CommandRules(flags="bls", long=parse_word_list("verbose silent quiet print-bytes")),
-    "basename": CommandRules(flags="az", valued="s"),
-    "dirname": CommandRules(flags="z"),
-    "realpath": CommandRules(flags="ePLmqsz"),
-    "readlink": CommandRules(flags="efmnqsvz"),
-    "sha256sum": CommandRules(flags="bt"),
-    "md5sum": CommandRules(flags="bt"),
-    "date": CommandRules(
+    "cmp": ReadOnlyCommandRules(
+        flags="bls", long=parse_word_list("verbose silent quiet print-bytes")
+    ),
+    "basename": ReadOnlyCommandRules(flags="az", valued="s"),
+    "dirname": ReadOnlyCommandRules(flags="z"),
+    "realpath": ReadOnlyCommandRules(flags="ePLmqsz"),
+    "readlink": ReadOnlyCommandRules(flags="efmnqsvz"),
+    "sha256sum": ReadOnlyCommandRules(flags="bt"),
+    "md5sum": ReadOnlyCommandRules(flags="bt"),
+    "date": ReadOnlyCommandRules(
         flags="uRI",
         valued="dr",
         long=parse_word_list("utc universal rfc-email iso-8601"),
         long_valued=parse_word_list("date reference iso-8601 rfc-3339"),
     ),
-    "true": CommandRules(max_operands=0),
-    "false": CommandRules(max_operands=0),
+    "true": ReadOnlyCommandRules(max_operands=0),
+    "false": ReadOnlyCommandRules(max_operands=0),
 }
 """Every command but `find` and `git`, which have a grammar of their own. GNU and BSD spellings of
 the read-only flags.
@@ -178,7 +180,7 @@ FIND_VALUE_TESTS = parse_word_list(
 FIND_OPTIONS = parse_word_list("-H -L -P")
 
 
-_GIT_LOG_RULES = CommandRules(
+_GIT_LOG_RULES = ReadOnlyCommandRules(
     flags="pucsizwbMCE",
     valued="SGnLU",
     long=parse_word_list(
@@ -204,20 +206,20 @@ GIT_COMMANDS = {
     "log": _GIT_LOG_RULES,
     "show": _GIT_LOG_RULES,
     "diff": _GIT_LOG_RULES,
-    "status": CommandRules(
+    "status": ReadOnlyCommandRules(
         flags="sbuvz",
         long=parse_word_list(
             "short branch porcelain long show-stash untracked-files ignored null no-renames"
         ),
         long_valued=parse_word_list("porcelain untracked-files"),
     ),
-    "blame": CommandRules(
+    "blame": ReadOnlyCommandRules(
         flags="lstfnewMC",
         valued="L",
         long=parse_word_list("porcelain line-porcelain root show-name show-number show-email"),
         long_valued=parse_word_list("date since abbrev"),
     ),
-    "ls-files": CommandRules(
+    "ls-files": ReadOnlyCommandRules(
         flags="cdmoiskutvz",
         valued="x",
         long=parse_word_list(
@@ -225,7 +227,7 @@ GIT_COMMANDS = {
         ),
         long_valued=parse_word_list("exclude"),
     ),
-    "rev-parse": CommandRules(
+    "rev-parse": ReadOnlyCommandRules(
         long=parse_word_list("show-toplevel abbrev-ref short verify git-dir is-inside-work-tree")
     ),
 }

@@ -43,11 +43,11 @@ from memorist.forks.file_tool_calls import (
 )
 from memorist.forks.fork_permissions import (
     OtherToolRequest,
-    PathKind,
     PermissionRequest,
     ReadRequest,
     RemoveRequest,
     ResolvedPath,
+    ResolvedPathKind,
     ShellRequest,
     UnresolvedPath,
     WriteRequest,
@@ -58,7 +58,7 @@ from memorist.forks.fork_spec import (
     FileChange,
     FolderAccess,
     ForkPermission,
-    NoTools,
+    NoToolsPermission,
     SingleFileEdit,
 )
 from memorist.forks.shell_command import run_limited_program
@@ -103,7 +103,7 @@ def resolve_granted_paths(permission: ForkPermission, files: FileSystem) -> Fork
                 write=permission.write,
                 read_anywhere=permission.read_anywhere,
             )
-        case NoTools():
+        case NoToolsPermission():
             return permission
 
 
@@ -137,7 +137,7 @@ class ToolExecutor:
                 return path.parent
             case FolderAccess(folder=folder):
                 return folder
-            case NoTools():
+            case NoToolsPermission():
                 return None
 
     async def execute(self, call: ForkToolCall) -> ForkToolResult:
@@ -149,7 +149,7 @@ class ToolExecutor:
         except (StoreError, InputError) as problem:
             return _error_answer(str(problem))
 
-    def changes(self) -> tuple[FileChange, ...]:
+    def list_file_changes(self) -> tuple[FileChange, ...]:
         """The files whose bytes differ from those before the run's first write to them. One that
         cannot be read any more counts as deleted.
         """
@@ -210,14 +210,16 @@ class ToolExecutor:
         except StoreError as error:
             return UnresolvedPath(asked[:200], str(error))
         if facts is None:
-            kind = PathKind.MISSING if self._is_below_folder(real) else PathKind.OTHER
+            kind = (
+                ResolvedPathKind.MISSING if self._is_below_folder(real) else ResolvedPathKind.OTHER
+            )
             return ResolvedPath(asked, real, kind)
         kind = (
-            PathKind.FILE
+            ResolvedPathKind.FILE
             if facts.is_file
-            else PathKind.FOLDER
+            else ResolvedPathKind.FOLDER
             if facts.is_folder
-            else PathKind.OTHER
+            else ResolvedPathKind.OTHER
         )
         return ResolvedPath(asked, real, kind, facts.links if facts.is_file else 1)
 
@@ -241,9 +243,9 @@ class ToolExecutor:
         refused = self._check_request(ReadRequest(target))
         if refused or isinstance(target, UnresolvedPath):
             return refused or _error_answer("The path cannot be used.")
-        if target.kind is PathKind.FOLDER:
+        if target.kind is ResolvedPathKind.FOLDER:
             return ForkToolResult(text=await list_files(self._files, target.path, ListFilesCall()))
-        if target.kind is PathKind.MISSING:
+        if target.kind is ResolvedPathKind.MISSING:
             return _error_answer(f"There is no file {target.path}.")
         data = self._files.read(target.path, limit=MAX_TOOL_FILE_BYTES + 1)
         if len(data) > MAX_TOOL_FILE_BYTES:
@@ -267,13 +269,13 @@ class ToolExecutor:
         refused = self._check_request(ReadRequest(target))
         if refused or isinstance(target, UnresolvedPath):
             return refused or _error_answer("The path cannot be used.")
-        if target.kind is PathKind.MISSING:
+        if target.kind is ResolvedPathKind.MISSING:
             return _error_answer(f"There is nothing at {target.path}.")
         if isinstance(call, SearchCall):
             return ForkToolResult(text=await render_file_matches(self._files, target.path, call))
         return (
             _error_answer(f"{target.path} is a file.")
-            if target.kind is PathKind.FILE
+            if target.kind is ResolvedPathKind.FILE
             else ForkToolResult(text=await list_files(self._files, target.path, call))
         )
 

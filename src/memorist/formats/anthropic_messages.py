@@ -39,6 +39,7 @@ from memorist.formats.request_codec import (
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
+    decode_tool_definition_object,
     detect_and_mark_origins,
     get_arguments_object,
     get_raw_json,
@@ -49,7 +50,6 @@ from memorist.formats.request_codec import (
     join_block_texts,
     merge_extra_keys,
     parse_token_number,
-    read_tool_definition,
     require_list_field,
     require_object,
 )
@@ -66,7 +66,7 @@ _TOOL_RESULT = frozenset({"type", "tool_use_id", "content", "is_error"})
 _SOURCE = frozenset({"type", "source"})
 
 
-def read_block(raw: object) -> Block:
+def decode_block(raw: object) -> Block:
     """Read one content block. Never raises: an unexpected shape becomes an `UnknownBlock`."""
     if isinstance(raw, dict):
         kind = raw.get("type")
@@ -76,9 +76,9 @@ def read_block(raw: object) -> Block:
     return build_unknown_block(raw)
 
 
-def read_blocks(content: list[Any]) -> tuple[Block, ...]:
+def decode_blocks(content: list[Any]) -> tuple[Block, ...]:
     """Read a list of content blocks."""
-    return tuple([read_block(raw) for raw in content])
+    return tuple([decode_block(raw) for raw in content])
 
 
 def _read_text(raw: JsonObject) -> TextBlock | None:
@@ -146,7 +146,7 @@ def _read_tool_result(raw: JsonObject) -> ToolResult | None:
 
 
 def _read_part(raw: object) -> ContentPart:
-    block = read_block(raw)
+    block = decode_block(raw)
     return block if isinstance(block, ContentPart) else build_unknown_block(raw)
 
 
@@ -177,12 +177,12 @@ _READERS: dict[str, Callable[[JsonObject], Block | None]] = {
 }
 
 
-def write_block(block: Block) -> object:
+def encode_block(block: Block) -> object:
     """Write a block of this format as it was read, with its edited fields."""
     if isinstance(block, UnknownBlock):
         return get_raw_json(block)
     if isinstance(block, ToolResult):
-        return _write_result(block, write_block)
+        return _write_result(block, encode_block)
     return merge_extra_keys(_base_fields(block), block.extra)
 
 
@@ -316,7 +316,7 @@ def read_message(item: object, name: str) -> Message:
     if role is None or not isinstance(content, str | list):
         return build_unknown_message(FORMAT, item, name)
     plain = isinstance(content, str)
-    blocks = (TextBlock(content),) if isinstance(content, str) else read_blocks(content)
+    blocks = (TextBlock(content),) if isinstance(content, str) else decode_blocks(content)
     origin = Origin.MODEL if role == "assistant" else Origin.INJECTED
     if role == "user":
         origin, blocks = detect_and_mark_origins(blocks)
@@ -336,7 +336,7 @@ def _has_native_blocks(message: Message) -> bool:
 
 def _write_native(message: Message) -> object:
     wire = message.wire or _BLOCKS_WIRE
-    content = [write_block(block) for block in message.blocks]
+    content = [encode_block(block) for block in message.blocks]
     if wire.kind == UNKNOWN_ITEM:
         return content[0] if len(content) == 1 else content
     first = message.blocks[0] if len(content) == 1 else None
@@ -380,7 +380,7 @@ def _join_entry(entry: list[Message]) -> list[object]:
                 block for block in message.blocks if isinstance(block, ToolResult) is answers
             )
             content += (
-                [write_block(block) for block in blocks]
+                [encode_block(block) for block in blocks]
                 if _has_native_blocks(message)
                 else convert_blocks_to_anthropic(blocks)
             )
@@ -446,7 +446,7 @@ class AnthropicCodec(Codec):
         blocks, wire = (
             ((TextBlock(value),), _PLAIN_WIRE)
             if isinstance(value, str)
-            else (read_blocks(value), _BLOCKS_WIRE)
+            else (decode_blocks(value), _BLOCKS_WIRE)
         )
         return (
             Message(id="system", role="system", blocks=blocks, origin=Origin.INJECTED, wire=wire),
@@ -459,7 +459,7 @@ class AnthropicCodec(Codec):
         content: list[object] = []
         for message in messages:
             content += (
-                [write_block(block) for block in message.blocks]
+                [encode_block(block) for block in message.blocks]
                 if _has_native_blocks(message)
                 else convert_blocks_to_anthropic(message.blocks)
             )
@@ -467,7 +467,7 @@ class AnthropicCodec(Codec):
 
     def decode_tool_definition(self, raw: JsonObject) -> ToolDefinition:
         """Read a tool; one that the provider runs has no schema."""
-        return read_tool_definition(raw, raw, "input_schema")
+        return decode_tool_definition_object(raw, raw, "input_schema")
 
     def encode_tool_definition(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool of any format."""
@@ -502,7 +502,7 @@ class AnthropicCodec(Codec):
         message = Message(
             id=reply_id or "reply",
             role="assistant",
-            blocks=read_blocks(content),
+            blocks=decode_blocks(content),
             origin=Origin.MODEL,
             usage=usage,
             reply_id=reply_id,

@@ -53,7 +53,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     else as side records, skipped and repaired lines in the order of the file.
     """
     index = build_tree_index(lines)
-    yield index.head()
+    yield index.build_session_head()
     yield from _ClaudeCodeReader(index, find_live_conversation(index)).entries(lines)
 
 

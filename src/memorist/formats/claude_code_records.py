@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, Usage, WireInfo
-from memorist.formats.anthropic_messages import read_block, read_blocks
+from memorist.formats.anthropic_messages import decode_block, decode_blocks
 from memorist.formats.request_codec import (
     combine_and_mark_origins,
     detect_and_mark_origins,
@@ -316,8 +316,10 @@ def _read_content(content: object) -> tuple[tuple[Block, ...], WireInfo]:
     if isinstance(content, str):
         return (TextBlock(content),), _PLAIN_WIRE
     if not isinstance(content, list):
-        return read_blocks([] if content is None else [content]), _BLOCKS_WIRE
-    return ((read_block(content[0]),) if len(content) == 1 else read_blocks(content)), _BLOCKS_WIRE
+        return decode_blocks([] if content is None else [content]), _BLOCKS_WIRE
+    return (
+        (decode_block(content[0]),) if len(content) == 1 else decode_blocks(content)
+    ), _BLOCKS_WIRE
 
 
 def _read_usage(counts: RecordedUsage | None) -> Usage | None:

@@ -116,7 +116,7 @@ class SessionTreeIndex:
         """The number of the record with a uuid, or MISSING."""
         return self.numbers_by_uuid.get(hash(uuid), MISSING)
 
-    def head(self) -> SessionHead:
+    def build_session_head(self) -> SessionHead:
         """The session as a whole, from its first and last records; the newest title of the
         strongest kind.
         """

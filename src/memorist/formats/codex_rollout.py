@@ -39,8 +39,8 @@ from memorist.formats.openai_responses import (
     CALL_ITEMS,
     MESSAGE_KINDS,
     OUTPUT_ITEMS,
+    decode_input_item,
     read_codex_recorded_origins,
-    read_item,
 )
 from memorist.formats.transcript_format import (
     FAILURES,
@@ -149,7 +149,7 @@ _decode_bare_meta = msgspec.json.Decoder(SessionMetaPayload).decode
 _decode_turn = msgspec.json.Decoder(TurnContextLine).decode
 
 
-class RolloutIndex:
+class CodexRolloutIndex:
     """The result of the first pass."""
 
     def __init__(self) -> None:
@@ -170,7 +170,7 @@ class RolloutIndex:
         self.has_events_only = False
         """Whether the file has no history items, so that its events are the conversation."""
 
-    def head(self) -> SessionHead:
+    def build_session_head(self) -> SessionHead:
         """The session as a whole; the first `session_meta` counts, later ones may come from a
         fork.
         """
@@ -193,12 +193,12 @@ class RolloutIndex:
         )
 
 
-def build_rollout_index(lines: Iterable[RawTranscriptLine]) -> RolloutIndex:
+def build_rollout_index(lines: Iterable[RawTranscriptLine]) -> CodexRolloutIndex:
     """Classify every line; when turns were rolled back, read the lines once more to find out which.
 
     The bytes from the type to the payload's type determine most lines without decoding their JSON.
     """
-    index = RolloutIndex()
+    index = CodexRolloutIndex()
     known: dict[bytes, int] = {}
     add_code, keep = index.codes.append, index.cached_lines.append
     room = KEPT_BYTES
@@ -227,7 +227,7 @@ def build_rollout_index(lines: Iterable[RawTranscriptLine]) -> RolloutIndex:
     return index
 
 
-def _probe_line(index: RolloutIndex, data: bytes) -> int:
+def _probe_line(index: CodexRolloutIndex, data: bytes) -> int:
     """The code of a line by decoding it; after repair if it needs one, by its kind alone when its
     fields have other types.
     """
@@ -246,7 +246,7 @@ def _probe_line(index: RolloutIndex, data: bytes) -> int:
     return PROBLEM
 
 
-def _record_code(index: RolloutIndex, probe: _RolloutProbe) -> int:
+def _record_code(index: CodexRolloutIndex, probe: _RolloutProbe) -> int:
     """The code of a record; a new one for a kind seen for the first time."""
     kind, code = _known_code(probe)
     if code == UNTYPED and index.meta is not None:
@@ -275,7 +275,7 @@ def _known_code(probe: _RolloutProbe) -> tuple[str, int]:
     return kind, _RECORDS.get(kind, BLANK)
 
 
-def _note_session(index: RolloutIndex, code: int, data: bytes) -> None:
+def _note_session(index: CodexRolloutIndex, code: int, data: bytes) -> None:
     """Record what the line says about the session; the first value wins."""
     if code in (TURN_CONTEXT, TURN_STARTED):
         known = index.turn
@@ -288,7 +288,7 @@ def _note_session(index: RolloutIndex, code: int, data: bytes) -> None:
         index.meta = _try_meta(data) if code == SESSION_META else _try_bare_meta(data)
 
 
-def _track_turns(index: RolloutIndex, lines: Iterable[RawTranscriptLine]) -> None:
+def _track_turns(index: CodexRolloutIndex, lines: Iterable[RawTranscriptLine]) -> None:
     """Find the line ranges that were rolled back."""
     turns = index.turns
     for number, data, _ in lines:
@@ -342,7 +342,7 @@ def _read_recorded_item(item: object, name: str) -> Message:
     """The message of a history item. What stands in a program's tag as a whole is nobody's word,
     unless Codex recorded that the user wrote it.
     """
-    message = read_item(item, name)
+    message = decode_input_item(item, name)
     if message.origin is not Origin.USER or not is_wrapped_in_program_tag(message.text):
         return message
     if isinstance(item, dict) and read_codex_recorded_origins(item, message.blocks) is not None:
@@ -402,14 +402,14 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     records, skipped and repaired lines at their position.
     """
     index = build_rollout_index(lines)
-    yield index.head()
+    yield index.build_session_head()
     yield from _RolloutReader(index).entries(index.cached_lines if index.is_fully_cached else lines)
 
 
 class _RolloutReader:
     """The second pass over the file, with its state."""
 
-    def __init__(self, index: RolloutIndex) -> None:
+    def __init__(self, index: CodexRolloutIndex) -> None:
         self.index = index
         self.names = list(index.kinds)
         self.is_typed = index.meta is None or index.meta.payload.is_typed
@@ -417,7 +417,7 @@ class _RolloutReader:
         """Whether the client tells of each message that a person typed, in the line after it."""
         self.last_line = len(index.codes) - 1
         self.model = ""
-        self.turn = index.head().session or "reply"
+        self.turn = index.build_session_head().session or "reply"
         """Id of the current turn, which a fork copies; the session's where turns have none."""
         self.replies = 0
         """Replies of the current turn."""

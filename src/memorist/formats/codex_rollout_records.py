@@ -21,7 +21,7 @@ from memorist.core.messages import (
     ToolUse,
     WireInfo,
 )
-from memorist.formats.openai_responses import read_item
+from memorist.formats.openai_responses import decode_input_item
 from memorist.formats.request_codec import parse_tool_arguments
 from memorist.formats.transcript_format import convert_datetime_to_epoch_seconds
 
@@ -218,18 +218,18 @@ class _CallOutputLine(Struct):
 _decode_call = msgspec.json.Decoder(_ToolCallLine).decode
 _decode_output = msgspec.json.Decoder(_CallOutputLine).decode
 _CALL_WIRES = {
-    _FunctionCall: read_item(
+    _FunctionCall: decode_input_item(
         {"type": "function_call", "call_id": "", "name": "", "arguments": ""}, ""
     ).wire,
-    _CustomToolCall: read_item(
+    _CustomToolCall: decode_input_item(
         {"type": "custom_tool_call", "call_id": "", "name": "", "input": ""}, ""
     ).wire,
 }
 _OUTPUT_WIRES = {
-    _FunctionCallOutput: read_item(
+    _FunctionCallOutput: decode_input_item(
         {"type": "function_call_output", "call_id": "", "output": ""}, ""
     ).wire,
-    _CustomToolCallOutput: read_item(
+    _CustomToolCallOutput: decode_input_item(
         {"type": "custom_tool_call_output", "call_id": "", "output": ""}, ""
     ).wire,
 }
@@ -327,10 +327,10 @@ class _ReasoningLine(Struct):
 
 _decode_assistant = msgspec.json.Decoder(_AssistantMessageLine).decode
 _decode_reasoning = msgspec.json.Decoder(_ReasoningLine).decode
-_ASSISTANT_WIRE = read_item(
+_ASSISTANT_WIRE = decode_input_item(
     {"type": "message", "role": "assistant", "content": []}, ""
 ).wire or WireInfo("openai_responses")
-_REASONING_WIRE = read_item({"type": "reasoning", "summary": []}, "").wire
+_REASONING_WIRE = decode_input_item({"type": "reasoning", "summary": []}, "").wire
 _AUTHOR_MODEL = Origin.MODEL
 
 

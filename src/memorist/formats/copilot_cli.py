@@ -19,11 +19,11 @@ from memorist.core.messages import (
 from memorist.formats.json_records import (
     JsonRecord,
     RecordMessageBuilder,
-    get_count,
+    get_count_field,
     get_epoch_seconds,
-    get_object,
-    get_object_list,
-    get_text,
+    get_object_field,
+    get_object_list_field,
+    get_text_field,
     make_side_record,
     make_tool_result,
     read_records,
@@ -41,7 +41,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     yield _read_head(lines)
     for found in read_records(lines):
         if isinstance(found, JsonRecord):
-            if get_text(found.data, "type") != "session.start":
+            if get_text_field(found.data, "type") != "session.start":
                 yield from _read_event(found)
         else:
             yield found
@@ -53,44 +53,46 @@ def _read_head(lines: RecordedLines) -> SessionHead:
     for found in read_records(lines):
         if not isinstance(found, JsonRecord):
             continue
-        kind, data = get_text(found.data, "type"), get_object(found.data, "data")
+        kind, data = get_text_field(found.data, "type"), get_object_field(found.data, "data")
         if kind == "session.start":
             start = start or data
         elif kind == "session.model_change":
-            model = get_text(data, "newModel")
+            model = get_text_field(data, "newModel")
         elif kind == "assistant.message":
-            model = model or get_text(data, "model")
+            model = model or get_text_field(data, "model")
             break
-    context = get_object(start, "context")
+    context = get_object_field(start, "context")
     return SessionHead(
-        session=get_text(start, "sessionId"),
+        session=get_text_field(start, "sessionId"),
         format="copilot_cli",
-        cwd=get_text(context, "cwd"),
-        branch=get_text(context, "branch"),
-        model=model or get_text(start, "selectedModel"),
-        version=get_text(start, "copilotVersion"),
+        cwd=get_text_field(context, "cwd"),
+        branch=get_text_field(context, "branch"),
+        model=model or get_text_field(start, "selectedModel"),
+        version=get_text_field(start, "copilotVersion"),
         started=get_epoch_seconds(start, "startTime"),
     )
 
 
 def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, event = record
-    kind, data = get_text(event, "type"), get_object(event, "data")
+    kind, data = get_text_field(event, "type"), get_object_field(event, "data")
     messages = RecordMessageBuilder(
-        get_text(event, "id") or f"line-{line}", line, get_epoch_seconds(event, "timestamp")
+        get_text_field(event, "id") or f"line-{line}", line, get_epoch_seconds(event, "timestamp")
     )
     found: tuple[TranscriptEntry, ...] = ()
-    if get_text(data, "parentToolCallId"):
+    if get_text_field(data, "parentToolCallId"):
         kind = "sidechain"
     elif kind == "user.message":
         found = _read_user(data, messages)
     elif kind == "assistant.message":
         found = _read_assistant(data, messages)
     elif kind == "tool.execution_complete":
-        result = get_object(data, "result")
-        text = get_text(result, "content") or get_text(get_object(data, "error"), "message")
+        result = get_object_field(data, "result")
+        text = get_text_field(result, "content") or get_text_field(
+            get_object_field(data, "error"), "message"
+        )
         call = make_tool_result(
-            get_text(data, "toolCallId"), text, is_error=data.get("success") is False
+            get_text_field(data, "toolCallId"), text, is_error=data.get("success") is False
         )
         found = messages.build_tool_results_message((call,))
     elif kind == "session.compaction_complete" and data.get("success") is not False:
@@ -99,10 +101,10 @@ def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
 
 
 def _read_user(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
-    text = get_text(data, "content")
+    text = get_text_field(data, "content")
     if not text.strip():
         return ()
-    wrapped = text.lstrip().startswith(_WRAPPED_STARTS) or get_text(data, "source") not in (
+    wrapped = text.lstrip().startswith(_WRAPPED_STARTS) or get_text_field(data, "source") not in (
         "",
         "user",
     )
@@ -113,29 +115,29 @@ def _read_user(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Messag
 
 def _read_assistant(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
-    if get_text(data, "reasoningText"):
-        blocks.append(ThinkingBlock(get_text(data, "reasoningText")))
-    if get_text(data, "content"):
-        blocks.append(TextBlock(get_text(data, "content")))
-    for call in get_object_list(data, "toolRequests"):
-        text = get_text(call, "arguments")
+    if get_text_field(data, "reasoningText"):
+        blocks.append(ThinkingBlock(get_text_field(data, "reasoningText")))
+    if get_text_field(data, "content"):
+        blocks.append(TextBlock(get_text_field(data, "content")))
+    for call in get_object_list_field(data, "toolRequests"):
+        text = get_text_field(call, "arguments")
         blocks.append(
             ToolUse(
-                get_text(call, "toolCallId"),
-                get_text(call, "name"),
-                get_object(call, "arguments"),
+                get_text_field(call, "toolCallId"),
+                get_text_field(call, "name"),
+                get_object_field(call, "arguments"),
                 text or None,
             )
         )
-    tokens = get_count(data, "outputTokens")
+    tokens = get_count_field(data, "outputTokens")
     return messages.build_reply(
-        blocks, model=get_text(data, "model"), usage=Usage(output=tokens) if tokens else None
+        blocks, model=get_text_field(data, "model"), usage=Usage(output=tokens) if tokens else None
     )
 
 
 def _read_compaction(
     data: JsonObject, messages: RecordMessageBuilder
 ) -> tuple[TranscriptEntry, ...]:
-    boundary = messages.build_compaction_boundary(get_count(data, "preCompactionTokens"))
-    summary = get_text(data, "summaryContent")
+    boundary = messages.build_compaction_boundary(get_count_field(data, "preCompactionTokens"))
+    summary = get_text_field(data, "summaryContent")
     return (boundary, messages.build_summary(summary)) if summary else (boundary,)

@@ -15,8 +15,8 @@ from memorist.formats.json_records import (
     JsonRecord,
     RecordMessageBuilder,
     get_epoch_seconds,
-    get_object,
-    get_text,
+    get_object_field,
+    get_text_field,
     make_side_record,
     make_tool_result,
 )
@@ -30,11 +30,11 @@ def read_chat(document: ChatDocument, cwd: str) -> Iterator[TranscriptEntry]:
     """The `SessionHead`, then the messages of a chat of the project in the folder `cwd`."""
     chat = document.fields
     yield SessionHead(
-        session=get_text(chat, "composerId"),
+        session=get_text_field(chat, "composerId"),
         format="cursor",
         cwd=cwd,
-        title=get_text(chat, "name"),
-        model=get_text(get_object(chat, "modelConfig"), "modelName"),
+        title=get_text_field(chat, "name"),
+        model=get_text_field(get_object_field(chat, "modelConfig"), "modelName"),
         started=get_epoch_seconds(chat, "createdAt"),
     )
     for each in document.messages:
@@ -45,9 +45,11 @@ def read_chat(document: ChatDocument, cwd: str) -> Iterator[TranscriptEntry]:
 def _read_bubble(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
     messages = RecordMessageBuilder(
-        get_text(data, "bubbleId") or f"line-{line}", line, get_epoch_seconds(data, "createdAt")
+        get_text_field(data, "bubbleId") or f"line-{line}",
+        line,
+        get_epoch_seconds(data, "createdAt"),
     )
-    text = get_text(data, "text")
+    text = get_text_field(data, "text")
     found: tuple[TranscriptEntry, ...] = ()
     if data.get("type") == _USER and text.strip():
         found = messages.build_user_message((TextBlock(text),))
@@ -61,27 +63,27 @@ def _read_reply(
     data: JsonObject, id: str, text: str
 ) -> tuple[tuple[Block, ...], tuple[ToolResult, ...]]:
     blocks: list[Block] = []
-    thought = get_text(get_object(data, "thinking"), "text")
+    thought = get_text_field(get_object_field(data, "thinking"), "text")
     if thought:
         blocks.append(ThinkingBlock(thought))
     if text.strip():
         blocks.append(TextBlock(text))
-    tool = get_object(data, "toolFormerData")
-    name = get_text(tool, "name")
+    tool = get_object_field(data, "toolFormerData")
+    name = get_text_field(tool, "name")
     if not name:
         return tuple(blocks), ()
-    call = get_text(tool, "toolCallId") or id
-    arguments = get_text(tool, "rawArgs") or get_text(tool, "params")
+    call = get_text_field(tool, "toolCallId") or id
+    arguments = get_text_field(tool, "rawArgs") or get_text_field(tool, "params")
     blocks.append(ToolUse(call, name, _parse_object(arguments), arguments or None))
-    result = get_text(tool, "result")
-    failed = get_text(tool, "status") in ("error", "cancelled")
+    result = get_text_field(tool, "result")
+    failed = get_text_field(tool, "status") in ("error", "cancelled")
     if not (result or failed):
         return tuple(blocks), ()
     printed = _parse_object(result)
     return tuple(blocks), (
         make_tool_result(
             call,
-            get_text(printed, "output") or get_text(printed, "contents") or result,
+            get_text_field(printed, "output") or get_text_field(printed, "contents") or result,
             is_error=failed,
         ),
     )

@@ -20,11 +20,11 @@ from memorist.core.messages import (
 from memorist.formats.json_records import (
     JsonRecord,
     RecordMessageBuilder,
-    get_count,
+    get_count_field,
     get_epoch_seconds,
-    get_object,
-    get_object_list,
-    get_text,
+    get_object_field,
+    get_object_list_field,
+    get_text_field,
     make_side_record,
     make_tool_result,
     read_chat_document,
@@ -49,10 +49,10 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     """
     metadata, messages, remarks = _read_chat(lines)
     yield SessionHead(
-        session=get_text(metadata, "sessionId"),
+        session=get_text_field(metadata, "sessionId"),
         format="gemini_cli",
-        model=next((name for each in messages if (name := get_text(each.data, "model"))), ""),
-        title=get_text(metadata, "summary"),
+        model=next((name for each in messages if (name := get_text_field(each.data, "model"))), ""),
+        title=get_text_field(metadata, "summary"),
         started=get_epoch_seconds(metadata, "startTime"),
     )
     for each in messages:
@@ -62,7 +62,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
 
 def is_subagent_chat(lines: RecordedLines) -> bool:
     """Whether a chat is the work of a sub-agent."""
-    return get_text(_read_chat(lines)[0], "kind") == "subagent"
+    return get_text_field(_read_chat(lines)[0], "kind") == "subagent"
 
 
 def _read_chat(lines: RecordedLines) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
@@ -85,17 +85,17 @@ def _replay_lines(
             remarks.append(found)
             continue
         record = found.data
-        changed = get_object(record, "$set")
+        changed = get_object_field(record, "$set")
         if "$rewindTo" in record:
-            _rewind(standing, get_text(record, "$rewindTo"))
+            _rewind(standing, get_text_field(record, "$rewindTo"))
         elif isinstance(record.get("id"), str) and "type" in record:
             standing[record["id"]] = JsonRecord(standing.get(record["id"], found).line, record)
         else:
             metadata |= changed or record
             if isinstance(changed.get("messages"), list):
                 standing.clear()
-            for message in get_object_list(changed or record, "messages"):
-                standing[get_text(message, "id")] = JsonRecord(found.line, message)
+            for message in get_object_list_field(changed or record, "messages"):
+                standing[get_text_field(message, "id")] = JsonRecord(found.line, message)
     metadata.pop("messages", None)
     return metadata, list(standing.values()), remarks
 
@@ -110,9 +110,9 @@ def _rewind(standing: dict[str, JsonRecord], id: str) -> None:
 def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
     messages = RecordMessageBuilder(
-        get_text(data, "id") or f"line-{line}", line, get_epoch_seconds(data, "timestamp")
+        get_text_field(data, "id") or f"line-{line}", line, get_epoch_seconds(data, "timestamp")
     )
-    kind = get_text(data, "type")
+    kind = get_text_field(data, "type")
     found: tuple[TranscriptEntry, ...] = ()
     if kind == "user":
         found = messages.build_user_message(_read_user_parts(data))
@@ -126,9 +126,9 @@ def _read_texts(data: JsonObject) -> list[str]:
     if isinstance(content, str):
         return [content]
     if isinstance(content, dict):
-        return [get_text(content, "text")]
+        return [get_text_field(content, "text")]
     return [
-        each if isinstance(each, str) else get_text(each, "text")
+        each if isinstance(each, str) else get_text_field(each, "text")
         for each in (content if isinstance(content, list) else ())
         if isinstance(each, str | dict)
     ]
@@ -147,25 +147,27 @@ def _read_user_parts(data: JsonObject) -> list[Block]:
 
 def _read_reply(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = [
-        ThinkingBlock(f"{get_text(each, 'subject')}\n{get_text(each, 'description')}".strip())
-        for each in get_object_list(data, "thoughts")
+        ThinkingBlock(
+            f"{get_text_field(each, 'subject')}\n{get_text_field(each, 'description')}".strip()
+        )
+        for each in get_object_list_field(data, "thoughts")
     ]
     blocks += [TextBlock(text) for text in _read_texts(data) if text]
     results: list[ToolResult] = []
-    for call in get_object_list(data, "toolCalls"):
-        name = get_text(call, "id")
-        blocks.append(ToolUse(name, get_text(call, "name"), get_object(call, "args")))
+    for call in get_object_list_field(data, "toolCalls"):
+        name = get_text_field(call, "id")
+        blocks.append(ToolUse(name, get_text_field(call, "name"), get_object_field(call, "args")))
         if (result := _read_result(call, name)) is not None:
             results.append(result)
-    tokens = get_object(data, "tokens")
-    cached = get_count(tokens, "cached")
+    tokens = get_object_field(data, "tokens")
+    cached = get_count_field(tokens, "cached")
     reply = messages.build_reply(
         blocks,
-        model=get_text(data, "model"),
+        model=get_text_field(data, "model"),
         usage=Usage(
-            input=max(0, get_count(tokens, "input") - cached),
+            input=max(0, get_count_field(tokens, "input") - cached),
             cache_read=cached,
-            output=get_count(tokens, "output") + get_count(tokens, "thoughts"),
+            output=get_count_field(tokens, "output") + get_count_field(tokens, "thoughts"),
         )
         if tokens
         else None,
@@ -174,13 +176,13 @@ def _read_reply(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Messa
 
 
 def _read_result(call: JsonObject, name: str) -> ToolResult | None:
-    status = get_text(call, "status")
+    status = get_text_field(call, "status")
     texts: list[str] = []
-    for part in get_object_list(call, "result"):
-        response = get_object(get_object(part, "functionResponse"), "response")
-        texts.append(get_text(response, "output") or get_text(response, "error"))
-        texts.append(get_text(part, "text"))
-    shown = get_text(call, "resultDisplay")
+    for part in get_object_list_field(call, "result"):
+        response = get_object_field(get_object_field(part, "functionResponse"), "response")
+        texts.append(get_text_field(response, "output") or get_text_field(response, "error"))
+        texts.append(get_text_field(part, "text"))
+    shown = get_text_field(call, "resultDisplay")
     text = "\n".join(filter(None, texts)) or shown
     if not text and status not in ("success", "error", "cancelled"):
         return None

@@ -170,25 +170,25 @@ def _skip_space(text: str, position: int) -> int:
 # Fields that may hold anything.
 
 
-def get_text(record: JsonObject, key: str) -> str:
+def get_text_field(record: JsonObject, key: str) -> str:
     """The text of a field; empty for anything else."""
     value = record.get(key)
     return value if isinstance(value, str) else ""
 
 
-def get_object(record: JsonObject, key: str) -> JsonObject:
+def get_object_field(record: JsonObject, key: str) -> JsonObject:
     """The object of a field; an empty one for anything else."""
     value = record.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def get_object_list(record: JsonObject, key: str) -> list[JsonObject]:
+def get_object_list_field(record: JsonObject, key: str) -> list[JsonObject]:
     """The objects in the list of a field."""
     value = record.get(key)
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def get_count(record: JsonObject, key: str) -> int:
+def get_count_field(record: JsonObject, key: str) -> int:
     """The whole number of a field, 0 or more; 0 for anything else."""
     value = record.get(key)
     if isinstance(value, float) and math.isfinite(value):

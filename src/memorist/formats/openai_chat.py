@@ -42,6 +42,7 @@ from memorist.formats.request_codec import (
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
+    decode_tool_definition_object,
     detect_and_mark_origins,
     get_arguments_text,
     get_raw_json,
@@ -53,7 +54,6 @@ from memorist.formats.request_codec import (
     merge_extra_keys,
     parse_token_number,
     parse_tool_arguments,
-    read_tool_definition,
     require_list_field,
     require_object,
 )
@@ -102,7 +102,7 @@ def _read_content(item: JsonObject) -> tuple[tuple[ContentPart, ...], tuple[str,
     if isinstance(content, str):
         return (TextBlock(content),), ("message", True)
     if isinstance(content, list):
-        return tuple([read_content_part(part) for part in content]), ("message", False)
+        return tuple([decode_content_part(part) for part in content]), ("message", False)
     if content is None:
         return (), ("null" if "content" in item else "absent", False)
     return None
@@ -225,7 +225,7 @@ _READERS: dict[str, Callable[[JsonObject, str], Message | None]] = {
 }
 
 
-def read_content_part(raw: object) -> ContentPart:
+def decode_content_part(raw: object) -> ContentPart:
     """Read one content part. Never raises. Media keep the whole part as their source."""
     if not isinstance(raw, dict):
         return build_unknown_block(raw)
@@ -291,7 +291,7 @@ def encode_chat_message_as_received(message: Message) -> object:
         if isinstance(block, ContentPart) and not _is_refusal(block)
     ]
     if content or wire.kind == "message":
-        written["content"] = write_content(content, plain=wire.plain)
+        written["content"] = encode_content_parts(content, plain=wire.plain)
     elif wire.kind == "null":
         written["content"] = None
     for block in message.blocks:
@@ -299,7 +299,7 @@ def encode_chat_message_as_received(message: Message) -> object:
             written[str(block.extra.get("key"))] = block.text
         elif isinstance(block, TextBlock) and _is_refusal(block):
             written["refusal"] = block.text
-    calls = [write_call(block) for block in message.tool_uses]
+    calls = [encode_tool_call(block) for block in message.tool_uses]
     if calls:
         written["tool_calls"] = calls
     return written if wire.extra is None else {**written, **wire.extra}
@@ -313,15 +313,15 @@ def _is_refusal(block: Block) -> bool:
     )
 
 
-def write_content(content: list[ContentPart], *, plain: bool) -> object:
+def encode_content_parts(content: list[ContentPart], *, plain: bool) -> object:
     """A string if it was one and still can be, otherwise parts."""
     first = content[0] if len(content) == 1 else None
     if plain and isinstance(first, TextBlock) and first.extra is None:
         return first.text
-    return [write_native_part(part) for part in content]
+    return [encode_native_part(part) for part in content]
 
 
-def write_native_part(part: ContentPart) -> object:
+def encode_native_part(part: ContentPart) -> object:
     """Write a part of this format as it was read."""
     match part:
         case TextBlock():
@@ -338,13 +338,13 @@ def write_native_part(part: ContentPart) -> object:
 
 
 def _write_result(block: ToolResult) -> JsonObject:
-    content = write_content(list(block.content), plain=block.plain)
+    content = encode_content_parts(list(block.content), plain=block.plain)
     return merge_extra_keys(
         {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}, block.extra
     )
 
 
-def write_call(block: ToolUse) -> JsonObject:
+def encode_tool_call(block: ToolUse) -> JsonObject:
     """Write a tool call: its own form with edited fields, or the usual form."""
     if block.extra is None:
         return {
@@ -401,7 +401,7 @@ def _translate_call(block: ToolUse, wire: WireInfo | None) -> JsonObject:
             "custom": {"name": block.name, "input": get_arguments_text(block)},
         }
     name = f"{block.namespace}__{block.name}" if block.namespace else block.name
-    return write_call(ToolUse(block.id, name, block.input, block.arguments))
+    return encode_tool_call(ToolUse(block.id, name, block.input, block.arguments))
 
 
 def replace_custom_tools(body: JsonObject) -> JsonObject:
@@ -576,8 +576,8 @@ class OpenAIChatCodec(Codec):
         for key in ("function", "custom"):
             source = raw.get(key)
             if isinstance(source, dict):
-                return read_tool_definition(raw, source, "parameters")
-        return read_tool_definition(raw, raw, "parameters")
+                return decode_tool_definition_object(raw, source, "parameters")
+        return decode_tool_definition_object(raw, raw, "parameters")
 
     def encode_tool_definition(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool of any format."""

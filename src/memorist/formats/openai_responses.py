@@ -36,6 +36,7 @@ from memorist.formats.request_codec import (
     build_unknown_message,
     collect_extra_keys,
     combine_and_mark_origins,
+    decode_tool_definition_object,
     detect_and_mark_origins,
     get_arguments_text,
     get_raw_json,
@@ -46,7 +47,6 @@ from memorist.formats.request_codec import (
     merge_extra_keys,
     parse_token_number,
     parse_tool_arguments,
-    read_tool_definition,
     require_list_field,
     require_object,
 )
@@ -67,15 +67,15 @@ def get_default_text_type(role: Role) -> str:
     return "output_text" if role == "assistant" else "input_text"
 
 
-def read_content(content: str | list[Any], role: Role) -> tuple[Block, ...]:
+def decode_content(content: str | list[Any], role: Role) -> tuple[Block, ...]:
     """Read a message's content."""
     if isinstance(content, str):
         return (TextBlock(content),)
     usual = get_default_text_type(role)
-    return tuple([read_content_part(part, usual) for part in content])
+    return tuple([decode_content_part(part, usual) for part in content])
 
 
-def read_content_part(raw: object, usual: str) -> ContentPart:
+def decode_content_part(raw: object, usual: str) -> ContentPart:
     """Read one part. Never raises: an unexpected shape becomes an `UnknownBlock`. Media keep the
     whole part as their source.
     """
@@ -106,15 +106,15 @@ def _read_text(raw: JsonObject, kind: str, key: str, usual: str) -> TextBlock | 
     return TextBlock(text, None, extra)
 
 
-def write_content(blocks: tuple[Block, ...], role: Role, *, plain: bool) -> object:
+def encode_content_parts(blocks: tuple[Block, ...], role: Role, *, plain: bool) -> object:
     """Write a message's content: a string if it was one and still can be, otherwise parts."""
     if plain and len(blocks) == 1 and isinstance(blocks[0], TextBlock) and blocks[0].extra is None:
         return blocks[0].text
     usual = get_default_text_type(role)
-    return [write_native_part(block, usual) for block in blocks if isinstance(block, ContentPart)]
+    return [encode_native_part(block, usual) for block in blocks if isinstance(block, ContentPart)]
 
 
-def write_native_part(part: ContentPart, usual: str) -> object:
+def encode_native_part(part: ContentPart, usual: str) -> object:
     """Write a part of this format as it was read."""
     match part:
         case TextBlock():
@@ -128,7 +128,7 @@ def write_native_part(part: ContentPart, usual: str) -> object:
             return get_raw_json(part)
 
 
-def translate_foreign_blocks(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
+def encode_foreign_blocks(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
     """Write blocks of another format as parts. Empty texts and what this format cannot express are
     left out.
     """
@@ -266,7 +266,7 @@ names its call by `id`.
 """
 
 
-def read_item(item: object, name: str) -> Message:
+def decode_input_item(item: object, name: str) -> Message:
     """Read one item. Never raises."""
     if not isinstance(item, dict):
         return build_unknown_message(FORMAT, item, name)
@@ -301,7 +301,7 @@ def _read_message(item: JsonObject, kind: str, name: str) -> Message | None:
     if role is None or not isinstance(content, str | list):
         return None
     plain = isinstance(content, str)
-    blocks = read_content(content, role)
+    blocks = decode_content(content, role)
     origin = Origin.AGENT if agent else Origin.MODEL if role == "assistant" else Origin.INJECTED
     if role == "user" and not agent:
         kinds = read_codex_recorded_origins(item, blocks)
@@ -369,7 +369,7 @@ def _read_output(item: JsonObject, kind: str, name: str) -> Message | None:
     elif isinstance(value, list):
         block = ToolResult(
             identity,
-            tuple([read_content_part(part, "input_text") for part in value]),
+            tuple([decode_content_part(part, "input_text") for part in value]),
             plain=False,
             extra=collect_extra_keys(item, read_keys),
         )
@@ -455,7 +455,7 @@ def _write_reasoning(block: ThinkingBlock) -> JsonObject:
 
 
 def _write_message(message: Message, wire: WireInfo) -> JsonObject:
-    content = write_content(message.blocks, message.role, plain=wire.plain)
+    content = encode_content_parts(message.blocks, message.role, plain=wire.plain)
     if wire.kind == "agent_message":
         return merge_extra_keys({"type": "agent_message", "content": content}, wire.extra)
     base: JsonObject = {} if wire.kind == "easy_message" else {"type": "message"}
@@ -487,7 +487,7 @@ def _write_output(block: ToolResult, wire: WireInfo) -> JsonObject:
     ):
         base[key] = block.content[0].text
     elif block.content or not block.plain:
-        base[key] = [write_native_part(part, "input_text") for part in block.content]
+        base[key] = [encode_native_part(part, "input_text") for part in block.content]
     return merge_extra_keys(base, block.extra)
 
 
@@ -547,7 +547,7 @@ def _call_item(block: ToolUse, *, custom: bool) -> JsonObject:
 
 def _output_item(block: ToolResult, *, custom: bool) -> JsonObject:
     only_text = all(isinstance(part, TextBlock) for part in block.content)
-    output = block.text if only_text else translate_foreign_blocks(block.content, "input_text")
+    output = block.text if only_text else encode_foreign_blocks(block.content, "input_text")
     return {
         "type": "custom_tool_call_output" if custom else "function_call_output",
         "call_id": block.tool_use_id,
@@ -557,7 +557,7 @@ def _output_item(block: ToolResult, *, custom: bool) -> JsonObject:
 
 def _message_item(blocks: Sequence[Block], role: Role) -> list[JsonObject]:
     role = "user" if role == "tool" else role
-    parts = translate_foreign_blocks(blocks, get_default_text_type(role))
+    parts = encode_foreign_blocks(blocks, get_default_text_type(role))
     return [{"type": "message", "role": role, "content": parts}] if parts else []
 
 
@@ -592,9 +592,9 @@ class OpenAIResponsesCodec(Codec):
 
     def decode_history_item(self, item: object, name: str) -> Message:
         """Read one item of `input`."""
-        return read_item(item, name)
+        return decode_input_item(item, name)
 
-    def history(self, body: JsonObject) -> list[Any]:
+    def get_history_items(self, body: JsonObject) -> list[Any]:
         """The items of `input`; a string means one user message. Raises FormatError."""
         value = body.get(self.body_key)
         if isinstance(value, str):
@@ -648,7 +648,7 @@ class OpenAIResponsesCodec(Codec):
         """Read a tool. A namespace is one definition; a tool that the provider runs is named by its
         type.
         """
-        return read_tool_definition(raw, raw, "parameters")
+        return decode_tool_definition_object(raw, raw, "parameters")
 
     def encode_tool_definition(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool of any format."""
@@ -689,7 +689,7 @@ class OpenAIResponsesCodec(Codec):
         last = len(items) - 1
         messages = tuple(
             structs.replace(
-                read_item(item, f"{reply_id or 'reply'}.{index}"),
+                decode_input_item(item, f"{reply_id or 'reply'}.{index}"),
                 reply_id=reply_id,
                 model=model,
                 usage=usage if index == last else None,

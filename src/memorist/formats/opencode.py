@@ -23,11 +23,11 @@ from memorist.formats.json_records import (
     ChatDocument,
     JsonRecord,
     RecordMessageBuilder,
-    get_count,
+    get_count_field,
     get_epoch_seconds,
-    get_object,
-    get_object_list,
-    get_text,
+    get_object_field,
+    get_object_list_field,
+    get_text_field,
     make_side_record,
     make_tool_result,
     read_chat_document,
@@ -52,23 +52,23 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
 
 def read_exported_session(document: ChatDocument) -> Iterator[TranscriptEntry]:
     """The `SessionHead`, then the messages; parts of bookkeeping are left out."""
-    info = get_object(document.fields, "info")
-    replies = (get_object(each.data, "info") for each in document.messages)
+    info = get_object_field(document.fields, "info")
+    replies = (get_object_field(each.data, "info") for each in document.messages)
     yield SessionHead(
-        session=get_text(info, "id"),
+        session=get_text_field(info, "id"),
         format="opencode",
-        cwd=get_text(info, "directory"),
-        version=get_text(info, "version"),
-        title="" if _is_unnamed(get_text(info, "title")) else get_text(info, "title"),
-        started=get_epoch_seconds(get_object(info, "time"), "created"),
-        model=next((name for each in replies if (name := get_text(each, "modelID"))), ""),
+        cwd=get_text_field(info, "directory"),
+        version=get_text_field(info, "version"),
+        title="" if _is_unnamed(get_text_field(info, "title")) else get_text_field(info, "title"),
+        started=get_epoch_seconds(get_object_field(info, "time"), "created"),
+        model=next((name for each in replies if (name := get_text_field(each, "modelID"))), ""),
     )
-    is_child = get_text(info, "title").startswith("Child session - ")
+    is_child = get_text_field(info, "title").startswith("Child session - ")
     is_headless = _is_headless(info)
-    is_typed = not (is_child or get_text(info, "parentID") or is_headless)
-    reverted = get_text(get_object(info, "revert"), "messageID")
+    is_typed = not (is_child or get_text_field(info, "parentID") or is_headless)
+    reverted = get_text_field(get_object_field(info, "revert"), "messageID")
     for each in document.messages:
-        id = get_text(get_object(each.data, "info"), "id")
+        id = get_text_field(get_object_field(each.data, "info"), "id")
         if reverted and id >= reverted:  # ids ascend with time
             yield make_side_record("reverted", each.line, each.data)
         else:
@@ -85,8 +85,9 @@ def _is_headless(info: JsonObject) -> bool:
     have come through a pipe, or from another agent.
     """
     return any(
-        get_text(rule, "permission") == "question" and get_text(rule, "action") == "deny"
-        for rule in get_object_list(info, "permission")
+        get_text_field(rule, "permission") == "question"
+        and get_text_field(rule, "action") == "deny"
+        for rule in get_object_list_field(info, "permission")
     )
 
 
@@ -94,17 +95,17 @@ def _read_message(
     record: JsonRecord, *, is_typed: bool, is_headless: bool
 ) -> tuple[TranscriptEntry, ...]:
     line, data = record
-    info = get_object(data, "info")
+    info = get_object_field(data, "info")
     messages = RecordMessageBuilder(
-        get_text(info, "id") or f"line-{line}",
+        get_text_field(info, "id") or f"line-{line}",
         line,
-        get_epoch_seconds(get_object(info, "time"), "created"),
+        get_epoch_seconds(get_object_field(info, "time"), "created"),
     )
-    parts = get_object_list(data, "parts")
+    parts = get_object_list_field(data, "parts")
     found: tuple[TranscriptEntry, ...] = ()
-    if get_text(info, "role") == "user":
+    if get_text_field(info, "role") == "user":
         found = _read_user(parts, messages, is_typed=is_typed, is_headless=is_headless)
-    elif get_text(info, "role") == "assistant":
+    elif get_text_field(info, "role") == "assistant":
         found = _read_assistant(info, parts, messages)
     return found or (make_side_record("message", line, data),)
 
@@ -115,7 +116,7 @@ def _read_user(
     """A user's message: of a subagent's or a headless session nobody typed it, nor what the client
     or a plugin put into it (`synthetic`, `ignored`). A command's template has no mark.
     """
-    if any(get_text(part, "type") == "compaction" for part in parts):
+    if any(get_text_field(part, "type") == "compaction" for part in parts):
         return (messages.build_compaction_boundary(),)
     found = messages.build_user_message(
         [
@@ -124,7 +125,7 @@ def _read_user(
                 Origin.INJECTED if _is_inserted(part) else None,
             )
             for part in parts
-            if get_text(part, "type") == "text" and (text := get_text(part, "text"))
+            if get_text_field(part, "type") == "text" and (text := get_text_field(part, "text"))
         ]
     )
     return tuple(replace(each, is_typed=is_typed) for each in found)
@@ -151,28 +152,30 @@ def _read_assistant(
     blocks: list[Block] = []
     results: list[ToolResult] = []
     for part in parts:
-        kind = get_text(part, "type")
+        kind = get_text_field(part, "type")
         if kind == "text":
-            blocks.append(TextBlock(get_text(part, "text")))
+            blocks.append(TextBlock(get_text_field(part, "text")))
         elif kind == "reasoning":
-            blocks.append(ThinkingBlock(get_text(part, "text")))
+            blocks.append(ThinkingBlock(get_text_field(part, "text")))
         elif kind == "tool":
-            state = get_object(part, "state")
-            call = get_text(part, "callID")
-            blocks.append(ToolUse(call, get_text(part, "tool"), get_object(state, "input")))
+            state = get_object_field(part, "state")
+            call = get_text_field(part, "callID")
+            blocks.append(
+                ToolUse(call, get_text_field(part, "tool"), get_object_field(state, "input"))
+            )
             if (result := _read_result(state, call)) is not None:
                 results.append(result)
-    tokens = get_object(info, "tokens")
-    cache = get_object(tokens, "cache")
+    tokens = get_object_field(info, "tokens")
+    cache = get_object_field(tokens, "cache")
     reply = messages.build_reply(
         blocks,
-        model=get_text(info, "modelID"),
-        stop_reason=get_text(info, "finish"),
+        model=get_text_field(info, "modelID"),
+        stop_reason=get_text_field(info, "finish"),
         usage=Usage(
-            input=get_count(tokens, "input"),
-            cache_read=get_count(cache, "read"),
-            cache_write=get_count(cache, "write"),
-            output=get_count(tokens, "output") + get_count(tokens, "reasoning"),
+            input=get_count_field(tokens, "input"),
+            cache_read=get_count_field(cache, "read"),
+            cache_write=get_count_field(cache, "write"),
+            output=get_count_field(tokens, "output") + get_count_field(tokens, "reasoning"),
         )
         if tokens
         else None,
@@ -183,10 +186,10 @@ def _read_assistant(
 
 
 def _read_result(state: JsonObject, call: str) -> ToolResult | None:
-    status = get_text(state, "status")
+    status = get_text_field(state, "status")
     if status == "error":
-        return make_tool_result(call, get_text(state, "error"), is_error=True)
+        return make_tool_result(call, get_text_field(state, "error"), is_error=True)
     if status != "completed":
         return None
-    failed = get_count(get_object(state, "metadata"), "exit") > 0
-    return make_tool_result(call, get_text(state, "output"), is_error=failed)
+    failed = get_count_field(get_object_field(state, "metadata"), "exit") > 0
+    return make_tool_result(call, get_text_field(state, "output"), is_error=failed)

@@ -24,11 +24,11 @@ from memorist.core.messages import (
 from memorist.formats.json_records import (
     JsonRecord,
     RecordMessageBuilder,
-    get_count,
+    get_count_field,
     get_epoch_seconds,
-    get_object,
-    get_object_list,
-    get_text,
+    get_object_field,
+    get_object_list_field,
+    get_text_field,
     make_side_record,
     make_tool_result,
     read_records,
@@ -46,16 +46,16 @@ class _PiOutline(Struct):
     newest: str = ""
 
     def add(self, record: JsonObject) -> None:
-        kind, id = get_text(record, "type"), get_text(record, "id")
+        kind, id = get_text_field(record, "type"), get_text_field(record, "id")
         if kind == "session":
             self.head = self.head or record
         elif id:
-            self.parents[id] = get_text(record, "parentId")
+            self.parents[id] = get_text_field(record, "parentId")
             self.newest = id
         if kind == "model_change":
-            self.model = get_text(record, "modelId") or self.model
+            self.model = get_text_field(record, "modelId") or self.model
         elif kind == "session_info":
-            self.title = get_text(record, "name") or self.title
+            self.title = get_text_field(record, "name") or self.title
 
     def live_ids(self) -> set[str]:
         """Ids from the newest entry to the root."""
@@ -76,11 +76,11 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
         if isinstance(found, JsonRecord):
             outline.add(found.data)
     yield SessionHead(
-        session=get_text(outline.head, "id"),
+        session=get_text_field(outline.head, "id"),
         format="pi",
-        cwd=get_text(outline.head, "cwd"),
-        model=outline.model or get_text(outline.head, "modelId"),
-        version=str(get_count(outline.head, "version") or 1),
+        cwd=get_text_field(outline.head, "cwd"),
+        model=outline.model or get_text_field(outline.head, "modelId"),
+        version=str(get_count_field(outline.head, "version") or 1),
         title=outline.title,
         started=get_epoch_seconds(outline.head, "timestamp"),
     )
@@ -88,13 +88,13 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     for record in read_records(lines):
         if not isinstance(record, JsonRecord):
             yield record
-        elif get_text(record.data, "type") != "session":
+        elif get_text_field(record.data, "type") != "session":
             yield from _read_entry(record, live)
 
 
 def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ...]:
     line, data = record
-    kind, id = get_text(data, "type"), get_text(data, "id")
+    kind, id = get_text_field(data, "type"), get_text_field(data, "id")
     if id and id not in live:
         return (make_side_record("branch", line, data),)
     messages = RecordMessageBuilder(
@@ -102,10 +102,10 @@ def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ..
     )
     found: tuple[TranscriptEntry, ...] = ()
     if kind == "message":
-        found = _read_message(get_object(data, "message"), messages)
+        found = _read_message(get_object_field(data, "message"), messages)
     elif kind in ("compaction", "branch_summary"):
-        summary = messages.build_summary(get_text(data, "summary"))
-        boundary = messages.build_compaction_boundary(get_count(data, "tokensBefore"))
+        summary = messages.build_summary(get_text_field(data, "summary"))
+        boundary = messages.build_compaction_boundary(get_count_field(data, "tokensBefore"))
         found = (boundary, summary) if kind == "compaction" else (summary,)
     elif kind == "custom_message":
         found = messages.build_user_message(_read_texts(data), Origin.INJECTED)
@@ -113,19 +113,21 @@ def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ..
 
 
 def _read_message(message: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
-    role = get_text(message, "role")
+    role = get_text_field(message, "role")
     if role == "user":
         return messages.build_user_message(_read_texts(message))
     if role == "assistant":
         return _read_assistant(message, messages)
     if role == "toolResult":
-        text = "\n".join(get_text(each, "text") for each in get_object_list(message, "content"))
+        text = "\n".join(
+            get_text_field(each, "text") for each in get_object_list_field(message, "content")
+        )
         result = make_tool_result(
-            get_text(message, "toolCallId"), text, is_error=message.get("isError") is True
+            get_text_field(message, "toolCallId"), text, is_error=message.get("isError") is True
         )
         return messages.build_tool_results_message((result,))
     if role == "bashExecution":
-        said = f"$ {get_text(message, 'command')}\n{get_text(message, 'output')}"
+        said = f"$ {get_text_field(message, 'command')}\n{get_text_field(message, 'output')}"
         return messages.build_user_message((TextBlock(said),), Origin.INJECTED)
     return ()
 
@@ -135,33 +137,37 @@ def _read_texts(message: JsonObject) -> list[TextBlock]:
     texts = (
         [content]
         if isinstance(content, str)
-        else [get_text(each, "text") for each in get_object_list(message, "content")]
+        else [get_text_field(each, "text") for each in get_object_list_field(message, "content")]
     )
     return [TextBlock(text) for text in texts if text]
 
 
 def _read_assistant(message: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
-    for part in get_object_list(message, "content"):
-        kind = get_text(part, "type")
+    for part in get_object_list_field(message, "content"):
+        kind = get_text_field(part, "type")
         if kind == "text":
-            blocks.append(TextBlock(get_text(part, "text")))
+            blocks.append(TextBlock(get_text_field(part, "text")))
         elif kind == "thinking":
-            blocks.append(ThinkingBlock(get_text(part, "thinking")))
+            blocks.append(ThinkingBlock(get_text_field(part, "thinking")))
         elif kind == "toolCall":
             blocks.append(
-                ToolUse(get_text(part, "id"), get_text(part, "name"), get_object(part, "arguments"))
+                ToolUse(
+                    get_text_field(part, "id"),
+                    get_text_field(part, "name"),
+                    get_object_field(part, "arguments"),
+                )
             )
-    usage = get_object(message, "usage")
+    usage = get_object_field(message, "usage")
     return messages.build_reply(
         blocks,
-        model=get_text(message, "model"),
-        stop_reason=get_text(message, "stopReason"),
+        model=get_text_field(message, "model"),
+        stop_reason=get_text_field(message, "stopReason"),
         usage=Usage(
-            input=get_count(usage, "input"),
-            cache_read=get_count(usage, "cacheRead"),
-            cache_write=get_count(usage, "cacheWrite"),
-            output=get_count(usage, "output"),
+            input=get_count_field(usage, "input"),
+            cache_read=get_count_field(usage, "cacheRead"),
+            cache_write=get_count_field(usage, "cacheWrite"),
+            output=get_count_field(usage, "output"),
         )
         if usage
         else None,

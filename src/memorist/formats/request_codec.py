@@ -271,7 +271,7 @@ def _find_cache_mark(entry: object) -> JsonObject:
     return next(filter(None, marks), {})
 
 
-def read_tools(
+def decode_tool_definitions(
     tools: object, read: Callable[[JsonObject], ToolDefinition]
 ) -> tuple[ToolDefinition, ...]:
     """The tools of a request body; empty when they are missing or not a list of objects (they then
@@ -282,7 +282,9 @@ def read_tools(
     return tuple(read(tool) for tool in tools)
 
 
-def read_tool_definition(raw: JsonObject, source: JsonObject, schema_key: str) -> ToolDefinition:
+def decode_tool_definition_object(
+    raw: JsonObject, source: JsonObject, schema_key: str
+) -> ToolDefinition:
     """Read a tool from the object that holds its name, description and schema; fields of a wrong
     type are left empty.
     """
@@ -461,7 +463,7 @@ class Codec(ABC):
         """Read one entry of the history: always one message."""
         return (self.decode_history_item(item, id),)
 
-    def history(self, body: JsonObject) -> list[Any]:
+    def get_history_items(self, body: JsonObject) -> list[Any]:
         """The entries of the history. Raises FormatError."""
         return require_list_field(body, self.body_key, f"The {self.name} request")
 
@@ -472,10 +474,10 @@ class Codec(ABC):
         require_object(body, f"The {self.name} request")
         messages = [
             self.decode_history_item(item, f"m{index}")
-            for index, item in enumerate(self.history(body))
+            for index, item in enumerate(self.get_history_items(body))
         ]
         system = self.decode_system_prompt(body[self.system_key]) if self.system_key in body else ()
-        tools = read_tools(body.get("tools"), self.decode_tool_definition)
+        tools = decode_tool_definitions(body.get("tools"), self.decode_tool_definition)
         read_keys = {
             self.body_key,
             "tools" if tools else self.body_key,
@@ -524,7 +526,7 @@ class Codec(ABC):
             else self.list_reply_wire_items(require_object(reply, f"The {self.name} reply"))
         )
         added = [strip_entry_cache_marks(entry) for entry in self.encode_messages(tail)]
-        return {**body, self.body_key: [*self.history(body), *replied, *added]}
+        return {**body, self.body_key: [*self.get_history_items(body), *replied, *added]}
 
 
 # Reorder messages of other formats as Anthropic and Chat Completions require: the results of a

@@ -25,7 +25,7 @@ from memorist.hooks.codex_settings import (
     find_codex_server_target,
     has_codex_plugin,
 )
-from memorist.hooks.hook_entries import add_hooks, remove_hooks
+from memorist.hooks.hook_entries import add_hook_entries, remove_own_hook_entries
 from memorist.hooks.hook_event import Client
 from memorist.hooks.hook_install import InstallTarget
 from memorist.hooks.install_scope import HOME_VARIABLE, LaunchCommand, SettingsScope
@@ -192,7 +192,9 @@ def find_settings_targets(
         if name == "claude-code"
         else find_codex_folder(scope) / "hooks.json"
     )
-    first = InstallTarget(path, "hooks", lambda text: add_hooks(text, hooks), remove_hooks, "{}\n")
+    first = InstallTarget(
+        path, "hooks", lambda text: add_hook_entries(text, hooks), remove_own_hook_entries, "{}\n"
+    )
     return [first, server] if mcp else [first]
 
 

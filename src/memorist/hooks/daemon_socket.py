@@ -15,7 +15,7 @@ from memorist.errors import StoreError
 from memorist.hooks import hook_protocol
 from memorist.hooks.hook_client import HookGotNoResponse, enter_hooks_folder
 from memorist.platforms import file_locks, sockets
-from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, rewrite_content
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, overwrite_descriptor_content
 
 LOCK_WAIT_SECONDS = 15.0
 """Longest wait for a process that is shutting down: it closes its sessions first."""
@@ -96,7 +96,7 @@ def _acquire_lock(lock: int) -> bool:
     while True:
         if file_locks.try_lock(lock):
             with contextlib.suppress(OSError):  # a full disk: the number is for who ends it
-                rewrite_content(lock, f"{os.getpid()}\n".encode())
+                overwrite_descriptor_content(lock, f"{os.getpid()}\n".encode())
             return True
         if is_daemon_listening():
             return False

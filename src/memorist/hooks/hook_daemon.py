@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist import __version__
-from memorist.engine.background_loading import PROMPT_PRIORITY
+from memorist.engine.background_loading import PROMPT_IN_PROGRESS
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
 from memorist.hooks import hook_protocol, hook_time_limits
@@ -30,7 +30,7 @@ from memorist.hooks.hook_event import (
     Client,
     HookEvent,
     HookEventProblem,
-    detect_client,
+    detect_hook_client,
     parse_hook_event,
 )
 from memorist.hooks.hook_notices import NOTICE_EVENTS, render_failure_notice, render_off_notice
@@ -194,7 +194,7 @@ class HookDaemon:
     @contextlib.contextmanager
     def _answer_first(self) -> Iterator[None]:
         """Nothing else is done within this context that can wait."""
-        with self._garbage_pause, PROMPT_PRIORITY:
+        with self._garbage_pause, PROMPT_IN_PROGRESS:
             yield
 
     async def _answer(self, question: HookRequest) -> bytes:
@@ -207,7 +207,7 @@ class HookDaemon:
         if isinstance(event, HookEventProblem):
             self._record_failure(question.event, question.client, event.why)
             return b""
-        client = detect_client(question.client, event)
+        client = detect_hook_client(question.client, event)
         if self._sessions is None or event.hook_event_name == hook_protocol.CHECK_EVENT:
             return _answer_without_session(event, client, self._why_off)
         seconds = self._find_time_limit(event)

@@ -44,7 +44,7 @@ CODEX_END_SECONDS = 3
 _OWN_COMMAND = re.compile(r"(?:^|[\s/'\"])memorist['\"]?\s+hook\s+[A-Za-z]+")
 
 
-def is_own_hook(command: object) -> bool:
+def is_own_hook_command(command: object) -> bool:
     """Whether a hook's command was installed by memorist."""
     return isinstance(command, str) and _OWN_COMMAND.search(command) is not None
 
@@ -62,7 +62,7 @@ def build_hook_entries(
             "hooks": [
                 {
                     "type": "command",
-                    "command": program.shell_command(event, client),
+                    "command": program.build_hook_shell_command(event, client),
                     "timeout": _client_limit(client, event, limits[event]),
                 }
             ],
@@ -77,7 +77,7 @@ def _client_limit(client: Client, event: str, seconds: float) -> int:
     return min(limit, CODEX_END_SECONDS) if (client, event) == ("codex", "SessionEnd") else limit
 
 
-def add_hooks(text: str, wanted: Mapping[str, object]) -> str:
+def add_hook_entries(text: str, wanted: Mapping[str, object]) -> str:
     """Add these entries, each at the end of its event; existing ones stay in place.
 
     Raises InputError.
@@ -93,7 +93,7 @@ def add_hooks(text: str, wanted: Mapping[str, object]) -> str:
     return text
 
 
-def remove_hooks(text: str, keep: Sequence[str] = ()) -> str:
+def remove_own_hook_entries(text: str, keep: Sequence[str] = ()) -> str:
     """Remove memorist's entries and the containers that become empty, except those in `keep`.
 
     Raises InputError.
@@ -119,18 +119,18 @@ def _own_groups(text: str, event: str) -> list[object]:
 
 def locate_own_hook_entries(text: str) -> list[tuple[str, str, JsonNode, JsonNode, int]]:
     """Event, command, list of groups, group and index in it of each of memorist's entries."""
-    hooks = parse_json_tree(text).get("hooks")
+    hooks = parse_json_tree(text).get_member("hooks")
     found = []
     for event in hooks.members if hooks is not None and isinstance(hooks.value, dict) else ():
         for group in event.node.members if isinstance(event.node.value, list) else ():
-            inner = group.node.get("hooks") if isinstance(group.node.value, dict) else None
+            inner = group.node.get_member("hooks") if isinstance(group.node.value, dict) else None
             for index, each in enumerate(
                 inner.members if inner is not None and isinstance(inner.value, list) else ()
             ):
                 command = (
                     each.node.value.get("command") if isinstance(each.node.value, dict) else None
                 )
-                if is_own_hook(command):
+                if is_own_hook_command(command):
                     found.append((event.key, str(command), event.node, group.node, index))
     return found
 
@@ -142,7 +142,7 @@ def _remove_event(text: str, event: str, keep: Sequence[str] = ()) -> str:
         if entry is None:
             return text
         _, _, groups, group, position = entry
-        inner = group.get("hooks")
+        inner = group.get_member("hooks")
         if inner is not None and len(inner.members) > 1:
             text = remove_json_member(text, inner, position)
         elif len(groups.members) > 1:

@@ -128,7 +128,7 @@ def _decode_by_field(data: bytes) -> HookEvent:
     return HookEvent(**found)
 
 
-def detect_client(configured: str, event: HookEvent) -> Client:
+def detect_hook_client(configured: str, event: HookEvent) -> Client:
     """The client that sent the event: the one the hook was installed for, else guessed from the
     fields.
 

@@ -55,7 +55,7 @@ class SettingsChange(Struct, frozen=True):
     before: bytes | None
     after: bytes | None
 
-    def diff(self) -> str:
+    def render_diff(self) -> str:
         """The change as a unified diff; empty if nothing changes."""
         old, new = (_diff_lines(data) for data in (self.before, self.after))
         names = (
@@ -245,14 +245,14 @@ def list_existing_entry_containers(text: str) -> tuple[str, ...]:
     Raises InputError.
     """
     root = parse_json_tree(text)
-    hooks = root.get("hooks")
+    hooks = root.get_member("hooks")
     events = [
         f"hooks.{name}"
         for name in (*INSTALLED_EVENTS, TOOL_EVENT)
-        if hooks is not None and hooks.get(name) is not None
+        if hooks is not None and hooks.get_member(name) is not None
     ]
     return (
-        *(name for name in ("hooks", *SERVER_CONTAINERS) if root.get(name) is not None),
+        *(name for name in ("hooks", *SERVER_CONTAINERS) if root.get_member(name) is not None),
         *events,
     )
 

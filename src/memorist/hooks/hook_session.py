@@ -294,7 +294,7 @@ class HookSession:
             return False
         async with self._reading:
             found = await asyncio.to_thread(
-                tail.read, frozenset(self._session.message_ids), from_start=from_start
+                tail.read_new_entries, frozenset(self._session.message_ids), from_start=from_start
             )
             may_be_rewound = found.from_start and tail.format == "claude_code"
             # What a compaction removed was not rewound.

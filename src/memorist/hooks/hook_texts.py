@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_context_tag, unwrap_tag
+from memorist.context.first_context_assembly import REMINDER_TAG
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.hooks.hook_event import Client
 from memorist.hooks.hook_response import CuttableHookText, join_hook_texts_within_limit

@@ -25,7 +25,7 @@ class LaunchCommand(Struct, frozen=True, kw_only=True):
         home = ("env", f"{HOME_VARIABLE}={self.home}") if self.home else ()
         return shlex.join((*home, *self.arguments))
 
-    def shell_command(self, event: str, client: Client) -> str:
+    def build_hook_shell_command(self, event: str, client: Client) -> str:
         """The shell command of a hook.
 
         It always succeeds, even if the program is gone: a failed hook could stop a turn.

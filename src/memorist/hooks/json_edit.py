@@ -25,7 +25,7 @@ class JsonNode(Struct, frozen=True):
     value: Any
     members: tuple[JsonMember, ...] = ()
 
-    def get(self, key: str) -> JsonNode | None:
+    def get_member(self, key: str) -> JsonNode | None:
         """The member of an object by key; the last one if a key is repeated, as in every JSON
         reader.
         """
@@ -186,7 +186,7 @@ def ensure_json_path(
     node = parse_json_tree(text)
     for depth, key in enumerate(path):
         value = {} if depth < len(path) - 1 else kind()
-        found = node.get(key)
+        found = node.get_member(key)
         if found is None:
             text = add_json_member(text, node, key, value)
             return ensure_json_path(text, path, kind)
@@ -204,7 +204,7 @@ def remove_json_path(text: str, path: tuple[str, ...], keep: Sequence[str] = ())
     """
     above = parse_json_tree(text)
     for key in path[:-1]:
-        above = above.get(key) or above
+        above = above.get_member(key) or above
     if len(above.members) == 1 and len(path) > 1 and path[0] not in keep:
         return remove_json_path(text, path[:-1])
     return remove_json_member(

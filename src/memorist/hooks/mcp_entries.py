@@ -53,7 +53,7 @@ def add_json_server(text: str, entry: Mapping[str, object], container: str = SER
     Raises InputError, also if another server has its name.
     """
     text, servers = ensure_json_path(text, (container,), dict)
-    there = servers.get(MCP_SERVER_NAME)
+    there = servers.get_member(MCP_SERVER_NAME)
     if there is None:
         return add_json_member(text, servers, MCP_SERVER_NAME, entry)
     if not is_own_mcp_server_entry(there.value):
@@ -64,9 +64,9 @@ def add_json_server(text: str, entry: Mapping[str, object], container: str = SER
 
 def remove_json_server(text: str, keep: Sequence[str] = (), container: str = SERVERS_KEY) -> str:
     """Remove the MCP server if it is memorist's. Raises InputError."""
-    servers = parse_json_tree(text).get(container)
+    servers = parse_json_tree(text).get_member(container)
     there = (
-        servers.get(MCP_SERVER_NAME)
+        servers.get_member(MCP_SERVER_NAME)
         if servers is not None and isinstance(servers.value, dict)
         else None
     )

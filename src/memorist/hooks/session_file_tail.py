@@ -184,7 +184,9 @@ class SessionFileTail:
         except OSError:
             return 0
 
-    def read(self, known_ids: Collection[str], *, from_start: bool = False) -> NewSessionEntries:
+    def read_new_entries(
+        self, known_ids: Collection[str], *, from_start: bool = False
+    ) -> NewSessionEntries:
         """Return the new records.
 
         `from_start` reads the whole file. Raises UnreadableSession if it is no session file.
@@ -200,7 +202,7 @@ class SessionFileTail:
         most = HELD_ENTRIES if self.unread_bytes <= HELD_BYTES else 0
         batch = selector.survey(read_session(stretch), most)
         if stretch.has_rollback and start != (0, 0):
-            return self.read(known_ids, from_start=True)
+            return self.read_new_entries(known_ids, from_start=True)
         self._read = stretch.line_count, stretch.end_offset
         if self._from == (0, 0):
             # The turns of a file that is met when it is long are not known yet.

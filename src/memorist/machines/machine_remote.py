@@ -38,7 +38,7 @@ class MachineRemote(Protocol):
         ...
 
 
-class SharedFolder:
+class SharedMachineFolder:
     """A folder that a program such as Syncthing keeps alike."""
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +53,7 @@ class SharedFolder:
         DiskFiles().write(self._folder / f"{machine}{SUFFIX}", data)
 
 
-class GitBranch:
+class GitMachineBranch:
     """A branch of a Git remote, always one commit without a parent: what is forgotten is gone."""
 
     def __init__(self, mirror: Path, url: str, environment: Mapping[str, str]) -> None:
@@ -138,5 +138,5 @@ class GitBranch:
 def open_machine_remote(address: str, mirror: Path) -> MachineRemote:
     """A folder by its path, or a Git remote by `git:URL`."""
     if address.startswith("git:"):
-        return GitBranch(mirror, address.removeprefix("git:"), os.environ)
-    return SharedFolder(Path(address).expanduser().absolute())
+        return GitMachineBranch(mirror, address.removeprefix("git:"), os.environ)
+    return SharedMachineFolder(Path(address).expanduser().absolute())

@@ -41,7 +41,7 @@ EVERY_PROJECT = "user:"
 """What holds in every project of the user is called on every machine."""
 
 
-def get_project_key(root: Path) -> str:
+def build_cross_machine_project_key(root: Path) -> str:
     """What a project is called on every machine: by its remotes, so that a second clone finds its
     memory, else by its folder's name.
     """

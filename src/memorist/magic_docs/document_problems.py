@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.magic_docs.document_check import find_new_paths, parse_magic_document
 from memorist.magic_docs.document_files import DocumentScope, find_document_at_path, find_magic_docs
 from memorist.magic_docs.document_header import find_magic_doc_header
+from memorist.magic_docs.document_update_review import find_new_paths, parse_magic_document
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets

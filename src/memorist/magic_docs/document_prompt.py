@@ -44,7 +44,7 @@ def build_update_prompt(
     """Build the instruction for one document.
 
     `refused` are the reasons why its last change was rejected. `shown` is the document without what
-    the model has read of it before (`cut_seen_sections`); None shows the whole.
+    the model has read of it before (`elide_seen_sections`); None shows the whole.
 
     In a user's own prompt unknown names stay as they are, and the reasons go to its end if it does
     not place them.
@@ -53,7 +53,7 @@ def build_update_prompt(
     shown = contents if shown is None else shown
     values = {
         "docContents": shown.rstrip("\n"),
-        "cut": describe_cut(contents, shown),
+        "cut": describe_shown_part(contents, shown),
         "docPath": path,
         "docTitle": header.title,
         "customInstructions": f"\n{own}\n" if own else "",
@@ -65,6 +65,6 @@ def build_update_prompt(
     return text + "\n"
 
 
-def describe_cut(contents: str, shown: str) -> str:
+def describe_shown_part(contents: str, shown: str) -> str:
     """The words for a document of which only a part is shown; empty for a whole one."""
     return "" if shown.strip() == contents.strip() else ", … for what was read above"

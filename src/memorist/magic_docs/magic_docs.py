@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.extraction import select_newest_texts
+from memorist.auto_memory.extraction import select_newest_texts_that_fit
 from memorist.auto_memory.write_evidence import collect_write_evidence
 from memorist.core.messages import Message
 from memorist.errors import StoreError, WriteConflict
@@ -29,7 +29,19 @@ from memorist.forks.fork_spec import (
     build_discarded_receipt,
 )
 from memorist.forks.latest_task_queue import LatestTaskQueue
-from memorist.magic_docs.document_check import (
+from memorist.magic_docs.document_answer_form import build_document_form, elide_seen_sections
+from memorist.magic_docs.document_files import (
+    DocumentScope,
+    SessionDocumentRegistry,
+    find_document_at_path,
+    load_magic_doc_prompts,
+    open_document_scope,
+    resolve_magic_doc_path,
+)
+from memorist.magic_docs.document_header import is_markdown
+from memorist.magic_docs.document_problems import find_new_missing_paths
+from memorist.magic_docs.document_prompt import build_update_prompt
+from memorist.magic_docs.document_update_review import (
     AcceptedDocumentUpdate,
     MagicDocument,
     RejectedDocumentUpdate,
@@ -39,28 +51,16 @@ from memorist.magic_docs.document_check import (
     judge_document_update,
     parse_magic_document,
 )
-from memorist.magic_docs.document_files import (
-    DocumentScope,
-    SessionDocumentRegistry,
-    find_document_at_path,
-    load_magic_doc_prompts,
-    open_document_scope,
-    resolve_magic_doc_path,
-)
-from memorist.magic_docs.document_form import build_document_form, cut_seen_sections
-from memorist.magic_docs.document_header import is_markdown
-from memorist.magic_docs.document_mentions import ReadMarkdownTracker
-from memorist.magic_docs.document_problems import find_new_missing_paths
-from memorist.magic_docs.document_prompt import build_update_prompt
+from memorist.magic_docs.read_markdown_tracking import ReadMarkdownTracker
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_brief import (
+from memorist.session_memory.conversation_brief import (
     extract_text_without_injections,
     render_conversation_brief,
 )
+from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript_analysis.answer_check import join_json_texts
 
@@ -271,7 +271,7 @@ class MagicDocs(SessionExtension):
             self._report_skipped(path, (receipt.said,))
             return
         after = overlay.changes().get(path, (None, None))[1]
-        with runtime.review_receipt(receipt):
+        with runtime.record_receipt_if_review_fails(receipt):
             refused = await self._write_update(
                 scope, ProposedDocumentUpdate(path, data, document, shown, after)
             )
@@ -299,7 +299,7 @@ class MagicDocs(SessionExtension):
             self._runtime.emit(MagicDocUnchanged(str(update.path), (lost,)))
             return (lost,)
         said = collect_write_evidence(self._session, self._conversation.messages)
-        said = replace(said, outside_texts=select_newest_texts(said.outside_texts))
+        said = replace(said, outside_texts=select_newest_texts_that_fit(said.outside_texts))
         # Comparing a long document with a long conversation takes a second: beside the host's loop.
         verdict = await asyncio.to_thread(
             judge_document_update, update.document, update.after, said, scope.max_bytes
@@ -357,7 +357,7 @@ class MagicDocs(SessionExtension):
             or not is_parent_model(model.name, model.format, parent)
         ):
             return text
-        return cut_seen_sections(text, join_json_texts(parent.request.body))
+        return elide_seen_sections(text, join_json_texts(parent.request.body))
 
     def _build_fork_spec(
         self,

@@ -38,7 +38,7 @@ class McpAccessPolicy(Struct, frozen=True, kw_only=True):
     token: str = ""
     """Token that a client must send; empty where none is needed."""
 
-    def check_request(self, headers: Headers) -> tuple[int, str] | None:
+    def find_refusal(self, headers: Headers) -> tuple[int, str] | None:
         """Return status and reason for a request that is refused; None for one that is accepted."""
         if not is_host_allowed(headers.getlist("host"), self.hosts):
             return 421, "The server does not answer to this name; see --allow-host."
@@ -101,7 +101,7 @@ class GuardedApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
         refused = (
-            self._policy.check_request(Headers(scope=scope)) if scope["type"] == "http" else None
+            self._policy.find_refusal(Headers(scope=scope)) if scope["type"] == "http" else None
         )
         if refused is not None:
             challenge = {"www-authenticate": "Bearer"} if refused[0] == 401 else None
@@ -110,7 +110,7 @@ class GuardedApp:
         await self._inner(scope, receive, send)
 
 
-def build_app(server: McpServer, policy: McpAccessPolicy) -> ASGIApp:
+def build_asgi_app(server: McpServer, policy: McpAccessPolicy) -> ASGIApp:
     """Build the server as an ASGI application."""
     ours = TransportSecuritySettings(
         enable_dns_rebinding_protection=False
@@ -129,7 +129,7 @@ def serve_http(
 ) -> None:
     """Serve until the process receives SIGINT or SIGTERM."""
     server = McpServer(folder, working_folder)
-    config = BoundedUvicornConfig(build_app(server, policy), lifespan="on")
+    config = BoundedUvicornConfig(build_asgi_app(server, policy), lifespan="on")
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:

@@ -27,14 +27,14 @@ def explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
     """
     memory = project.memory
     memory.headers()
-    topic, doubts = memory.read_with_suspicions(arguments.path)
+    topic, doubts = memory.read_memory_with_suspicions(arguments.path)
     name = to_safe_line(topic.path)
     lines = [f"[memorist] {name}, as data: where it comes from.", *render_memory_origin(topic)]
     lines += [f"withheld from models: {doubt}" for doubt in doubts]
     lines += [
         "",
         "changes, newest first:",
-        *render_memory_history(memory.folder.history.log(topic.path, 10)),
+        *render_memory_history(memory.folder.history.list_changes(topic.path, 10)),
     ]
     lines += [
         "",

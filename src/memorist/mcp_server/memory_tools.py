@@ -180,7 +180,7 @@ class MemoryTools:
             if len(shown) == limit:
                 break
             with contextlib.suppress(InputError):  # gone or too large meanwhile
-                topic, doubts = self._reachable.read_with_suspicions(match.path)
+                topic, doubts = self._reachable.read_memory_with_suspicions(match.path)
                 if not doubts and any(form_order_together(body, topic.body) for body in bodies):
                     doubts = (JOINT_ORDER_REASON,)
                 rendered = render_memory(
@@ -233,8 +233,8 @@ class MemoryTools:
 
     def read_memory_file(self, path: str) -> MemoryFile:
         """Return a memory that may be shown, and record the use. Raises InputError."""
-        memory, path = self._memory.find_folder_and_path(path.removeprefix(f"{MEMORY_URI}/"))
-        topic, doubts = memory.read_with_suspicions(path)
+        memory, path = self._memory.find_memory_folder_and_path(path.removeprefix(f"{MEMORY_URI}/"))
+        topic, doubts = memory.read_memory_with_suspicions(path)
         prefix = "" if memory is self._memory else EVERYWHERE_PREFIX
         what: MemoryUseKind = "withheld" if doubts else "read"
         self._record_uses([self._build_use(prefix + topic.path, what, "; ".join(doubts))])
@@ -306,7 +306,9 @@ class MemoryTools:
         self, arguments: MemoryWriteArguments, source: FoundUserQuote | None
     ) -> WriteResult:
         before = self.read_memory_file(arguments.path)
-        memory, _ = self._memory.find_folder_and_path(arguments.path.removeprefix(f"{MEMORY_URI}/"))
+        memory, _ = self._memory.find_memory_folder_and_path(
+            arguments.path.removeprefix(f"{MEMORY_URI}/")
+        )
         if arguments.version != compute_memory_version(before):
             given = (
                 f"{arguments.version!r} is not its version"
@@ -373,7 +375,7 @@ class MemoryTools:
 
         Raises InputError, WriteConflict, StoreError.
         """
-        memory, path = self._memory.find_folder_and_path(
+        memory, path = self._memory.find_memory_folder_and_path(
             arguments.path.removeprefix(f"{MEMORY_URI}/")
         )
         topic = memory.folder.read_memory_file(path)

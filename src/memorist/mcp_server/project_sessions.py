@@ -22,10 +22,10 @@ from memorist.compaction.window_at_message import find_text_by_id
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, NothingToDo, UnreadableSession
 from memorist.ports import FileSystem
-from memorist.store.database import Connection
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import SessionLayout
 from memorist.store.session_rows import list_sessions_newest_first
+from memorist.store.sqlite_database import Connection
 from memorist.store.transcript_reader import read_transcript
 from memorist.transcript_analysis.user_words_in_results import insert_user_words_from_results
 

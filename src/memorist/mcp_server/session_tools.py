@@ -15,10 +15,10 @@ from memorist.mcp_server.tool_arguments import (
     SessionReadArguments,
     SessionSearchArguments,
 )
-from memorist.models.embedder import find_embedder
-from memorist.recall.passages import Passage, cut_excerpt_around_words, format_day
+from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
+from memorist.recall.session_passages import Passage, cut_excerpt_around_words, format_day
 
 EXCERPT_CHARS = 400
 """Characters shown of each part of a passage that was found."""
@@ -73,7 +73,7 @@ def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str
 def _open_index(path: Path, *, embeds: bool) -> SessionIndex:
     if not path.exists():
         raise NothingToDo(NO_INDEX)
-    return SessionIndex(path, embedder=find_embedder(wanted=embeds))
+    return SessionIndex(path, embedder=get_embedder_if_wanted(wanted=embeds))
 
 
 def _parts(turn: Passage) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, NothingToDo
 from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.mcp_server.result_rendering import cut_to_answer_limit
-from memorist.skills.skill import load_skill_prompts
+from memorist.skills.skill_file import load_skill_prompts
 from memorist.skills.skillify import build_skill_skeleton, render_skill_interview
 from memorist.skills.skillify_source import SkillMaterial, read_skill_material
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger

@@ -35,7 +35,7 @@ from memorist.mcp_server.tool_arguments import (
     MAX_NAME_CHARS,
     MAX_QUERY_CHARS,
     TOOLS,
-    parse_arguments,
+    parse_mcp_tool_arguments,
 )
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class McpServer:
         self, context: McpContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         try:
-            wanted = parse_arguments(params.name, params.arguments or {})
+            wanted = parse_mcp_tool_arguments(params.name, params.arguments or {})
             root = await self._find_root(context, params)
             text = await self._dispatch(
                 lambda dispatcher: dispatcher.call_tool(root, wanted, get_client_name(context))

@@ -287,7 +287,7 @@ TOOLS = (
 _TOOLS_BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def parse_arguments(name: str, arguments: Mapping[str, Any]) -> ToolArguments:
+def parse_mcp_tool_arguments(name: str, arguments: Mapping[str, Any]) -> ToolArguments:
     """Parse and check the arguments of a call.
 
     Raises UsageError for an unknown tool, InputError for invalid arguments.

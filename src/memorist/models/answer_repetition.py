@@ -16,9 +16,9 @@ from memorist.formats.request_codec import REPEATED_REASON
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import (
     ReplyAssembler,
-    assemble_anthropic,
-    assemble_chat,
-    assemble_responses,
+    assemble_anthropic_reply,
+    assemble_chat_reply,
+    assemble_responses_reply,
 )
 
 MIN_COPIES = 6
@@ -144,18 +144,18 @@ def assemble_reply_without_repetition(
     is estimated from the characters that were `read`: the provider counts at the end only.
     """
     output = read // BYTES_PER_TOKEN + 1
-    if assemble is assemble_chat:
+    if assemble is assemble_chat_reply:
         return _end_chat(events, repeated, output)
     return (
         _end_anthropic(events, repeated, output)
-        if assemble is assemble_anthropic
+        if assemble is assemble_anthropic_reply
         else _end_responses(events, repeated, output)
     )
 
 
 def _end_chat(events: Sequence[JsonObject], repeated: int, output: int) -> JsonObject | CallFailure:
     closing = {"choices": [{"index": 0, "delta": {}, "finish_reason": REPEATED_REASON}]}
-    body = assemble_chat([*events, closing])
+    body = assemble_chat_reply([*events, closing])
     if isinstance(body, CallFailure):
         return body
     message = body["choices"][0]["message"]
@@ -179,7 +179,7 @@ def _end_anthropic(
         },
         {"type": "message_stop"},
     )
-    body = assemble_anthropic([*events, *closing])
+    body = assemble_anthropic_reply([*events, *closing])
     if isinstance(body, CallFailure):
         return body
     *whole, last = body["content"]
@@ -215,4 +215,4 @@ def _end_responses(
         "usage": {"output_tokens": output},
     }
     closing = {"type": "response.incomplete", "response": response}
-    return assemble_responses([*events, *([done] if said else []), closing])
+    return assemble_responses_reply([*events, *([done] if said else []), closing])

@@ -10,7 +10,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.models.call_failure import CallFailure, is_context_too_long
 from memorist.models.model_settings import ModelSettings
-from memorist.models.server_location import is_model_on_own_network
+from memorist.models.own_network_servers import is_model_on_own_network
 from memorist.ports import Model
 
 SCHEMA_KEYS = {

@@ -6,10 +6,10 @@ from importlib import import_module
 
 from memorist.core.messages import JsonObject
 from memorist.models.call_failure import CallFailure, build_failure_from_status
-from memorist.models.event_stream import read_stream
+from memorist.models.event_stream import read_reply_stream
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
-from memorist.models.reply_assembly import assemble_anthropic
+from memorist.models.reply_assembly import assemble_anthropic_reply
 from memorist.models.streaming_model import StreamingModel
 from memorist.ports import Clock
 
@@ -60,7 +60,9 @@ class AnthropicModel(StreamingModel):
                 "/v1/messages", cast_to=object, body=sent, stream=True, stream_cls=self._stream_type
             ) as stream:
                 self._report_rate_limits(stream.response.headers)
-                return await read_stream(stream, assemble_anthropic, self._connection_errors)
+                return await read_reply_stream(
+                    stream, assemble_anthropic_reply, self._connection_errors
+                )
         except self._status_error as error:
             headers = error.response.headers
             return self._with_rate_limits(

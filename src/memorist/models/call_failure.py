@@ -15,7 +15,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import parse_word_list
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
-from memorist.models.context_window import RequestSize, parse_refused_request_size
+from memorist.models.context_window import RefusedRequestSize, parse_refused_request_size
 
 FailureKind = Literal["status", "connection", "cut", "invalid"]
 """The provider returned an error status; it was not reached; its reply ended early; its reply was
@@ -98,7 +98,7 @@ class CallFailure(Struct, frozen=True, kw_only=True):
     """The provider's own statement on retrying (`x-should-retry`); None when it made none."""
     allowances: tuple[RemainingRateLimit, ...] = ()
     """The rate limits that the provider reported."""
-    size: RequestSize = RequestSize()
+    size: RefusedRequestSize = RefusedRequestSize()
     """What the provider says of the request's size and its window."""
 
 

@@ -59,7 +59,7 @@ _SIZE_PHRASES = tuple(
 _LONE_COUNT = lazy_pattern(rf"(?<![\w.\-/:#])(?:{_COUNT})(?![\w.\-/%]*[\w/%])")
 
 
-class RequestSize(NamedTuple):
+class RefusedRequestSize(NamedTuple):
     """What a refusal says: the tokens of the request and the window, each None where it does not
     say.
     """
@@ -70,7 +70,7 @@ class RequestSize(NamedTuple):
 
 def parse_refused_request_size(
     message: str, fields: Mapping[str, object] | None = None
-) -> RequestSize:
+) -> RefusedRequestSize:
     """Read how large a refused request was and how large the window is.
 
     `fields` is the error's object: its numbers (llama.cpp's `n_prompt_tokens` and `n_ctx`) count
@@ -83,20 +83,20 @@ def parse_refused_request_size(
     if window is None or tokens is None:
         pair = _find_pair(message)
         if window in (None, pair.window) and tokens in (None, pair.tokens):
-            return RequestSize(tokens or pair.tokens, window or pair.window)
+            return RefusedRequestSize(tokens or pair.tokens, window or pair.window)
     if tokens is not None and window is not None and tokens <= window:
         # With the output that was asked for the sum is too long; only the window is certain.
         tokens = None
-    return RequestSize(tokens, window)
+    return RefusedRequestSize(tokens, window)
 
 
-def _find_pair(message: str) -> RequestSize:
+def _find_pair(message: str) -> RefusedRequestSize:
     """The only two numbers of a refusal that names its sizes in words of its own: the request's,
     and the window, which is smaller.
     """
     found = {int(re.sub(r"\D", "", each)) for each in _LONE_COUNT.findall(message[:2_000])}
     counts = sorted(count for count in found if _as_window(count) is not None)
-    return RequestSize(counts[1], counts[0]) if len(counts) == 2 else RequestSize()
+    return RefusedRequestSize(counts[1], counts[0]) if len(counts) == 2 else RefusedRequestSize()
 
 
 def _find_count(phrases: tuple[re.Pattern[str], ...], message: str) -> int | None:
@@ -186,7 +186,9 @@ another one.
 """
 
 
-def resolve_window(request: JsonObject, models: ModelSettings, learned: int | None = None) -> int:
+def resolve_context_window(
+    request: JsonObject, models: ModelSettings, learned: int | None = None
+) -> int:
     """Return the window of a request's model in tokens: what its server showed, else the price
     table's, else `models.window`, else the default.
     """

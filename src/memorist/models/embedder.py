@@ -107,7 +107,7 @@ def get_shared_embedder() -> MiniLmEmbedder:
         return _load_embedder()
 
 
-def find_embedder(*, wanted: bool) -> MiniLmEmbedder | None:
+def get_embedder_if_wanted(*, wanted: bool) -> MiniLmEmbedder | None:
     """The shared embedder where it is wanted (setting `recall.embeddings`) and its extra is
     installed, else None. Loads it on first use.
     """

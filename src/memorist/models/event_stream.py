@@ -39,7 +39,7 @@ class SdkEventStream(Protocol):
     def __aiter__(self) -> AsyncIterator[object]: ...
 
 
-async def read_stream(
+async def read_reply_stream(
     stream: SdkEventStream, assemble: ReplyAssembler, connection_errors: tuple[type[Exception], ...]
 ) -> JsonObject | CallFailure:
     """The reply in the stream, or the failure that ended it. `connection_errors` are the exceptions

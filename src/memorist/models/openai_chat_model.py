@@ -19,8 +19,8 @@ from memorist.models.context_window import (
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_model import OpenAIBaseModel
-from memorist.models.reply_assembly import assemble_chat, split_thoughts_from_answers
-from memorist.models.server_location import is_server_on_own_network
+from memorist.models.own_network_servers import is_server_on_own_network
+from memorist.models.reply_assembly import assemble_chat_reply, split_thoughts_from_answers
 from memorist.ports import Clock
 
 DISCOVERY_SECONDS = 3.0
@@ -111,7 +111,7 @@ class OpenAIChatModel(OpenAIBaseModel):
                 sent["max_tokens"] = sent["max_completion_tokens"] = limit
             if self._settings.temperature is not None:
                 sent["temperature"] = self._settings.temperature
-        reply = await self._post("/chat/completions", sent, assemble_chat)
+        reply = await self._post("/chat/completions", sent, assemble_chat_reply)
         if self._server_root and not isinstance(reply, CallFailure):
             reply = split_thoughts_from_answers(reply)
         return reply

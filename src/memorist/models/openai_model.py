@@ -10,10 +10,10 @@ from memorist.models.call_failure import (
     build_failure_from_error_object,
     build_failure_from_status,
 )
-from memorist.models.event_stream import read_stream
+from memorist.models.event_stream import read_reply_stream
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
-from memorist.models.reply_assembly import ReplyAssembler, assemble_responses
+from memorist.models.reply_assembly import ReplyAssembler, assemble_responses_reply
 from memorist.models.streaming_model import StreamingModel
 from memorist.ports import Clock
 
@@ -58,7 +58,7 @@ class OpenAIBaseModel(StreamingModel):
                 path, cast_to=object, body=body, stream=True, stream_cls=self._stream_type
             ) as stream:
                 self._report_rate_limits(stream.response.headers)
-                return await read_stream(stream, assemble, (self._connection_error,))
+                return await read_reply_stream(stream, assemble, (self._connection_error,))
         except self._status_error as error:
             headers = error.response.headers
             return self._with_rate_limits(
@@ -83,4 +83,4 @@ class OpenAIResponsesModel(OpenAIBaseModel):
     _format = "openai_responses"
 
     async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
-        return await self._post("/responses", {**body, "stream": True}, assemble_responses)
+        return await self._post("/responses", {**body, "stream": True}, assemble_responses_reply)

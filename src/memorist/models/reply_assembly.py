@@ -26,7 +26,7 @@ _DELTA_KEYS = {
 """Deltas of Messages whose text is appended to the block's, with the block key they append to."""
 
 
-def assemble_anthropic(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
+def assemble_anthropic_reply(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
     """The `message` object of a Messages stream."""
     body: JsonObject | None = None
     blocks: dict[int, JsonObject] = {}
@@ -76,7 +76,7 @@ def _apply_message_delta(body: JsonObject, event: JsonObject) -> None:
         body["context_management"] = event["context_management"]
 
 
-def assemble_responses(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
+def assemble_responses_reply(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
     """The `response` object of a Responses stream; its items are collected from earlier events when
     the closing event omits them.
     """
@@ -103,7 +103,7 @@ def assemble_responses(events: Iterable[JsonObject]) -> JsonObject | CallFailure
     return _CUT_OFF
 
 
-def assemble_chat(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
+def assemble_chat_reply(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
     """The `chat.completion` object of a Chat Completions stream. It is complete once every choice
     has its finish reason, or, from a server that sends none, once the counts came by themselves.
     """
@@ -215,9 +215,9 @@ ReplyAssembler = Callable[[Iterable[JsonObject]], JsonObject | CallFailure]
 """Builds a reply from a stream's events."""
 
 _ASSEMBLERS: Mapping[str, ReplyAssembler] = {
-    "anthropic": assemble_anthropic,
-    "openai_responses": assemble_responses,
-    "openai_chat": assemble_chat,
+    "anthropic": assemble_anthropic_reply,
+    "openai_responses": assemble_responses_reply,
+    "openai_chat": assemble_chat_reply,
 }
 
 

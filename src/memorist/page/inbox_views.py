@@ -130,7 +130,7 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
     """What dreams did to this project's memory, each with its difference and its undo."""
     memory = context.memory
     last = find_newest_undoable_dream(memory)
-    log = memory.folder.history.log()
+    log = memory.folder.history.list_changes()
     undone = {each.undoes for each in log if each.undoes}
     dreams = [each for each in log if each.why.actor == "dream"]
     blocks: list[PageBlock] = []
@@ -170,7 +170,8 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
     if chosen:
         blocks.append(
             ProseBlock(
-                heading=translate("What it changed"), text=memory.folder.history.diff(chosen)
+                heading=translate("What it changed"),
+                text=memory.folder.history.render_change_diff(chosen),
             )
         )
     journal = read_dream_journal(memory.layout)

@@ -23,9 +23,9 @@ from memorist.page.page_context import (
     build_pagination_links,
     build_view_address,
 )
-from memorist.recall.memory_search import FolderSearch
-from memorist.recall.passages import describe_passage_outcome, render_user_quote
+from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.recall.recall_explanation import explain_recall
+from memorist.recall.session_passages import describe_passage_outcome, render_user_quote
 from memorist.store.memory_uses import MemoryUseTotal, list_uses_of_memory
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
@@ -95,7 +95,7 @@ def _find_heads(context: PageContext, query: str) -> list[MemoryHeader]:
     heads = sort_newest_first(context.memory.headers())
     if not query:
         return heads
-    search = FolderSearch(context.memory.folder, context.home.settings.recall)
+    search = MemoryFolderSearch(context.memory.folder, context.home.settings.recall)
     order = [each.path for each in search.search(query, PAGE_ROWS)]
     search.close()
     by_path = {head.path: head for head in heads}
@@ -154,7 +154,9 @@ def _memory_row(context: PageContext, head: MemoryHeader, total: MemoryUseTotal 
     doubts = "; ".join(head.doubts)
     doubt = translate("Not shown to a model: {doubts}", doubts=doubts) if doubts else head.path
     return build_table_row(
-        PageCell(head.description or head.name, context.memory_address(head.path), quiet=doubt),
+        PageCell(
+            head.description or head.name, context.build_memory_address(head.path), quiet=doubt
+        ),
         head.kind.value if head.kind else "—",
         PageCell(str(head.trust.value), tone=_TRUST_TONES.get(head.trust, "")),
         f"{head.age_days(context.now)} d",
@@ -175,7 +177,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
     log, lines = blame_memory(memory.folder.history, path)
     blocks: list[PageBlock] = []
     if present:
-        topic, doubts = memory.read_with_suspicions(path)
+        topic, doubts = memory.read_memory_with_suspicions(path)
         text = topic.text()
         blocks.append(NumberBlock(pairs=_memory_numbers(context, path, log)))
         blocks += [
@@ -359,7 +361,7 @@ def _build_uses(context: PageContext, path: str) -> TableBlock:
     )
 
 
-def build_recall_trial(context: PageContext, message: str) -> PageView:
+def build_recall_trial_view(context: PageContext, message: str) -> PageView:
     """What a message would show an agent, what not, and why."""
     blocks: list[PageBlock] = [
         FormBlock(

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from memorist.cli.command_environment import load_home_layout
 from memorist.core.sentences import shorten_to_one_line
-from memorist.engine.session_list import KnownSession, list_known_sessions, read_kept_notes
+from memorist.engine.session_list import (
+    KnownSession,
+    list_known_sessions,
+    read_notes_of_known_session,
+)
 from memorist.errors import MemoristError
 from memorist.page.page_context import PageContext, build_view_address
 from memorist.page.session_views import (
@@ -112,7 +116,7 @@ def _follow_session(context: PageContext, entry: KnownSession, *, runs: bool) ->
     blocks += build_memory_use_blocks(
         list_uses_in_session(context.home.database(), entry.id)[-NEWEST:]
     )
-    notes = read_kept_notes(entry)
+    notes = read_notes_of_known_session(entry)
     if notes:
         blocks.append(ProseBlock(heading=translate("Notes as they stand"), text=notes))
     ways = [(translate("The whole session"), address, False)]
@@ -146,7 +150,7 @@ def _list_changes(context: PageContext) -> TableBlock:
                 each.why.actor,
                 PageCell(each.why.what, context.build_project_view_address("memories")),
             )
-            for each in context.memory.folder.history.log("", NEWEST)
+            for each in context.memory.folder.history.list_changes("", NEWEST)
         ],
         empty=translate("Nothing is remembered of this project yet."),
     )

@@ -51,7 +51,7 @@ class PageAccess:
         self._invitation = ""
         return self._session
 
-    def check_request(self, headers: Mapping[str, Sequence[str]], method: str) -> Refusal | None:
+    def find_refusal(self, headers: Mapping[str, Sequence[str]], method: str) -> Refusal | None:
         """Why a request is refused before its cookie is looked at: its host, its origin."""
         if not is_host_allowed(headers.get("host", ()), LOOPBACK_NAMES):
             return 421, "This page answers to 127.0.0.1 and localhost alone."
@@ -68,7 +68,7 @@ class PageAccess:
             return 403, "A change must say where it comes from."
         return None
 
-    def has_session(self, headers: Mapping[str, Sequence[str]]) -> bool:
+    def has_session_cookie(self, headers: Mapping[str, Sequence[str]]) -> bool:
         """Whether the request carries the cookie of the browser that was let in."""
         for header in headers.get("cookie", ()):
             try:

@@ -57,13 +57,13 @@ class PageContext:
 
     def find_context_and_path(self, name: str) -> tuple[PageContext, str]:
         """The folder that has what the page calls `name`, and its path there."""
-        memory, path = self.memory.find_folder_and_path(name)
+        memory, path = self.memory.find_memory_folder_and_path(name)
         return (self if memory is self.memory else self._at(memory)), path
 
     def _at(self, memory: AutoMemory) -> PageContext:
         return PageContext(self.home, memory, self.project, self.now, EVERYWHERE_PREFIX)
 
-    def memory_address(self, path: str, **query: object) -> str:
+    def build_memory_address(self, path: str, **query: object) -> str:
         """The address of one memory of this folder."""
         return self.build_project_view_address("memory", path=self.prefix + path, **query)
 

@@ -10,8 +10,8 @@ from memorist.page.page_context import PAGE_ROWS, build_pagination_links, build_
 from memorist.page.session_views import build_outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.extract_rows import StoredExtract, list_enabled_extracts
-from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import Rollout, list_rollouts
+from memorist.store.session_memory_mode import set_memory_mode
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     FormBlock,

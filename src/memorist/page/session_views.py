@@ -20,7 +20,7 @@ from memorist.engine.session_list import (
     KnownSession,
     find_session_outcomes,
     list_known_sessions,
-    read_kept_notes,
+    read_notes_of_known_session,
     read_recorded_entries,
     read_recording_size,
 )
@@ -34,12 +34,11 @@ from memorist.page.session_timeline import (
     render_structural_notes_at,
 )
 from memorist.page.spend_view import build_receipt_table, format_spend_total, sum_receipt_costs
-from memorist.recall.passages import MatchedPassage
+from memorist.recall.session_passages import MatchedPassage
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
 from memorist.store.receipt_rows import list_session_receipts
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
-    BarBlock,
     BarRow,
     FormBlock,
     FormField,
@@ -50,6 +49,7 @@ from memorist.views.view_blocks import (
     PageRow,
     PageView,
     ProseBlock,
+    StackedBarBlock,
     TableBlock,
     Tone,
     build_table_row,
@@ -445,7 +445,7 @@ def _name_kinds() -> dict[str, str]:
     }
 
 
-def build_window_chart(timeline: SessionTimeline, id: str) -> BarBlock:
+def build_window_chart(timeline: SessionTimeline, id: str) -> StackedBarBlock:
     """What filled the window when each turn ended, as stacked bars."""
     sums: Counter[str] = Counter()
     for each in timeline.turns:
@@ -453,7 +453,7 @@ def build_window_chart(timeline: SessionTimeline, id: str) -> BarBlock:
     names = _name_kinds()
     other_tokens = sums.pop(BESIDE, 0)
     parts = [BESIDE] * bool(other_tokens) + [kind for kind, _ in sums.most_common(WINDOW_PARTS)]
-    return BarBlock(
+    return StackedBarBlock(
         heading=translate("What filled the window, turn by turn"),
         unit=translate("tokens when each turn ended"),
         parts=[names.get(part, part) for part in parts],
@@ -528,7 +528,7 @@ def _build_own_work(home: HomeMemories, id: str, timeline: SessionTimeline) -> l
 
 
 def _build_notes(entry: KnownSession, turns: int) -> list[PageBlock]:
-    notes = read_kept_notes(entry)
+    notes = read_notes_of_known_session(entry)
     blocks: list[PageBlock] = [
         ProseBlock(heading=translate("Notes of the session"), text=notes)
     ] * bool(notes)

@@ -24,13 +24,13 @@ from memorist.page.page_context import PAGE_ROWS, PageContext, build_view_addres
 from memorist.store.receipt_rows import list_newest_receipts
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
-    BarBlock,
     BarRow,
     NumberBlock,
     PageCell,
     PageRow,
     PageView,
     ProseBlock,
+    StackedBarBlock,
     TableBlock,
     Tone,
     build_table_row,
@@ -108,7 +108,7 @@ def build_spend_view(context: PageContext) -> PageView:
                     (translate("saved by the shared cache"), format_dollars(spent.saved)),
                 ]
             ),
-            BarBlock(
+            StackedBarBlock(
                 heading=translate("Tokens by kind of work"),
                 unit=translate("tokens"),
                 bars=[

@@ -37,7 +37,12 @@ from memorist.page.page_access import SECURITY_HEADERS, PageAccess, restrict_red
 from memorist.page.page_context import PageContext, build_project_links, build_view_address
 from memorist.store.disk_files import DiskFiles
 from memorist.uvicorn_server import BoundedUvicornConfig
-from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
+from memorist.views.page_rendering import (
+    PageFrame,
+    read_static_asset,
+    render_page,
+    render_view_blocks,
+)
 from memorist.views.page_texts import ENGLISH, choose_language, translate, use_language
 from memorist.views.view_blocks import PageView, convert_view_to_safe_values
 
@@ -98,7 +103,9 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
         "memory": lambda: memory_views.build_memory_view(
             context, query.get("path", ""), int(query.get("at", "0"))
         ),
-        "why": lambda: memory_views.build_recall_trial(context, query.get("message", "").strip()),
+        "why": lambda: memory_views.build_recall_trial_view(
+            context, query.get("message", "").strip()
+        ),
         "inbox": lambda: inbox_views.build_inbox_view(context),
         "dreams": lambda: inbox_views.build_dreams_view(context, query.get("change", "")),
         "spend": lambda: spend_view.build_spend_view(context),
@@ -137,7 +144,7 @@ class PageServer:
         self.closing = False
         self._said = ""
 
-    def build_app(self) -> ASGIApp:
+    def build_asgi_app(self) -> ASGIApp:
         """The page as an ASGI application."""
         app = Starlette(
             routes=[
@@ -153,7 +160,7 @@ class PageServer:
     async def exchange_token(self, request: Request) -> Response:
         """Exchange the one-time token for a cookie."""
         token = request.query_params.get("token", "")
-        if not token and self.access.has_session(group_header_values(request.headers)):
+        if not token and self.access.has_session_cookie(group_header_values(request.headers)):
             return RedirectResponse("/now", 303)
         value = self.access.exchange_token_for_cookie(token)
         if value is None:
@@ -171,7 +178,7 @@ class PageServer:
         name = request.path_params["name"]
         if name not in ASSETS:
             return PlainTextResponse("There is no such file.", 404)
-        return Response(read_asset(name), headers={"content-type": ASSETS[name]})
+        return Response(read_static_asset(name), headers={"content-type": ASSETS[name]})
 
     async def show_view(self, request: Request) -> Response:
         """A view: as a page, as JSON, or as one file to keep."""
@@ -246,7 +253,7 @@ class PageServer:
         async def render() -> str:
             with use_language(language):
                 view = await run_in_threadpool(_build_view, "now", query)
-                return render_blocks(view, self._frame("now", query, saved=False))
+                return render_view_blocks(view, self._frame("now", query, saved=False))
 
         async def send() -> AsyncIterator[str]:
             before = ""
@@ -308,8 +315,8 @@ class PageGuard:
     def _judge(self, scope: Scope) -> tuple[int, str] | None:
         headers = group_header_values(Headers(scope=scope))
         access = self._page.access
-        refused = access.check_request(headers, scope["method"])
-        if refused is None and scope["path"] != "/" and not access.has_session(headers):
+        refused = access.find_refusal(headers, scope["method"])
+        if refused is None and scope["path"] != "/" and not access.has_session_cookie(headers):
             refused = 401, "Open the address that `memorist ui` printed."
         size = headers.get("content-length", ["0"])[-1]
         if refused is None and scope["method"] == "POST" and not _is_small(size, headers):
@@ -340,5 +347,5 @@ async def _serve(server: uvicorn.Server, page: PageServer, listening: socket.soc
 
 def serve_page(page: PageServer, listening: socket.socket) -> None:
     """Serve until a signal comes, or nobody looked for `IDLE_SECONDS`."""
-    config = BoundedUvicornConfig(page.build_app(), lifespan="off")
+    config = BoundedUvicornConfig(page.build_asgi_app(), lifespan="off")
     asyncio.run(_serve(uvicorn.Server(config), page, listening))

@@ -10,7 +10,7 @@ NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 """Refuses a link in place of the file, where the system can."""
 
 
-def read_at(descriptor: int, size: int, offset: int) -> bytes:
+def read_at_offset(descriptor: int, size: int, offset: int) -> bytes:
     """At most `size` bytes from an offset. Moves the file's position where there is no `pread`."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, size, offset)
@@ -18,14 +18,14 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
     return os.read(descriptor, size)
 
 
-def rewrite_content(descriptor: int, data: bytes) -> None:
+def overwrite_descriptor_content(descriptor: int, data: bytes) -> None:
     """Make this the whole content of a small file."""
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, data)
 
 
-def write_at(descriptor: int, data: bytes, offset: int) -> None:
+def write_at_offset(descriptor: int, data: bytes, offset: int) -> None:
     """Write bytes at an offset. Moves the file's position where there is no `pwrite`."""
     if hasattr(os, "pwrite"):
         os.pwrite(descriptor, data, offset)

@@ -52,7 +52,7 @@ def _is_running_on_windows(process: int) -> bool:
         kernel.CloseHandle(handle)
 
 
-def read_process_start_mark(pid: int) -> str:
+def read_process_start_id(pid: int) -> str:
     """Return what distinguishes a process from a later one with its pid: the boot and the tick at
     which it began. Empty if the system has no /proc, or there is no such process.
     """
@@ -84,7 +84,7 @@ def name_current_process() -> str:
     """
     pid, host = os.getpid(), platform.node() or "host"
     return (
-        f"{host}:{pid}:{read_process_start_mark(pid)}:{_process_namespace()}:{secrets.token_hex(3)}"
+        f"{host}:{pid}:{read_process_start_id(pid)}:{_process_namespace()}:{secrets.token_hex(3)}"
     )
 
 
@@ -103,7 +103,7 @@ def is_named_process_dead(name: str) -> bool:
             return True
         if namespace != _process_namespace():
             return False
-        return not is_running(int(number)) or (read_process_start_mark(int(number)) or mark) != mark
+        return not is_running(int(number)) or (read_process_start_id(int(number)) or mark) != mark
     return False
 
 

@@ -18,10 +18,9 @@ from memorist.errors import FormatError, MemoristError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import parse_reply
-from memorist.proxy.body_cache import BodyCache, ParsedBodyWithCacheInfo
 from memorist.proxy.body_limit import LARGE_BODY_BYTES
 from memorist.proxy.conversation_matching import (
-    ConversationCall,
+    CallInConversation,
     ConversationMatcher,
     HistoryPrefixDigest,
     IncomingCall,
@@ -42,7 +41,8 @@ from memorist.proxy.proxy_session_pool import (
     log,
     run_engine_call,
 )
-from memorist.proxy.request_body import RequestBody, rewrite_body
+from memorist.proxy.request_body import RequestBody, encode_changed_request_body
+from memorist.proxy.request_body_cache import BodyCache, ParsedBodyWithCacheInfo
 from memorist.proxy.upstream_reply import decompress_body
 from memorist.settings import ProxySettings
 from memorist.store.disk_files import DiskFiles
@@ -60,7 +60,7 @@ class PreparedCall(Struct, frozen=True):
 
     data: bytes
     outcome: str
-    call: ConversationCall | None = None
+    call: CallInConversation | None = None
     body: RequestBody | None = None
     prepared: PreparedRequest | None = None
 
@@ -133,7 +133,7 @@ class CallPipeline:
 
         Never raises: an error becomes the outcome.
         """
-        found: ConversationCall | UnrelatedCall | None = None
+        found: CallInConversation | UnrelatedCall | None = None
         body: RequestBody | None = None
         try:
             found, body = await self._identify(route, headers, raw, tenant)
@@ -152,7 +152,7 @@ class CallPipeline:
             return PreparedCall(
                 raw,
                 f"passed: {error}",
-                found if isinstance(found, ConversationCall) else None,
+                found if isinstance(found, CallInConversation) else None,
                 body,
             )
         return (
@@ -163,7 +163,7 @@ class CallPipeline:
 
     async def _identify(
         self, route: ProviderRoute, headers: Mapping[str, str], raw: bytes, tenant: str
-    ) -> tuple[ConversationCall | UnrelatedCall, RequestBody]:
+    ) -> tuple[CallInConversation | UnrelatedCall, RequestBody]:
         """Find the conversation of a request, and parse its body; a large one is parsed in a
         thread, so that other requests go on. Raises EngineCallFailed.
         """
@@ -205,12 +205,12 @@ class CallPipeline:
 
     def _match(
         self, reading: ParsedBodyWithCacheInfo, call: IncomingCall, tenant: str
-    ) -> ConversationCall | UnrelatedCall:
+    ) -> CallInConversation | UnrelatedCall:
         """Find the conversation of a request that was read, and keep the reading for the next."""
         found = self._home(tenant).matcher.find_or_start_conversation(call)
-        is_related = isinstance(found, ConversationCall)
+        is_related = isinstance(found, CallInConversation)
         self._bodies.store(reading, list(call.known_links) if is_related else [])
-        if isinstance(found, ConversationCall):
+        if isinstance(found, CallInConversation):
             found.conversation.tenant = tenant
         return found
 
@@ -271,7 +271,7 @@ class CallPipeline:
             log.warning("an answer is not taken in: %s", error)
 
 
-async def _encode(call: ConversationCall, body: RequestBody, request: JsonObject) -> bytes | None:
+async def _encode(call: CallInConversation, body: RequestBody, request: JsonObject) -> bytes | None:
     """As `encode_request`, a large body in a thread. Raises EngineCallFailed."""
     work = partial(encode_request, call, body, request)
     if len(body.raw) > LARGE_BODY_BYTES:
@@ -280,9 +280,9 @@ async def _encode(call: ConversationCall, body: RequestBody, request: JsonObject
 
 
 def encode_request(
-    call: ConversationCall, body: RequestBody, request: Mapping[str, object]
+    call: CallInConversation, body: RequestBody, request: Mapping[str, object]
 ) -> bytes | None:
     """The bytes of the request to send; None if it equals the client's."""
     if call.has_full_history:
-        return rewrite_body(body, dict(request))
+        return encode_changed_request_body(body, dict(request))
     return None if request == call.request else msgspec.json.encode(request)

@@ -85,7 +85,7 @@ class ProxyConversation(Struct, eq=False, kw_only=True):
     """What that id is found by after a restart."""
 
 
-class ConversationCall(Struct, frozen=True, kw_only=True):
+class CallInConversation(Struct, frozen=True, kw_only=True):
     """A model call that belongs to a conversation."""
 
     conversation: ProxyConversation
@@ -156,7 +156,7 @@ class ConversationMatcher:
         for end in filter(None, conversation.history_ends):
             self._index_end(conversation, end)
 
-    def find_or_start_conversation(self, call: IncomingCall) -> ConversationCall | UnrelatedCall:
+    def find_or_start_conversation(self, call: IncomingCall) -> CallInConversation | UnrelatedCall:
         """Match a model call to its conversation, or start a new one."""
         values = call.body.values
         if call.identity.unrelated_reason:
@@ -170,7 +170,7 @@ class ConversationMatcher:
         return (
             conversation
             if isinstance(conversation, UnrelatedCall)
-            else ConversationCall(conversation=conversation, request=values, caller=call.caller)
+            else CallInConversation(conversation=conversation, request=values, caller=call.caller)
         )
 
     def _match_conversation(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
@@ -277,7 +277,7 @@ class ConversationMatcher:
 
     def _continue_response(
         self, asked: IncomingCall, previous: str
-    ) -> ConversationCall | UnrelatedCall:
+    ) -> CallInConversation | UnrelatedCall:
         """Match a request that names the reply it continues instead of sending the history
         again.
         """
@@ -305,7 +305,7 @@ class ConversationMatcher:
             for name, value in asked.body.values.items()
             if name != "previous_response_id"
         } | {"input": [*history, *new]}
-        return ConversationCall(
+        return CallInConversation(
             conversation=conversation, request=request, caller=asked.caller, has_full_history=False
         )
 
@@ -322,7 +322,7 @@ class ConversationMatcher:
         return found
 
     def on_reply(
-        self, call: ConversationCall, reply: JsonObject, messages: Iterable[Message]
+        self, call: CallInConversation, reply: JsonObject, messages: Iterable[Message]
     ) -> None:
         """Record the complete reply of a call.
 
@@ -385,7 +385,8 @@ def _hash_end(scope: bytes, link: HistoryPrefixDigest) -> bytes:
 def hash_history_prefixes(
     format: str, items: Sequence[Any], known_links: Sequence[HistoryPrefixDigest] = ()
 ) -> list[HistoryPrefixDigest]:
-    """A link for each entry of a history; those of its beginning may be known.
+    """The digest of each prefix of a history, one for each entry; those of its beginning may be
+    known.
 
     Raises FormatError.
     """

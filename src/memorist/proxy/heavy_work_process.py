@@ -23,7 +23,7 @@ Our choice.
 """
 
 
-class PackedSequence(Struct, frozen=True):
+class PickledSequence(Struct, frozen=True):
     """A long tuple on its way to another process: its parts, pickled."""
 
     parts: list[bytes]
@@ -44,11 +44,11 @@ async def _pack(value: object) -> object:
         items = value[start : start + PACKED_ITEMS]
         parts.append(pickle.dumps(items, pickle.HIGHEST_PROTOCOL))
         await asyncio.sleep(0)
-    return PackedSequence(parts)
+    return PickledSequence(parts)
 
 
 def _unpack(value: object) -> object:
-    return value.unpack() if isinstance(value, PackedSequence) else value
+    return value.unpack() if isinstance(value, PickledSequence) else value
 
 
 def _run_packed(

@@ -22,7 +22,7 @@ class ProxyMetrics:
         self._buckets = [0] * len(BUCKETS)
         self._seconds = 0.0
 
-    def record(self, upstream: str, status: int, outcome: str, seconds: float) -> None:
+    def record_answer(self, upstream: str, status: int, outcome: str, seconds: float) -> None:
         """Count an answered request; `outcome` is what memorist did, in the words of its log."""
         kind = next((each for each in OUTCOMES if outcome.startswith(each)), "other")
         self._requests[upstream, status, kind] += 1
@@ -30,7 +30,7 @@ class ProxyMetrics:
         for index, bound in enumerate(BUCKETS):
             self._buckets[index] += seconds <= bound
 
-    def render(self, open_conversations: int, cached_bytes: int) -> bytes:
+    def render_prometheus_text(self, open_conversations: int, cached_bytes: int) -> bytes:
         """All figures; `open_conversations` is their number now, `cached_bytes` the size of the
         request bodies that are cached.
         """

@@ -34,8 +34,8 @@ from memorist.proxy.proxy_session_pool import TenantSessionOpener
 from memorist.proxy.tenant_lookup import TenantIdentification, find_tenant
 from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,
-    ExchangeDependencies,
     ProxyExchange,
+    ProxyExchangeDependencies,
     UpstreamCallFailed,
     UpstreamConnectionPool,
 )
@@ -118,7 +118,7 @@ class Proxy:
             return _error_response(400, "a path with `.` or `..` in it is not passed on")
         began = time.monotonic()
         unknown = self._tenancy.has_tenants and not tenant
-        dependencies = ExchangeDependencies(
+        dependencies = ProxyExchangeDependencies(
             pipeline=self.pipeline, upstream=self._upstream, settings=self._settings, tenant=tenant
         )
         exchange = ProxyExchange(
@@ -130,7 +130,7 @@ class Proxy:
             answer = await exchange.run()
         except (UpstreamCallFailed, BodyTooSlow) as error:
             answer = _error_response(error.status, f"memorist's proxy: {error}")
-        self._metrics.record(
+        self._metrics.record_answer(
             way.upstream, answer.status, exchange.outcome, time.monotonic() - began
         )
         log.info(
@@ -153,7 +153,9 @@ class Proxy:
             headers.get("x-memorist-token", ""), self._token or secrets.token_hex()
         ):
             return _error_response(401, "the proxy's figures need its token in x-memorist-token")
-        text = self._metrics.render(len(self.pipeline.pool), self.pipeline.cached_bytes)
+        text = self._metrics.render_prometheus_text(
+            len(self.pipeline.pool), self.pipeline.cached_bytes
+        )
         return web.Response(body=text, headers={"content-type": CONTENT_TYPE})
 
 

@@ -26,8 +26,8 @@ from memorist.ports import HostInfo
 from memorist.proxy.client_working_folder import find_working_folder
 from memorist.proxy.conversation_matching import ProxyConversation
 from memorist.settings import ProxySettings
-from memorist.store.database import is_storage_failure
 from memorist.store.home_layout import BESIDE_HOOKS, make_folder_name, make_portable_folder_name
+from memorist.store.sqlite_database import is_storage_failure
 from memorist.system import SystemClock
 
 MAX_FAILURES = 3

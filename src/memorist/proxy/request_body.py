@@ -230,7 +230,7 @@ def _reuse_value(before: RequestBody, name: str, data: bytes) -> object:
 _encode_json = msgspec.json.Encoder().encode
 
 
-def rewrite_body(body: RequestBody, request: JsonObject) -> bytes | None:
+def encode_changed_request_body(body: RequestBody, request: JsonObject) -> bytes | None:
     """The bytes of `request`, based on the client's body; None if both are equal, so that the
     client's bytes are sent.
 

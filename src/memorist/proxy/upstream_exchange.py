@@ -156,7 +156,7 @@ MAX_ERROR_BYTES = 1_048_576
 """Bytes of an error reply that are inspected. Our choice."""
 
 
-class ExchangeDependencies(Struct, frozen=True, kw_only=True):
+class ProxyExchangeDependencies(Struct, frozen=True, kw_only=True):
     """What an exchange needs from its proxy."""
 
     pipeline: CallPipeline
@@ -173,7 +173,7 @@ class ProxyExchange:
         request: web.BaseRequest,
         headers: Mapping[str, str],
         route: ProviderRoute,
-        dependencies: ExchangeDependencies,
+        dependencies: ProxyExchangeDependencies,
     ) -> None:
         self._dependencies = dependencies
         self._pipeline = dependencies.pipeline

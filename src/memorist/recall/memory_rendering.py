@@ -177,7 +177,7 @@ def render_memories(memories: Sequence[RenderedMemory], prompts: RecallPrompts) 
     ).strip()
 
 
-class UserIndex(Struct, frozen=True):
+class EverywhereIndex(Struct, frozen=True):
     """What the user said for all of their projects, as the index of its folder."""
 
     text: str
@@ -192,7 +192,7 @@ def render_index(
     headers: Mapping[str, MemoryHeader],
     folder: str,
     prompts: RecallPrompts,
-    everywhere: UserIndex | None = None,
+    everywhere: EverywhereIndex | None = None,
     remarks: Mapping[str, str] = {},
 ) -> str:
     """Render the index as the text of one message: what the user said apart from all else, and

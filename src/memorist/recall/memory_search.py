@@ -17,7 +17,7 @@ from memorist.errors import DamagedIndex, InputError, MemoristError, StoreError
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.platforms.background_thread import start_background_thread
 from memorist.recall.lexical_score import SearchEntry
-from memorist.recall.memory_selection import MemoryMatch, measure_relevance
+from memorist.recall.memory_selection import MemoryMatch, measure_relevance_above_chance
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build_in_process
 from memorist.recall.search_query import parse_query
 from memorist.safety.secrets import redact
@@ -30,7 +30,7 @@ left is ranked by words, and embedded by the next command or session.
 """
 
 
-class FolderSearch:
+class MemoryFolderSearch:
     """Finds memories of one folder. Reads only files that changed since any process searched last.
 
     Embeddings are computed in a thread, so that no search waits for them; until then the search is
@@ -78,7 +78,7 @@ class FolderSearch:
         """The memories that hold signs without a word, such as an emoji, which no index has."""
         entries = (
             self._build_entry(path, mark, whole=True)
-            for path, mark in self._folder.file_change_marks().items()
+            for path, mark in self._folder.file_fingerprints().items()
         )
         for each in islice((each for each in entries if _holds(each, signs)), limit):
             yield MemoryMatch(path=each.id, score=0.0, why=f"has {signs}")
@@ -101,7 +101,7 @@ class FolderSearch:
             self.close()  # the file was removed, as by `memory forget --hard`
         ranker = self._ranker = self._ranker or Ranker(path)
         self._opened_file = self._opened_file or get_device_and_inode(path)
-        marks = self._folder.file_change_marks()
+        marks = self._folder.file_fingerprints()
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
         if not self._update_index(ranker, marks):
@@ -144,7 +144,7 @@ class FolderSearch:
         if former is None:
             return False
         with contextlib.suppress(StoreError):
-            ranker.update(
+            ranker.update_entries(
                 [
                     self._build_entry(path, mark, whole=True)
                     for path, mark in marks.items()
@@ -192,7 +192,7 @@ class FolderSearch:
                     for path, mark in marks.items()
                     if mark not in embedded
                 ]
-                while not self._stopping.is_set() and target.embed(
+                while not self._stopping.is_set() and target.embed_missing_vectors(
                     missing, at_most=EMBEDDING_BATCH
                 ):
                     pass  # the next process embeds the rest
@@ -222,7 +222,7 @@ class MemorySearch:
     project, whose paths begin with `everywhere/`.
     """
 
-    def __init__(self, project: FolderSearch, everywhere: FolderSearch | None) -> None:
+    def __init__(self, project: MemoryFolderSearch, everywhere: MemoryFolderSearch | None) -> None:
         self._searches = [("", project)]
         if everywhere is not None:
             self._searches.append((EVERYWHERE_PREFIX, everywhere))
@@ -251,8 +251,8 @@ def open_memory_search(
 ) -> MemorySearch:
     """Open the search in the memories that hold in a project, by indexes of its own."""
 
-    def open_folder(each: AutoMemory) -> FolderSearch:
-        return FolderSearch(each.folder, settings, wait_for_embeddings=wait_for_embeddings)
+    def open_folder(each: AutoMemory) -> MemoryFolderSearch:
+        return MemoryFolderSearch(each.folder, settings, wait_for_embeddings=wait_for_embeddings)
 
     everywhere = memory.everywhere
     return MemorySearch(open_folder(memory), open_folder(everywhere) if everywhere else None)
@@ -269,7 +269,7 @@ def _merge_matches(rankings: Iterable[Sequence[MemoryMatch]]) -> Iterator[Memory
     """
     left = [list(each) for each in rankings if each]
     while left:
-        best = max(left, key=lambda each: measure_relevance(each[0]))
+        best = max(left, key=lambda each: measure_relevance_above_chance(each[0]))
         yield best.pop(0)
         left = [each for each in left if each]
 

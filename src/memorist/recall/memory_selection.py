@@ -139,7 +139,7 @@ def list_relevant_paths(
 
 
 def _find_nearest(matches: Sequence[MemoryMatch]) -> MemoryMatch | None:
-    return max(matches, key=measure_relevance, default=None)
+    return max(matches, key=measure_relevance_above_chance, default=None)
 
 
 def measure_nearness_to_all_memories(matches: Sequence[MemoryMatch]) -> float:
@@ -152,10 +152,12 @@ def measure_nearness_to_all_memories(matches: Sequence[MemoryMatch]) -> float:
 
 def _measure_above(match: MemoryMatch, common_nearness: float) -> float:
     """The relevance of a match without what the project's memories have in common."""
-    return measure_relevance(match) - (0.0 if match.nearness is None else common_nearness)
+    return measure_relevance_above_chance(match) - (
+        0.0 if match.nearness is None else common_nearness
+    )
 
 
-def measure_relevance(match: MemoryMatch) -> float:
+def measure_relevance_above_chance(match: MemoryMatch) -> float:
     """How far a match lies above chance: in standard deviations, or without embeddings in nats."""
     if match.nearness is None:
         return match.evidence
@@ -179,12 +181,12 @@ def is_relevant_match(
         and any(map(contains_name_or_term, match.words))
     ):
         return True  # a name that the embedding may not know
-    return measure_relevance(match) >= measure_threshold(
+    return measure_relevance_above_chance(match) >= compute_relevance_threshold(
         match, compared, query, common_nearness, is_nearest=is_nearest
     )
 
 
-def measure_threshold(
+def compute_relevance_threshold(
     match: MemoryMatch,
     compared: int,
     query: str,
@@ -192,7 +194,9 @@ def measure_threshold(
     *,
     is_nearest: bool = False,
 ) -> float:
-    """The relevance from which a match is shown, in the unit of `measure_relevance`."""
+    """The relevance from which a match is shown, in the unit of
+    `measure_relevance_above_chance`.
+    """
     if match.nearness is None:
         return _measure_word_threshold(compared)
     many = COMPARISON_COST * math.log(min(max(1, compared), MAX_COMPARED))
@@ -213,7 +217,7 @@ def _measure_word_threshold(compared: int) -> float:
     return MIN_WORD_EVIDENCE + WORD_COMPARISON_COST * math.log(max(1, compared))
 
 
-def explain_omission(
+def explain_memory_omission(
     query: str, match: MemoryMatch, matches: Sequence[MemoryMatch], compared: int
 ) -> str:
     """Explain why one of the matches among `compared` memories, all active, is not shown for the
@@ -225,10 +229,12 @@ def explain_omission(
     if is_relevant_match(match, compared, query, common_nearness, is_nearest=is_nearest):
         return f"others come before it ({common})"
     unit = "nats" if match.nearness is None else "deviations"
-    needed = measure_threshold(match, compared, query, common_nearness, is_nearest=is_nearest)
+    needed = compute_relevance_threshold(
+        match, compared, query, common_nearness, is_nearest=is_nearest
+    )
+    relevance = max(0.0, measure_relevance_above_chance(match))
     return (
-        f"too little in common ({common}): {max(0.0, measure_relevance(match)):.1f} {unit} above "
-        f"chance, {needed:.1f} needed"
+        f"too little in common ({common}): {relevance:.1f} {unit} above chance, {needed:.1f} needed"
     )
 
 

@@ -8,7 +8,13 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.core.json_answer import find_json_object_with_any_key, find_largest_json_object
 from memorist.core.prompt_templates import render_template
 from memorist.core.truncation import truncate_middle
-from memorist.forks.fork_spec import EditMethod, ForkLimits, ForkOutcome, ForkSpec, NoTools
+from memorist.forks.fork_spec import (
+    EditMethod,
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    NoToolsPermission,
+)
 from memorist.ports import Model
 from memorist.recall.contentless_message import has_no_searchable_content
 from memorist.recall.memory_rendering import RecallPrompts
@@ -76,7 +82,7 @@ class ModelSelector:
                 self._prompts.select, {"limit": str(settings.limit)}, strict=True
             ),
             material=data,
-            permission=NoTools(),
+            permission=NoToolsPermission(),
             limits=ForkLimits(
                 turns=1,
                 requests=2,

@@ -326,7 +326,7 @@ words have too many neighbours.
 """
 
 
-def is_maybe_mistyped(word: str) -> bool:
+def may_be_mistyped(word: str) -> bool:
     """Whether a search key that no entry has may be a typing error."""
     return len(word) >= MIN_MENDED_LETTERS and word.isalpha() and word not in WORD_RATES
 
@@ -496,7 +496,7 @@ class Ranker:
         if removed or changed:
             self._index.drop_all_orphaned_vectors()
 
-    def update(self, entries: Sequence[SearchEntry], removed: Collection[str] = ()) -> None:
+    def update_entries(self, entries: Sequence[SearchEntry], removed: Collection[str] = ()) -> None:
         """Add or replace these entries and remove those with the ids `removed`: what `sync` with
         all of them would do, where the index was in sync before. Takes no longer with more entries,
         but for a copy of their columns. Raises StoreError; a `sync` then does it.
@@ -521,7 +521,9 @@ class Ranker:
                 if self._vectors is not None:
                     self._vectors.remove([row.number for row in former])
 
-    def embed(self, entries: Sequence[SearchEntry], *, at_most: int | None = None) -> int:
+    def embed_missing_vectors(
+        self, entries: Sequence[SearchEntry], *, at_most: int | None = None
+    ) -> int:
         """Embed entries without a vector, at most `at_most` now; returns how many are left.
 
         Takes about a second per hundred short entries. Raises a ModelError when the embedder fails;
@@ -624,7 +626,9 @@ class Ranker:
             )
             return tuple(self._build_result(number, found, evidence) for number in found.order)
 
-    def rank(self, query: str, limit: int, *, by_meaning: bool = True) -> tuple[EntryRank, ...]:
+    def rank_without_reasons(
+        self, query: str, limit: int, *, by_meaning: bool = True
+    ) -> tuple[EntryRank, ...]:
         """Return what `search` does, without the reasons, which take longer than the ranking; by
         words alone without `by_meaning`.
         """
@@ -707,7 +711,7 @@ class Ranker:
         differs by one letter.
         """
         words = dict(question.words)
-        strange = [word for word in words if word not in counts and is_maybe_mistyped(word)]
+        strange = [word for word in words if word not in counts and may_be_mistyped(word)]
         for word in strange[:MAX_MENDED_WORDS]:
             near = [
                 each
@@ -856,7 +860,7 @@ class Ranker:
         with self._lock:
             self._refresh()
             columns, version = self._columns, self._version
-            if self._vectors is not None or self._index.is_copy:
+            if self._vectors is not None or self._index.is_in_memory_copy:
                 return
         # Never within the lock: a search by meaning holds it while it waits.
         with self._preloading, closing(WordIndex(self._path)) as index:

@@ -13,8 +13,8 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.store.database import Connection
 from memorist.store.memory_uses import MemoryUse, record_memory_uses
+from memorist.store.sqlite_database import Connection
 
 
 class ReachableMemory:
@@ -42,12 +42,12 @@ class ReachableMemory:
             return self.own.everywhere, path.removeprefix(EVERYWHERE_PREFIX)
         return self.own, path
 
-    def read_with_suspicions(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
+    def read_memory_with_suspicions(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
         """A memory, whose path is the one it has in its own folder, and why a model may not see it
         (empty where it may). Raises InputError.
         """
         memory, path = self.find_memory_and_path(path)
-        return memory.read_with_suspicions(path)
+        return memory.read_memory_with_suspicions(path)
 
     def headers(self) -> Mapping[str, MemoryHeader]:
         """The header of each memory, by path; the same mapping while nothing changes."""

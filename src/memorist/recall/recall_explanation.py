@@ -12,7 +12,7 @@ from memorist.recall.memory_search import open_memory_search
 from memorist.recall.memory_selection import (
     MemoryMatch,
     SelectedMemory,
-    explain_omission,
+    explain_memory_omission,
     select_relevant_memories,
 )
 from memorist.recall.reachable_memory import ReachableMemory
@@ -39,7 +39,7 @@ def explain_recall(
     matches = search.search(query, 4 * max(limit, settings.limit))
     search.close()
     picks = select_relevant_memories(query, matches, heads, type(settings)(limit=limit))
-    doubts = {pick.path: reachable.read_with_suspicions(pick.path)[1] for pick in picks}
+    doubts = {pick.path: reachable.read_memory_with_suspicions(pick.path)[1] for pick in picks}
     return RecallExplanation(
         heads=heads,
         shown=tuple(pick for pick in picks if not doubts[pick.path]),
@@ -63,4 +63,4 @@ def _explain_left_out(
     head = heads.get(match.path)
     if head is not None and head.status != "active":
         return f"it is {head.status}"
-    return explain_omission(query, match, matches, len(heads))
+    return explain_memory_omission(query, match, matches, len(heads))

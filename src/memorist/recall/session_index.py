@@ -25,20 +25,22 @@ from memorist.errors import StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
-from memorist.recall.passages import (
+from memorist.recall.ranker import EMBEDDING_BATCH, EntryRank, Ranker
+from memorist.recall.search_query import parse_query
+from memorist.recall.session_passages import (
     ANSWER_PART_CHARS,
     MAX_ANSWER_PARTS,
     MatchedPassage,
     Passage,
     list_search_keys,
-    split_answer,
+    split_answer_into_search_parts,
     split_session_passages,
 )
-from memorist.recall.ranker import EMBEDDING_BATCH, EntryRank, Ranker
-from memorist.recall.search_query import parse_query
-from memorist.recall.word_chance import QueryEvidence
+from memorist.recall.word_chance import QueryEvidenceMeter
 from memorist.safety.secrets import redact
-from memorist.store.database import (
+from memorist.store.index_database import get_device_and_inode
+from memorist.store.rollout_rows import Rollout
+from memorist.store.sqlite_database import (
     PAUSE_SECONDS,
     UnsavedDatabaseConnection,
     connect_database,
@@ -51,14 +53,12 @@ from memorist.store.database import (
     open_unsaved_copy,
     transaction,
 )
-from memorist.store.index_database import get_device_and_inode
-from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript_analysis.invocation_log import (
     FixedInvocation,
-    Invocation,
     InvocationLog,
     InvocationLogBuilder,
+    ProgramInvocation,
     uses_rejected_argument,
 )
 
@@ -289,7 +289,7 @@ class SessionIndex:
         if texts is None:
             return []
         said, answered, work = texts
-        last, *earlier = split_answer(answered) or [""]
+        last, *earlier = split_answer_into_search_parts(answered) or [""]
         return [
             SearchEntry(
                 id=f"{session}#{line}#{part}",
@@ -303,7 +303,7 @@ class SessionIndex:
             if text
         ]
 
-    def embed(
+    def embed_missing_passages(
         self,
         project: str,
         should_stop: Callable[[], bool] = lambda: False,
@@ -330,7 +330,7 @@ class SessionIndex:
                 for entry in self._read_entries(*row)
                 if not entry.id.endswith("#work") and entry.fingerprint not in embedded
             ]
-            while ranker.embed(entries, at_most=EMBEDDING_BATCH):
+            while ranker.embed_missing_vectors(entries, at_most=EMBEDDING_BATCH):
                 if should_stop() or time.monotonic() > deadline:
                     return
 
@@ -349,7 +349,7 @@ class SessionIndex:
 
     def _write(self, session: Rollout) -> None:
         calls = InvocationLogBuilder()
-        passages = list(read_passages(Path(session.path), calls))
+        passages = list(read_session_passages(Path(session.path), calls))
         with transaction(self._database):
             self._remove(session.id)
             number = self._database.execute(
@@ -402,7 +402,7 @@ class SessionIndex:
         )
 
     def find_fixed_invocation(
-        self, invocation: Invocation, *, project: str, excluding: str = ""
+        self, invocation: ProgramInvocation, *, project: str, excluding: str = ""
     ) -> FixedInvocation | None:
         """Return what replaced a call like this one in a past session of the project, the newest;
         None where none failed so, or one has worked since.
@@ -430,7 +430,7 @@ class SessionIndex:
                 "where program = ? and project = ? and at > ?",
                 (newest.program, project, newest.at),
             ).fetchall()
-        worked = (Invocation(row[0], tuple(row[1].split("\n"))) for row in since)
+        worked = (ProgramInvocation(row[0], tuple(row[1].split("\n"))) for row in since)
         if any(uses_rejected_argument(each, newest.program, newest.word) for each in worked):
             return None
         return newest
@@ -472,12 +472,14 @@ class SessionIndex:
         found: dict[tuple[str, int], EntryRank] = {}
         for each in projects:
             ranker = self._open_ranker(each)
-            for entry in ranker.rank(query, CANDIDATES_PER_TURN * limit, by_meaning=by_meaning):
+            for entry in ranker.rank_without_reasons(
+                query, CANDIDATES_PER_TURN * limit, by_meaning=by_meaning
+            ):
                 session, line, _ = entry.id.rsplit("#", 2)
                 if session != excluding:
                     found.setdefault((session, int(line)), entry)
         best = sorted(found.items(), key=lambda item: -item[1].score)
-        evidence = QueryEvidence(words)
+        evidence = QueryEvidenceMeter(words)
         with self._translate_errors("read"):
             matches = (
                 self._read_match(*position, entry, evidence, excluding) for position, entry in best
@@ -497,7 +499,7 @@ class SessionIndex:
             (project, excluding, _storable(signs), CANDIDATES_PER_TURN * limit),
         ).fetchall()
         entry = EntryRank("", 0.0, 0.0, None)
-        evidence = QueryEvidence(())
+        evidence = QueryEvidenceMeter(())
         matches = (
             self._read_match(session, line, entry, evidence, excluding) for session, line in rows
         )
@@ -508,7 +510,12 @@ class SessionIndex:
         return [project for (project,) in rows]
 
     def _read_match(
-        self, session: str, line: int, entry: EntryRank, evidence: QueryEvidence, excluding: str
+        self,
+        session: str,
+        line: int,
+        entry: EntryRank,
+        evidence: QueryEvidenceMeter,
+        excluding: str,
     ) -> MatchedPassage | None:
         row = self._database.execute(
             "select path, title, keys, length, at, said, answered, work, reply_id, is_typed "
@@ -591,7 +598,9 @@ def _leave_out_copies(matches: Iterable[MatchedPassage]) -> Iterator[MatchedPass
             yield match
 
 
-def read_passages(path: Path, calls: InvocationLogBuilder | None = None) -> Iterator[Passage]:
+def read_session_passages(
+    path: Path, calls: InvocationLogBuilder | None = None
+) -> Iterator[Passage]:
     """Read the passages of a session's file; none of a file that is gone or no session.
 
     `calls` takes in the session's calls on the way.

@@ -80,7 +80,7 @@ MAX_RUNNING_SELECTIONS = 2
 """Selections by a model that run at once: that of the turn before may still be on its way."""
 
 
-class ReadyMemories(Struct, frozen=True):
+class MemoriesReadyToShow(Struct, frozen=True):
     """Memories that were chosen and wait for the next request, and what is recorded once they go
     out with it.
     """
@@ -113,7 +113,7 @@ class MemoryRecall:
         self._unrecorded_listing: list[MemoryUse] = []
         """The record of these, until the answer: two hundred lines, which no prompt waits for."""
         self._message_count = 0
-        self._ready: list[ReadyMemories] = []
+        self._ready: list[MemoriesReadyToShow] = []
         self._selections: list[asyncio.Task[None]] = []
         self._turn_started = 0.0
         self.read_client_rules: Callable[[], Sequence[ClientRule]] = tuple
@@ -122,7 +122,7 @@ class MemoryRecall:
     @property
     def _settings(self) -> RecallSettings:
         """The settings as the flags have them now."""
-        return self._runtime.flags.apply_to(self._runtime.settings.recall)
+        return self._runtime.flags.apply_to_section(self._runtime.settings.recall)
 
     @property
     def _chosen_sizes(self) -> dict[str, int]:
@@ -320,7 +320,7 @@ class MemoryRecall:
         room = min(settings.turn_bytes, settings.session_bytes - sum(chosen_sizes.values()))
         for pick in [pick for pick in picks if pick.path not in chosen_sizes]:
             with contextlib.suppress(InputError):
-                topic, doubts = self._reachable.read_with_suspicions(pick.path)
+                topic, doubts = self._reachable.read_memory_with_suspicions(pick.path)
                 changes = self._memory.project_files.compare(read_memory_anchors(topic))
                 rendered = render_memory(
                     topic,
@@ -372,7 +372,7 @@ class MemoryRecall:
             sizes = {each.path: each.size for each in shown}
             text = render_memories(shown, self._prompts)
             self._ready.append(
-                ReadyMemories(text, sizes, tuple(use for use in uses if use.what == "shown"))
+                MemoriesReadyToShow(text, sizes, tuple(use for use in uses if use.what == "shown"))
             )
             why = "; ".join(f"{pick.path}: {pick.why}" for pick in picks if pick.path in sizes)
             seconds = self._runtime.clock.monotonic() - self._turn_started

@@ -13,8 +13,8 @@ from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_index import parse_pointer_target
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.recall.memory_rendering import (
+    EverywhereIndex,
     RecallPrompts,
-    UserIndex,
     render_client_rule_conflict,
     render_index,
 )
@@ -55,7 +55,7 @@ def build_shown_index(
             index.headers,
             str(memory.layout.folder),
             prompts,
-            UserIndex(
+            EverywhereIndex(
                 user_index.text, user_index.headers, str(user.layout.folder), user_index.remarks
             )
             if user is not None and user_index.text.strip()

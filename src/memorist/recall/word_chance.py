@@ -148,18 +148,20 @@ def is_hardly_ever_typed(word: str) -> bool:
     )
 
 
-def measure_evidence(
+def measure_evidence_above_chance(
     query_words: Collection[str], matched: Collection[str], entry_words: int
 ) -> float:
     """Measure in nats how much more a query's words say for an entry than chance would give.
 
     `query_words` and `matched` are search keys, `entry_words` the entry's length.
     """
-    return QueryEvidence(query_words).measure(matched, entry_words)
+    return QueryEvidenceMeter(query_words).measure(matched, entry_words)
 
 
-class QueryEvidence:
-    """Measures the same for many entries: what chance gives is the same for all of one length."""
+class QueryEvidenceMeter:
+    """Measures evidence above chance, as `measure_evidence_above_chance` does, for many entries:
+    what chance gives is the same for all of one length.
+    """
 
     def __init__(self, query_words: Collection[str]) -> None:
         self._query_words = query_words
@@ -178,8 +180,8 @@ class QueryEvidence:
 
 
 class EntryEvidenceScorer:
-    """Measures the same for entries of a project of a few hundred, less `DEVIATIONS` of what chance
-    gives, which is much for a long query.
+    """Measures evidence above chance for entries of a project of a few hundred, less `DEVIATIONS`
+    of what chance gives, which is much for a long query.
 
     `holders` says how many of the `entries` hold a word: one that many others hold too is the
     project's language and says little for an entry. What chance gives is the same for all entries

@@ -21,18 +21,18 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import DamagedIndex, StoreError
-from memorist.store.database import (
+from memorist.store.index_database import (
+    get_device_and_inode,
+    open_or_replace_index,
+    open_unsaved_index,
+)
+from memorist.store.sqlite_database import (
     PAUSE_SECONDS,
     UnsavedDatabaseConnection,
     is_database_damage,
     is_database_locked,
     move_damaged_database_aside,
     transaction,
-)
-from memorist.store.index_database import (
-    get_device_and_inode,
-    open_or_replace_index,
-    open_unsaved_index,
 )
 
 SHELF_BITS = 12
@@ -86,7 +86,7 @@ class WordIndex:
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
 
     @property
-    def is_copy(self) -> bool:
+    def is_in_memory_copy(self) -> bool:
         """Whether a copy in memory stands in for the file."""
         return isinstance(self._database, UnsavedDatabaseConnection)
 
@@ -106,7 +106,7 @@ class WordIndex:
         """Open the file again where it is another one by now, and once in a minute while a copy
         stands in for it; returns whether that was so.
         """
-        if self.is_copy:
+        if self.is_in_memory_copy:
             is_due = time.monotonic() >= self._file_due
         else:
             is_due = get_device_and_inode(self._path) != self._opened_file

@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
-from memorist.context.prefix_check import PrefixDifferenceReason
+from memorist.context.request_prefix_growth import PrefixDifferenceReason
 from memorist.core.messages import Message, Origin
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry, TurnRollback
 

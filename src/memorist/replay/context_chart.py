@@ -12,7 +12,7 @@ from memorist.replay.replay_results import (
     CompactionRecord,
     ContextPoint,
     NotesUpdateRecord,
-    SessionRecord,
+    ReplayedSessionRecord,
 )
 from memorist.settings import SessionMemorySettings
 from memorist.views.view_formatting import (
@@ -78,7 +78,10 @@ class ChartPlane(Struct, frozen=True):
 
 
 def render_chart(
-    session: SessionRecord, key: str, size: ChartSize = WIDE, start_tokens: int = START_TOKENS
+    session: ReplayedSessionRecord,
+    key: str,
+    size: ChartSize = WIDE,
+    start_tokens: int = START_TOKENS,
 ) -> Markup:
     """Draw the chart; empty markup without data.
 
@@ -134,7 +137,7 @@ def reduce_chart_points(
     return (*kept, points[-1])
 
 
-def describe_chart(session: SessionRecord) -> str:
+def describe_chart(session: ReplayedSessionRecord) -> str:
     """Describe the chart in words, for screen readers."""
     first, last = session.points[0], session.points[-1]
     peak = max(session.points, key=lambda point: point.tokens)
@@ -168,7 +171,7 @@ def choose_axis_steps(end: float, wanted: int) -> tuple[float, ...]:
     return tuple(step * number for number in range(math.floor(end / step + 1e-9) + 1))
 
 
-def _build_plane(session: SessionRecord, size: ChartSize, start_tokens: int) -> ChartPlane:
+def _build_plane(session: ReplayedSessionRecord, size: ChartSize, start_tokens: int) -> ChartPlane:
     marks = [update.index for update in session.updates] + [
         compaction.index for compaction in session.compactions
     ]

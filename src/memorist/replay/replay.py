@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist import __version__
-from memorist.compaction.thresholds import (
+from memorist.compaction.compaction_thresholds import (
     DEFAULT_OUTPUT,
     CompactionThresholds,
     compute_request_thresholds,
@@ -38,7 +38,11 @@ from memorist.formats.transcript_format import (
 from memorist.models.model_pricing import find_request_model_price
 from memorist.ports import Model
 from memorist.replay.replay_report import render_report
-from memorist.replay.replay_results import ReceiptTotals, ReplayedSessions, SessionRecord
+from memorist.replay.replay_results import (
+    ReceiptTotals,
+    ReplayedSessionRecord,
+    ReplayedSessionRecords,
+)
 from memorist.replay.session_recorder import (
     SessionRecorder,
     list_work_failures,
@@ -77,7 +81,7 @@ class ReplayOptions(Struct, frozen=True, kw_only=True):
     progress: ReplayProgress | None = None
 
 
-class UnreadFile(Struct, frozen=True):
+class UnreplayableFile(Struct, frozen=True):
     """A file that could not be replayed, and why."""
 
     source: str
@@ -87,8 +91,8 @@ class UnreadFile(Struct, frozen=True):
 class ReplayResult(Struct, frozen=True):
     """The result of a replay."""
 
-    record: ReplayedSessions
-    unread: tuple[UnreadFile, ...]
+    record: ReplayedSessionRecords
+    unread: tuple[UnreplayableFile, ...]
     report: Path
 
     def __repr__(self) -> str:
@@ -136,10 +140,10 @@ async def _replay_all(paths: list[Path], options: ReplayOptions) -> ReplayResult
             except UnreadableSession as error:
                 said = str(error)
                 unread.append(
-                    UnreadFile(str(path), said if path.name in said else f"{path}: {said}")
+                    UnreplayableFile(str(path), said if path.name in said else f"{path}: {said}")
                 )
-        start_tokens = engine.flags.apply_to(options.settings.session_memory).start_tokens
-    record = ReplayedSessions(
+        start_tokens = engine.flags.apply_to_section(options.settings.session_memory).start_tokens
+    record = ReplayedSessionRecords(
         version=__version__, model=_model_name(options), sessions=tuple(sessions)
     )
     page = options.out / "report.html"
@@ -196,7 +200,7 @@ def _clear_partial(out: Path) -> None:
 
 async def _replay_one(
     engine: Memorist, files: WriteBackFiles, path: Path, name: str, options: ReplayOptions
-) -> SessionRecord:
+) -> ReplayedSessionRecord:
     began = time.perf_counter()
     lines = DecodedLineFile(path)
     entries = read_session(lines)
@@ -227,7 +231,7 @@ async def _replay_one(
                 case SideRecord():
                     gathering.on_side_record(entry)
                 case SkippedLine():
-                    gathering.on_skip(entry)
+                    gathering.on_line_skipped(entry)
                 case RepairedLine():
                     gathering.on_line_repaired(entry)
                 case UsageReport():
@@ -289,13 +293,13 @@ def _publish(partial: Path, folder: Path, loss: StoreError | None) -> None:
 
 def _build_record(
     path: Path, head: SessionHead, gathering: SessionRecorder, session: ReplayedSession, notes: str
-) -> SessionRecord:
+) -> ReplayedSessionRecord:
     following = session.tracker
     receipts = session.receipts()
     costs = [receipt.cost_usd for receipt in receipts]
     usage = sum((receipt.usage for receipt in receipts), Usage())
     total = None if None in costs else sum((cost for cost in costs if cost is not None), 0.0)
-    return SessionRecord(
+    return ReplayedSessionRecord(
         source=str(path),
         head=head,
         records=gathering.records,

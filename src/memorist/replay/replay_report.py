@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from memorist.replay import replay_tables
 from memorist.replay.context_chart import NARROW, START_TOKENS, render_chart
-from memorist.replay.replay_results import ReplayedSessions, SessionRecord
+from memorist.replay.replay_results import ReplayedSessionRecord, ReplayedSessionRecords
 from memorist.views.page_rendering import PageFrame, render_page
 from memorist.views.view_blocks import (
     ChapterBlock,
@@ -24,7 +24,7 @@ LEAD = (
 )
 
 
-def render_report(record: ReplayedSessions, start_tokens: int = START_TOKENS) -> str:
+def render_report(record: ReplayedSessionRecords, start_tokens: int = START_TOKENS) -> str:
     """Render the page. `start_tokens` is the context size at which notes begin, drawn as a line."""
     blocks: list[PageBlock] = []
     if len(record.sessions) != 1:
@@ -49,7 +49,9 @@ def render_report(record: ReplayedSessions, start_tokens: int = START_TOKENS) ->
     return render_page(view, PageFrame(saved=True, footer=footer))
 
 
-def build_session_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[PageBlock]:
+def build_session_chapter(
+    session: ReplayedSessionRecord, key: str, start_tokens: int
+) -> list[PageBlock]:
     """Everything that the report says of a session; `key` makes ids its own."""
     facts = replay_tables.build_session_facts_block(session)
     lines: list[PageBlock] = [replay_tables.build_damaged_lines_table(session)]
@@ -81,13 +83,13 @@ def build_session_chapter(session: SessionRecord, key: str, start_tokens: int) -
     ]
 
 
-def _build_notes(session: SessionRecord) -> ProseBlock:
+def _build_notes(session: ReplayedSessionRecord) -> ProseBlock:
     kept = f"Kept in {session.notes_path}" if session.notes_path else ""
     note = kept if session.notes else "There are no notes."
     return ProseBlock(heading="Notes at the end", text=session.notes, note=note, markdown=True)
 
 
-def _build_chart(session: SessionRecord, key: str, start_tokens: int) -> PageBlock:
+def _build_chart(session: ReplayedSessionRecord, key: str, start_tokens: int) -> PageBlock:
     heading = "Context over the session"
     if not session.points:
         empty = "No message states the size of the context, so there is nothing to draw."

@@ -101,7 +101,7 @@ class ReceiptTotals(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = 0.0
 
 
-class SessionRecord(Struct, frozen=True, kw_only=True):
+class ReplayedSessionRecord(Struct, frozen=True, kw_only=True):
     """One replayed session."""
 
     source: str
@@ -143,9 +143,9 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class ReplayedSessions(Struct, frozen=True, kw_only=True):
+class ReplayedSessionRecords(Struct, frozen=True, kw_only=True):
     """All sessions of one `memorist replay`."""
 
     version: str
     model: str
-    sessions: tuple[SessionRecord, ...]
+    sessions: tuple[ReplayedSessionRecord, ...]

@@ -10,7 +10,7 @@ from msgspec import structs
 from memorist.core.markdown import parse_top_level_outline
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import FORMAT_TITLES
-from memorist.replay.replay_results import NotesUpdateRecord, ReceiptTotals, SessionRecord
+from memorist.replay.replay_results import NotesUpdateRecord, ReceiptTotals, ReplayedSessionRecord
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.views.view_blocks import NumberBlock, PageCell, TableBlock, build_table_row
 from memorist.views.view_formatting import (
@@ -52,7 +52,7 @@ def _build_table(
     )
 
 
-def get_session_title(session: SessionRecord) -> str:
+def get_session_title(session: ReplayedSessionRecord) -> str:
     """The title in the notes, else the file's own, else the session's id or the file's name."""
     for section in parse_top_level_outline(session.notes).sections:
         if section.title.lower() == "session title":
@@ -72,7 +72,7 @@ def _is_hint(line: str) -> bool:
     return len(line) > 2 and line[0] == line[-1] and line[0] in "_*" and line[1] != line[0]
 
 
-def build_session_facts_block(session: SessionRecord) -> NumberBlock:
+def build_session_facts_block(session: ReplayedSessionRecord) -> NumberBlock:
     """The session's origin; what the file does not say is left out."""
     head = session.head
     window = f"{format_compact(head.window)} tokens" if head.window else ""
@@ -96,7 +96,7 @@ def build_session_facts_block(session: SessionRecord) -> NumberBlock:
     )
 
 
-def render_file_name_and_client(session: SessionRecord) -> str:
+def render_file_name_and_client(session: ReplayedSessionRecord) -> str:
     """The file's name and the client that wrote it."""
     return (
         f"{cut_text_and_count_missing(get_last_path_part(session.source), 160)} · "
@@ -104,13 +104,13 @@ def render_file_name_and_client(session: SessionRecord) -> str:
     )
 
 
-def count_final_notes_tokens(session: SessionRecord) -> int:
+def count_final_notes_tokens(session: ReplayedSessionRecord) -> int:
     """The size of the notes at the end."""
     newest = session.final or (session.updates[-1] if session.updates else None)
     return newest.notes_tokens if newest else estimate_text_tokens(session.notes)
 
 
-def build_session_key_numbers(session: SessionRecord) -> NumberBlock:
+def build_session_key_numbers(session: ReplayedSessionRecord) -> NumberBlock:
     """The key numbers of a session, and what it cost."""
     return NumberBlock(
         pairs=[
@@ -128,7 +128,7 @@ def build_session_key_numbers(session: SessionRecord) -> NumberBlock:
     )
 
 
-def total_key_numbers(sessions: Sequence[SessionRecord]) -> NumberBlock:
+def total_key_numbers(sessions: Sequence[ReplayedSessionRecord]) -> NumberBlock:
     """The key numbers of all sessions together, and what they cost."""
     return NumberBlock(
         pairs=[
@@ -148,7 +148,7 @@ def total_key_numbers(sessions: Sequence[SessionRecord]) -> NumberBlock:
     )
 
 
-def sum_receipts(sessions: Sequence[SessionRecord]) -> ReceiptTotals:
+def sum_receipts(sessions: Sequence[ReplayedSessionRecord]) -> ReceiptTotals:
     """The background work of all sessions; the cost is known if that of each one is."""
     total = ReceiptTotals()
     for each in (session.receipts for session in sessions):
@@ -177,7 +177,7 @@ def describe_background_cost(receipts: ReceiptTotals) -> str:
     )
 
 
-def build_updates_table(session: SessionRecord, start_tokens: int) -> TableBlock:
+def build_updates_table(session: ReplayedSessionRecord, start_tokens: int) -> TableBlock:
     """Each update of the notes, including the final one; notes begin at `start_tokens`."""
     rows: list[tuple[str, ...]] = [
         (str(number), *_update_row(update)) for number, update in enumerate(session.updates, 1)
@@ -215,7 +215,7 @@ def _update_row(update: NotesUpdateRecord) -> tuple[str, ...]:
     )
 
 
-def build_compactions_table(session: SessionRecord) -> TableBlock:
+def build_compactions_table(session: ReplayedSessionRecord) -> TableBlock:
     """Each compaction, by the recorded agent or by memorist."""
     columns: Columns = (
         ("Compaction", "text"),
@@ -241,7 +241,7 @@ def build_compactions_table(session: SessionRecord) -> TableBlock:
     return _build_table("Compactions", columns, rows, "more compactions")
 
 
-def build_memory_changes_table(session: SessionRecord) -> TableBlock:
+def build_memory_changes_table(session: ReplayedSessionRecord) -> TableBlock:
     """What the session wrote to memory, what waits in the inbox, and what was refused."""
     columns: Columns = (
         ("After message", "number"),
@@ -261,7 +261,7 @@ def build_memory_changes_table(session: SessionRecord) -> TableBlock:
     return _build_table("What this session left to later ones", columns, rows, most=20)
 
 
-def build_recalled_texts_table(session: SessionRecord) -> TableBlock:
+def build_recalled_texts_table(session: ReplayedSessionRecord) -> TableBlock:
     """What recall would have shown a live session."""
     rows = ((format_number(given.index), given.text) for given in session.memory_given)
     return _build_table(
@@ -272,7 +272,7 @@ def build_recalled_texts_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def build_content_kinds_table(session: SessionRecord) -> TableBlock:
+def build_content_kinds_table(session: ReplayedSessionRecord) -> TableBlock:
     """The tokens of each kind of content, largest first."""
     total = sum(session.kinds.values())
     ordered = sorted(session.kinds.items(), key=lambda item: (-item[1], item[0]))
@@ -289,7 +289,7 @@ def build_content_kinds_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def build_files_table(session: SessionRecord) -> TableBlock:
+def build_files_table(session: ReplayedSessionRecord) -> TableBlock:
     """Each file, changed ones first."""
     ordered = sorted(
         session.files, key=lambda use: (use.changes == 0, -use.changes, -use.reads, use.path)
@@ -312,7 +312,7 @@ def build_files_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def build_commands_table(session: SessionRecord) -> TableBlock:
+def build_commands_table(session: ReplayedSessionRecord) -> TableBlock:
     """Each command."""
     columns: Columns = (
         ("Command", "code"),
@@ -339,7 +339,7 @@ def build_commands_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def build_failures_table(session: SessionRecord) -> TableBlock:
+def build_failures_table(session: ReplayedSessionRecord) -> TableBlock:
     """What failed, and what fixed it."""
     columns: Columns = (("What failed", "code"), ("How", "text"), ("What mended it", "text"))
     rows = (
@@ -356,7 +356,7 @@ def build_failures_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def build_damaged_lines_table(session: SessionRecord) -> TableBlock:
+def build_damaged_lines_table(session: ReplayedSessionRecord) -> TableBlock:
     """Lines of the file that were skipped or fixed, and why."""
     columns: Columns = (("Line", "number"), ("What", "text"), ("Why", "text"))
     entries = sorted(
@@ -375,7 +375,7 @@ def build_damaged_lines_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def build_side_record_counts_table(session: SessionRecord) -> TableBlock:
+def build_side_record_counts_table(session: ReplayedSessionRecord) -> TableBlock:
     """Records beside the conversation by kind, most first; all wait behind a line that opens."""
     ordered = sorted(session.asides.items(), key=lambda item: (-item[1], item[0]))
     rows = (
@@ -386,7 +386,7 @@ def build_side_record_counts_table(session: SessionRecord) -> TableBlock:
     return _build_table("Records beside the conversation", columns, rows, "kinds", most=0)
 
 
-def build_overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
+def build_overview_table(sessions: Sequence[ReplayedSessionRecord]) -> TableBlock:
     """All sessions of a replay, each with a link to its chapter."""
     rows = [
         build_table_row(

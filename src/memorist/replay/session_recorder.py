@@ -84,7 +84,7 @@ class SessionRecorder:
         self.records += 1
         self.asides[entry.kind] += 1
 
-    def on_skip(self, entry: SkippedLine) -> None:
+    def on_line_skipped(self, entry: SkippedLine) -> None:
         """Record a line that could not be used."""
         self.records += 1
         self.skipped.append(entry)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import extract_prose_sentences, shorten_to_one_line
-from memorist.rollouts.task_feedback import DOUBTS
+from memorist.rollouts.message_task_effect import DOUBTS
 
 MAX_PROPOSAL_CHARACTERS = 320
 MIN_OPTION_CHARACTERS = 100

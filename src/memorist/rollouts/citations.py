@@ -41,7 +41,7 @@ class CitationBlock(Struct, frozen=True):
     threads: tuple[str, ...] = ()
     """Session ids without duplicates."""
 
-    def used_threads(self, summaries: Mapping[str, str]) -> tuple[str, ...]:
+    def list_used_session_ids(self, summaries: Mapping[str, str]) -> tuple[str, ...]:
         """Return ids of the sessions that count as used once: those named, by their id or the four
         signs of an entry, and those whose summary is cited; `summaries` maps paths to sessions.
         """

@@ -22,9 +22,9 @@ from memorist.formats.cursor import read_chat
 from memorist.formats.json_records import (
     ChatDocument,
     JsonRecord,
-    get_count,
-    get_object_list,
-    get_text,
+    get_count_field,
+    get_object_list_field,
+    get_text_field,
 )
 from memorist.formats.opencode import read_exported_session
 from memorist.formats.transcript_format import (
@@ -71,8 +71,8 @@ def copy_opencode_sessions(layout: Layout, environment: Mapping[str, str]) -> li
         try:
             with closing(_open_for_reading(path)) as database:
                 for session in _list_opencode_sessions(database):
-                    copy = target / f"{make_folder_name(get_text(session, 'id'))}.jsonl"
-                    changed = get_count(session, "time_updated") * 1_000_000
+                    copy = target / f"{make_folder_name(get_text_field(session, 'id'))}.jsonl"
+                    changed = get_count_field(session, "time_updated") * 1_000_000
                     if _is_due(copy, changed):
                         document = _read_opencode_session(database, session)
                         _write_copy(copy, read_exported_session(document), changed)
@@ -92,17 +92,17 @@ def _list_opencode_sessions(database: sqlite3.Connection) -> Iterator[JsonObject
     """The rows of sessions that are no sub-agent's work."""
     for row in database.execute("select * from session").fetchall():
         session = dict(row)
-        if get_text(session, "id") and not session.get("parent_id"):
+        if get_text_field(session, "id") and not session.get("parent_id"):
             yield session
 
 
 def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) -> ChatDocument:
-    id = get_text(session, "id")
+    id = get_text_field(session, "id")
     info = {
         "id": id,
-        "directory": get_text(session, "directory"),
-        "title": get_text(session, "title"),
-        "version": get_text(session, "version"),
+        "directory": get_text_field(session, "directory"),
+        "title": get_text_field(session, "title"),
+        "version": get_text_field(session, "version"),
         "time": {"created": session.get("time_created")},
         "revert": _parse_row(session.get("revert")),
         "permission": _decode(session.get("permission")),
@@ -156,9 +156,11 @@ def copy_cursor_chats(layout: Layout, environment: Mapping[str, str]) -> list[Sk
     try:
         with closing(_open_for_reading(path)) as database:
             for chat in _list_chats(database):
-                id = get_text(chat, "composerId")
+                id = get_text_field(chat, "composerId")
                 copy = target / f"{make_folder_name(id)}.jsonl"
-                updated = get_count(chat, "lastUpdatedAt") or get_count(chat, "createdAt")
+                updated = get_count_field(chat, "lastUpdatedAt") or get_count_field(
+                    chat, "createdAt"
+                )
                 if _is_due(copy, updated * 1_000_000):
                     messages = tuple(_read_bubbles(database, chat))
                     entries = read_chat(ChatDocument(chat, messages), folders.get(id, ""))
@@ -174,21 +176,21 @@ def _list_chats(database: sqlite3.Connection) -> Iterator[JsonObject]:
     ).fetchall()
     for row in rows:
         chat = _parse_row(row["value"])
-        if get_text(chat, "composerId"):
+        if get_text_field(chat, "composerId"):
             yield chat
 
 
 def _read_bubbles(database: sqlite3.Connection, chat: JsonObject) -> Iterator[JsonRecord]:
     """The messages of a chat: within its record, as once, or in rows of their own."""
-    chats = get_object_list(chat, "conversation")
+    chats = get_object_list_field(chat, "conversation")
     number = 0
     for number, bubble in enumerate(chats, 1):
         yield JsonRecord(number, bubble)
-    for header in () if chats else get_object_list(chat, "fullConversationHeadersOnly"):
-        id = get_text(header, "bubbleId")
+    for header in () if chats else get_object_list_field(chat, "fullConversationHeadersOnly"):
+        id = get_text_field(header, "bubbleId")
         row = database.execute(
             "select value from cursorDiskKV where key = ?",
-            (f"bubbleId:{get_text(chat, 'composerId')}:{id}",),
+            (f"bubbleId:{get_text_field(chat, 'composerId')}:{id}",),
         ).fetchone()
         bubble = _parse_row(row["value"]) if row is not None else {}
         number += 1
@@ -200,16 +202,18 @@ def _find_chat_folders(storage: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for workspace_file in sorted(storage.glob("*/workspace.json")):
         with suppress(OSError, sqlite3.Error):
-            folder = urlsplit(get_text(_parse_row(read_regular_file(workspace_file)), "folder"))
+            folder = urlsplit(
+                get_text_field(_parse_row(read_regular_file(workspace_file)), "folder")
+            )
             if folder.scheme != "file":
                 continue
             with closing(_open_for_reading(workspace_file.with_name("state.vscdb"))) as database:
                 row = database.execute(
                     "select value from ItemTable where key = 'composer.composerData'"
                 ).fetchone()
-            chats = get_object_list(_parse_row(row["value"] if row else None), "allComposers")
+            chats = get_object_list_field(_parse_row(row["value"] if row else None), "allComposers")
             found |= dict.fromkeys(
-                (get_text(each, "composerId") for each in chats), unquote(folder.path)
+                (get_text_field(each, "composerId") for each in chats), unquote(folder.path)
             )
     return found
 

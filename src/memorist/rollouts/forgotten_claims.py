@@ -33,7 +33,7 @@ class ForgottenClaims:
         self._project = project
         self._known: dict[str, ForgottenStatements] = {}
 
-    def find_by_title(self, title: str) -> ForgottenStatements:
+    def read_forgotten_in_group(self, title: str) -> ForgottenStatements:
         """What was taken out of the memories that a group speaks of. Raises StoreError."""
         folders = parse_absolute_folders(title) or ((self._project,) if self._project else ())
         found = self._find_in_folder("")
@@ -80,4 +80,4 @@ def _states_forgotten(line: str, title: str, find: ForgottenIn) -> bool:
     forgotten = find(title)
     text = parse_handbook_entry(bullet["text"], ()).text if forgotten.keys else ""
     name = text.partition(": ")[0].removesuffix(":")
-    return forgotten.is_stated_in(text) or forgotten.is_stated_in(name)
+    return forgotten.is_any_stated_in(text) or forgotten.is_any_stated_in(name)

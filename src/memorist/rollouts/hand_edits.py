@@ -149,9 +149,13 @@ def _mark_user_entries(
     changed: dict[str, tuple[HandbookEntry, ...]] = {}
     number = 0
     for name in ENTRY_LISTS:
-        known = {_exact_text(entry) for entry in base.entries(name)} if base is not None else set()
+        known = (
+            {_exact_text(entry) for entry in base.entries_in_list(name)}
+            if base is not None
+            else set()
+        )
         entries = []
-        for entry in present.entries(name):
+        for entry in present.entries_in_list(name):
             new = entry.by == "sessions" and _exact_text(entry) not in known
             number += new
             entries.append(replace(entry, by="user") if new else entry)
@@ -168,13 +172,13 @@ def _removed_digests(base: HandbookGroup, present: HandbookGroup | None) -> set[
     dropped: set[str] = set()
     for name in ENTRY_LISTS:
         now = (
-            {build_claim_comparison_key(entry.text) for entry in present.entries(name)}
+            {build_claim_comparison_key(entry.text) for entry in present.entries_in_list(name)}
             if present is not None
             else set()
         )
         dropped |= {
             compute_claim_digest(base.title, entry.text)
-            for entry in base.entries(name)
+            for entry in base.entries_in_list(name)
             if build_claim_comparison_key(entry.text) not in now
         }
     there = present.threads if present is not None else frozenset()
@@ -219,7 +223,7 @@ def _add_entries(
         ):
             others = _without_claim(group, key)
             handbook = _replace_group(
-                handbook, replace(others, **{into: (own, *others.entries(into))})
+                handbook, replace(others, **{into: (own, *others.entries_in_list(into))})
             )
     return handbook
 
@@ -237,7 +241,9 @@ def _remove_entries(handbook: Handbook, removed: Iterable[tuple[str, tuple[str, 
 def _without_claim(group: HandbookGroup, key: tuple[str, ...]) -> HandbookGroup:
     lists = {
         name: tuple(
-            each for each in group.entries(name) if build_claim_comparison_key(each.text) != key
+            each
+            for each in group.entries_in_list(name)
+            if build_claim_comparison_key(each.text) != key
         )
         for name in ENTRY_LISTS
     }

@@ -107,7 +107,7 @@ class HandbookGroup(Struct, frozen=True, kw_only=True):
     raw: str = ""
     """The group as it was read; empty if changed since."""
 
-    def entries(self, name: EntryList) -> tuple[HandbookEntry, ...]:
+    def entries_in_list(self, name: EntryList) -> tuple[HandbookEntry, ...]:
         """Return one of its three lists."""
         found: tuple[HandbookEntry, ...] = getattr(self, name)
         return found
@@ -170,7 +170,8 @@ def render_group(group: HandbookGroup) -> str:
     ]
     for name in ENTRY_LISTS:
         lines = [
-            render_bullet(_entry_with_tags(entry, group.works)) for entry in group.entries(name)
+            render_bullet(_entry_with_tags(entry, group.works))
+            for entry in group.entries_in_list(name)
         ]
         parts += ["\n".join([f"## {_HEADINGS[name]}", "", *lines])] if lines else []
     return "\n\n".join([*parts, *group.other])

@@ -168,7 +168,7 @@ def _select_claims(task: StageTwoInput) -> list[_Claim]:
     left = min(MAX_FORM_TOKENS, task.window // FORM_SHARE)
     for group in task.draft.handbook.groups:
         for name in ENTRY_LISTS if group.title in task.changed_titles else ():
-            for entry in group.entries(name):
+            for entry in group.entries_in_list(name):
                 if entry.by != "sessions" or len(entry.text.split()) > MAX_CLAIM_WORDS:
                     continue
                 left -= estimate_text_tokens(entry.text)
@@ -307,7 +307,7 @@ class _FormReading:
         present = _LEARNINGS.search(self._topics[numbers[0] - 1].text)
         known = present[0].partition(":")[2].strip(" …") if present else ""
         is_copy = (
-            known and text.startswith(known) and any(each.covers(text) for each in self._lines)
+            known and text.startswith(known) and any(each.covers_line(text) for each in self._lines)
         )
         return "stands there already" if is_copy else ""
 
@@ -332,7 +332,7 @@ class _FormReading:
         """
         stems = analyze_text(sentence).stems - analyze_text(_USER_WORDS).stems
         count = sum(not stems.isdisjoint(each) for each in self._stems)
-        return count < MIN_PROFILE_CLAIMS or any(each.covers(sentence) for each in self._lines)
+        return count < MIN_PROFILE_CLAIMS or any(each.covers_line(sentence) for each in self._lines)
 
 
 def _one_line(text: str) -> str:
@@ -377,8 +377,9 @@ def _change_group(
     lists: dict[EntryList, tuple[HandbookEntry, ...]] = {}
     for name in ENTRY_LISTS:
         entries = [
-            changes.get(_Claim(group.title, name, entry), entry) for entry in group.entries(name)
+            changes.get(_Claim(group.title, name, entry), entry)
+            for entry in group.entries_in_list(name)
         ]
         lists[name] = tuple(entry for entry in entries if entry is not None)
-    same = all(lists[name] == group.entries(name) for name in ENTRY_LISTS)
+    same = all(lists[name] == group.entries_in_list(name) for name in ENTRY_LISTS)
     return group if same else replace(group, raw="", **lists)

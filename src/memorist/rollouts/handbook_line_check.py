@@ -108,7 +108,7 @@ class RequestLineMatcher:
         """Whether a line only says one of them again. Without the word that it is one it would be
         a standing order.
         """
-        return any(each.covers(line) for each in self._texts)
+        return any(each.covers_line(line) for each in self._texts)
 
 
 class HandbookLineCheck:

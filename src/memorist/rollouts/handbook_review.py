@@ -143,7 +143,10 @@ def _say_same(handbook: Handbook, draft: Handbook) -> bool:
     """Whether two handbooks hold the same tasks and claims, in whatever order."""
     return all(
         group.works == drafted.works
-        and all(set(group.entries(name)) == set(drafted.entries(name)) for name in ENTRY_LISTS)
+        and all(
+            set(group.entries_in_list(name)) == set(drafted.entries_in_list(name))
+            for name in ENTRY_LISTS
+        )
         for group, drafted in zip(handbook.groups, draft.groups, strict=True)
     )
 
@@ -288,9 +291,9 @@ class _HandbookReview:
             reworded, raw=""
         ):
             return draft
-        known = {name: draft.entries(name) for name in ENTRY_LISTS}
+        known = {name: draft.entries_in_list(name) for name in ENTRY_LISTS}
         if any(
-            len(reworded.entries(name)) > 2 * max(MAX_LIST_ENTRIES, len(known[name]))
+            len(reworded.entries_in_list(name)) > 2 * max(MAX_LIST_ENTRIES, len(known[name]))
             for name in ENTRY_LISTS
         ):
             self._dropped.append(f"it lists more claims in {draft.title} than a list may hold")
@@ -345,7 +348,7 @@ class _HandbookReview:
         everything = draft.all_entries
         by_key = {build_claim_comparison_key(entry.text): entry for entry in everything}
         found: dict[tuple[str, ...], HandbookEntry] = {}
-        for entry in reworded.entries(name):
+        for entry in reworded.entries_in_list(name):
             known = by_key.get(build_claim_comparison_key(entry.text))
             claim = self._claim(entry, known, draft, everything)
             if claim is not None:
@@ -396,8 +399,10 @@ def _limit_lists(group: HandbookGroup) -> HandbookGroup:
     """The group with the first entries of each list that fit: the order is the model's, so it
     chose what falls.
     """
-    lists = {name: limit_session_derived_entries(group.entries(name)) for name in ENTRY_LISTS}
-    fallen = sum(len(group.entries(name)) - len(lists[name]) for name in ENTRY_LISTS)
+    lists = {
+        name: limit_session_derived_entries(group.entries_in_list(name)) for name in ENTRY_LISTS
+    }
+    fallen = sum(len(group.entries_in_list(name)) - len(lists[name]) for name in ENTRY_LISTS)
     return replace(group, left_out=group.left_out + fallen, raw="", **lists) if fallen else group
 
 

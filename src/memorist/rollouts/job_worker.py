@@ -15,7 +15,7 @@ from memorist.platforms.processes import name_current_process
 from memorist.ports import Clock
 from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_rollouts_eligibility
 from memorist.settings import RolloutsSettings
-from memorist.store.dead_workers import release_dead_leases
+from memorist.store.dead_workers import release_leases_of_dead_workers
 from memorist.store.extract_rows import RolloutExtract, prune_unused_unconsolidated_extracts
 from memorist.store.job_claim_rules import JobClaim, JobClaimPolicy, JobClaimRefused, JobKind
 from memorist.store.job_claims import (
@@ -158,11 +158,13 @@ def judge_eligibility_of_changed_rollouts(
 def find_eligible_rollouts(dependencies: WorkerDependencies) -> list[Rollout]:
     """Return the sessions that may be extracted now, newest first. Raises StoreError."""
     return [
-        each.thread for each in judge_eligibility_of_changed_rollouts(dependencies) if each.eligible
+        each.thread
+        for each in judge_eligibility_of_changed_rollouts(dependencies)
+        if each.is_eligible
     ]
 
 
-async def run_worker(
+async def run_worker_loop(
     dependencies: WorkerDependencies,
     stop: asyncio.Event,
     *,
@@ -201,7 +203,7 @@ async def run_extraction_and_consolidation(
     Raises StoreError.
     """
     dependencies.find_sessions()
-    release_dead_leases(dependencies.state)
+    release_leases_of_dead_workers(dependencies.state)
     prune_unused_unconsolidated_extracts(dependencies.state, dependencies.settings.unused_days)
     waiting = deque(find_eligible_rollouts(dependencies))
 

@@ -19,7 +19,7 @@ from memorist.rollouts.job_worker import (
     run_consolidation_job,
     run_extraction_job,
 )
-from memorist.store.dead_workers import release_dead_leases
+from memorist.store.dead_workers import release_leases_of_dead_workers
 from memorist.store.extract_rows import prune_unused_unconsolidated_extracts
 from memorist.store.job_claim_rules import GLOBAL_KEY, JobClaimRefused, JobKind
 from memorist.store.job_claims import list_jobs
@@ -97,7 +97,7 @@ async def scan_prune_and_enqueue_jobs(dependencies: WorkerDependencies, queue: J
     """Enqueue what is due and what dead workers left, without duplicates. Raises StoreError."""
     dependencies.find_sessions()
     prune_unused_unconsolidated_extracts(dependencies.state, dependencies.settings.unused_days)
-    await queue.requeue_jobs_of_dead_worker(release_dead_leases(dependencies.state))
+    await queue.requeue_jobs_of_dead_worker(release_leases_of_dead_workers(dependencies.state))
     await queue.requeue_stalled()
     for thread in find_eligible_rollouts(dependencies):
         await queue.enqueue("extract", thread.id)

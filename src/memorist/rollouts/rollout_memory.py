@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from memorist.auto_memory.memory_location import read_project_record
-from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_context_tag, wrap_in_tag
+from memorist.context.first_context_assembly import REMINDER_TAG
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
@@ -35,8 +35,11 @@ from memorist.rollouts.user_notes import parse_user_notes
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.job_claim_rules import build_lease_policy
-from memorist.store.memory_mode import read_memory_off_sessions, save_rollouts_except_memory_off
 from memorist.store.rollout_rows import list_rollouts, record_rollout_citations
+from memorist.store.session_memory_mode import (
+    read_memory_off_sessions,
+    save_rollouts_except_memory_off,
+)
 from memorist.store.state_database import StateDatabase
 
 
@@ -66,12 +69,14 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
     return render_rollout_memory_view(
         blank_forgotten_claims(
             files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"),
-            lambda title: claims.find_by_title(title).merge_with(claims.find_by_title(root)),
+            lambda title: claims.read_forgotten_in_group(title).merge_with(
+                claims.read_forgotten_in_group(root)
+            ),
         ),
         [
             note
             for note in parse_user_notes(files)
-            if not claims.find_by_title(root).is_stated_in(note.text)
+            if not claims.read_forgotten_in_group(root).is_any_stated_in(note.text)
         ],
         view,
         texts,
@@ -81,10 +86,12 @@ def load_rollout_memory_view(runtime: Runtime, project: str) -> str:
 class RolloutMemoryExtension(SessionExtension):
     """Shows rollout memory in one session of a home that learns from past sessions."""
 
-    def __init__(self, context: SessionContext, open_state: Callable[[], StateDatabase]) -> None:
+    def __init__(
+        self, context: SessionContext, open_state_database: Callable[[], StateDatabase]
+    ) -> None:
         self._context = context
         self._runtime = context.runtime
-        self._open_state = open_state
+        self._open_state = open_state_database
         """Opens the database of past sessions, when something was cited."""
         self._is_due = True
         self._history_replaced = False
@@ -187,7 +194,9 @@ class RolloutMemoryExtension(SessionExtension):
             record_rollout_citations(
                 state,
                 tuple(
-                    dict.fromkeys(thread for each in cited for thread in each.used_threads(named))
+                    dict.fromkeys(
+                        thread for each in cited for thread in each.list_used_session_ids(named)
+                    )
                 ),
             )
 

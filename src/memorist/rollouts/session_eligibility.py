@@ -37,7 +37,7 @@ class EligibilityVerdict(Struct, frozen=True, kw_only=True):
     """When waiting alone will make it eligible, in seconds since the epoch."""
 
     @property
-    def eligible(self) -> bool:
+    def is_eligible(self) -> bool:
         """Whether it may."""
         return self.reason is None
 

@@ -147,7 +147,7 @@ class EvidenceRowBuffer:
         while self._bytes[row.tier] > self._size and len(kept) > 1:
             self._bytes[row.tier] -= kept.popleft()[2]
 
-    def select(self, tokens: int, factor: float) -> SelectedEvidence:
+    def select_rows_to_fit(self, tokens: int, factor: float) -> SelectedEvidence:
         """Select the rows that fit, in order; an empty text if none fits."""
         left = convert_tokens_to_bytes(tokens, factor) - _GAP_BYTES
         chosen: list[tuple[int, EvidenceRow]] = []

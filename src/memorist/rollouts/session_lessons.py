@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens
-from memorist.rollouts.agent_reports import SHIPPED, build_agent_statement_lines
+from memorist.rollouts.agent_statement_lines import SHIPPED, build_agent_statement_lines
+from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.structural_task_log import (
     AGREED_PREFIX,
@@ -34,20 +35,23 @@ from memorist.rollouts.task_commands import (
     build_check_entries,
     find_non_check_work_steps,
     names_several_checks,
-    render_opened_requests,
+    render_opened_pull_requests_and_issues,
     render_reusable_commands,
 )
-from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
 from memorist.session_memory.structural_notes import (
     RESULTS_SECTION,
     TASK_SECTION,
     build_user_request_lines,
 )
-from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure
-from memorist.transcript_analysis.command_log import WorkFailure
-from memorist.transcript_analysis.dialogue import ANSWERING
+from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure_line
+from memorist.transcript_analysis.command_log import RecordedFailure
 from memorist.transcript_analysis.display_paths import find_display_root
-from memorist.transcript_analysis.note_lines import NoteLine, build_note_line, select_note_lines
+from memorist.transcript_analysis.note_line_selection import (
+    NoteLine,
+    build_note_line,
+    select_note_lines,
+)
+from memorist.transcript_analysis.session_dialogue import ANSWERING
 
 SESSION_TOKENS = 1_500
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""
@@ -329,7 +333,7 @@ def _build_failure_lines(log: TaskLogBuilder) -> list[NoteLine]:
     return [
         _build_entry_line(
             ERRORS_SECTION,
-            render_failure(each, root),
+            render_failure_line(each, root),
             (each.turn, at, 0),
             1.8 if each.resolved_by or each.diagnosis else 1.2,
         )
@@ -342,7 +346,7 @@ def _build_entry_line(section: str, text: str, order: tuple[int, ...], weight: f
     return replace(line, cost=line.cost + ENTRY_TOKENS)
 
 
-def _drop_unproved_parts(failure: WorkFailure) -> WorkFailure:
+def _drop_unproved_parts(failure: RecordedFailure) -> RecordedFailure:
     """The failure without later changes that fixed nothing, without a cure that changed nothing,
     and without what the agent said next if that speaks of something else.
     """
@@ -370,7 +374,7 @@ _INLINE_SCRIPT = lazy_pattern(r"\b(?:python[\d.]*|node|bun|deno|perl|ruby|php)\s
 """A script that was typed into the command: its slips are nobody's later."""
 
 
-def _is_telling(failure: WorkFailure) -> bool:
+def _is_telling(failure: RecordedFailure) -> bool:
     """Whether a failure teaches something: its error and its cure, or why it came."""
     if failure.kind == "refused" or not failure.line or _BARE_COUNT.fullmatch(failure.line):
         return False
@@ -407,7 +411,7 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
             _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, -at, line), 3.0), must=True
         )
         for task in tasks
-        for at, (text, line) in enumerate(render_opened_requests(task))
+        for at, (text, line) in enumerate(render_opened_pull_requests_and_issues(task))
     ]
     steps = {step: (task, run) for task in tasks for step, run in find_non_check_work_steps(task)}
     if len(steps) > 1 or any(run.kind == "merge" for _, run in steps.values()):

@@ -18,8 +18,8 @@ from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, parse_iso_timestamp
+from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
-from memorist.rollouts.task_feedback import MessageTaskEffect, classify_effect_on_task
 from memorist.store.rollout_rows import MemoryMode
 
 MAX_HEAD_LINES = 400
@@ -215,7 +215,7 @@ def _record_time(line: bytes) -> float | None:
     return float(given) if isinstance(given, int | float) else parse_iso_timestamp(given)
 
 
-def find_last_mode(tail: bytes) -> MemoryMode | None:
+def find_last_memory_mode(tail: bytes) -> MemoryMode | None:
     """Find the last mode change in the records at the end of a file; None if there is none."""
     found = _MODE.findall(tail)
     return parse_memory_mode(found[-1].decode("ascii", "replace")) if found else None

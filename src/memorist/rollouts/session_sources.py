@@ -36,7 +36,7 @@ from memorist.rollouts.removed_worktrees import (
 )
 from memorist.rollouts.session_metadata import (
     SessionMetadata,
-    find_last_mode,
+    find_last_memory_mode,
     find_newest_time,
     read_session_metadata,
 )
@@ -389,7 +389,7 @@ def _build_thread(path: str, found: os.stat_result, metadata: SessionMetadata) -
         branch=head.branch,
         source=metadata.source,
         first_words=metadata.first_words,
-        mode=find_last_mode(tail) or metadata.mode,
+        mode=find_last_memory_mode(tail) or metadata.mode,
     )
 
 

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_text_tokens, get_token_factor
 from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
-from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, Receipt
-from memorist.models.server_location import is_model_on_own_network
+from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoToolsPermission, Receipt
+from memorist.models.own_network_servers import is_model_on_own_network
 from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, discover_window
 from memorist.rollouts.raw_memory import UNKNOWN_FOLDER, RawMemory
@@ -28,11 +28,6 @@ from memorist.rollouts.session_evidence import (
     convert_tokens_to_bytes,
     shrink_evidence_budget,
 )
-from memorist.rollouts.session_scan import (
-    TaskLogAndTurnSizes,
-    collect_evidence_rows_per_part,
-    read_task_log_and_turn_sizes,
-)
 from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_TRIES,
@@ -44,6 +39,11 @@ from memorist.rollouts.stage_one_review import (
     AnswerReviewBasis,
     MergedStageOneResult,
     merge_model_answer_with_proven,
+)
+from memorist.rollouts.stage_one_session_scan import (
+    TaskLogAndTurnSizes,
+    collect_evidence_rows_per_part,
+    read_task_log_and_turn_sizes,
 )
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
@@ -201,13 +201,13 @@ class _ModelExtraction:
                 : int(convert_tokens_to_bytes(room, self._factor) * EARLIER_MEMORY_SHARE)
             ].decode("utf-8", "ignore")
             left = room - estimate_text_tokens(before, self._factor)
-            chosen = rows.select(left, self._factor)
+            chosen = rows.select_rows_to_fit(left, self._factor)
             if not chosen.shown_rows:
                 return ExtractionModelFailure("the model's window holds none of the session")
             asked = replace(part, evidence=chosen.text, before=before)
             receipt = await self._ask_model(asked)
             answer = parse_stage_one_answer(receipt.said)
-            with self._runtime.review_receipt(receipt):
+            with self._runtime.record_receipt_if_review_fails(receipt):
                 judged = (
                     await asyncio.to_thread(
                         merge_model_answer_with_proven, answer, self._judged_session(asked, chosen)
@@ -304,7 +304,7 @@ class _ModelExtraction:
             why=EXTRACTION_REASON,
             instruction=self._instruct(asked),
             material=await asyncio.to_thread(render_stage_one_material, asked),
-            permission=NoTools(),
+            permission=NoToolsPermission(),
             limits=replace(self._runtime.settings.forks, turns=1, output=self._output),
             edit_method=EditMethod.ANSWER,
             schema=ANSWER_SCHEMA,

@@ -32,6 +32,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
 from memorist.rollouts.lesson_scope import get_rollout_default_scope, is_about_user_or_all_projects
+from memorist.rollouts.message_task_effect import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     SAID_PREFIX,
@@ -49,7 +50,6 @@ from memorist.rollouts.structural_stage_one import (
     render_session_summary,
     slugify_with_underscores,
 )
-from memorist.rollouts.task_feedback import select_lasting_sentences
 from memorist.safety.instruction_detection import contains_instruction
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import (
@@ -276,7 +276,7 @@ class _AlreadySaid:
         if bullet.proof == "said":
             quotes = _list_quotations(bullet.text) or [bullet.text]
             return all(normalize_for_comparison(quote) in self._said for quote in quotes)
-        return any(line.covers(bullet.text) for line in self._lines)
+        return any(line.covers_line(bullet.text) for line in self._lines)
 
 
 class _EntryJudge:
@@ -430,14 +430,16 @@ class _EntryJudge:
             return True
         wanted = _USER_WANTED.match(text)
         return wanted is not None and any(
-            CoveredLineDetector(words).covers(text[wanted.end() :]) for words in self._user.values()
+            CoveredLineDetector(words).covers_line(text[wanted.end() :])
+            for words in self._user.values()
         )
 
     def _is_near_copy(self, text: str) -> bool:
         """Tell whether it is a sentence of the user with hardly a word changed, put right."""
         mine = CoveredLineDetector(text)
         return any(
-            mine.covers(each) and CoveredLineDetector(each).covers(text) for each in self._sentences
+            mine.covers_line(each) and CoveredLineDetector(each).covers_line(text)
+            for each in self._sentences
         )
 
     def _find_user_words(self, text: str) -> tuple[str, QuotedUserSentences | None]:
@@ -500,7 +502,7 @@ class _EntryJudge:
             frame = not line.strip() or _SUMMARY_FRAME.fullmatch(line.strip()) is not None
             if not frame and (self._puts_words_in_mouth(line) or not self.accept(line)):
                 self.dropped += 1
-            elif not proven or not (frame or known.covers(line)):
+            elif not proven or not (frame or known.covers_line(line)):
                 kept.append(line.rstrip())
         summary = "\n".join(kept).strip()
         found = (

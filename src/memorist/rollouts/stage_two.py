@@ -30,7 +30,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
-from memorist.rollouts.folder_baseline import AcceptedFolderState
+from memorist.rollouts.accepted_folder_state import AcceptedFolderState
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.forgotten_claims import ForgottenClaims
 from memorist.rollouts.hand_edits import HandbookAndSummary
@@ -62,10 +62,10 @@ from memorist.rollouts.stage_two_prompt import (
     render_stage_two_material,
 )
 from memorist.rollouts.structural_folder_draft import (
-    DraftInput,
     FolderDraft,
+    FolderDraftInput,
     build_folder_draft,
-    drop_forgotten_from_draft,
+    drop_forgotten_claims_from_draft,
     is_handbook_settled,
     replace_handbook_in_draft,
 )
@@ -201,7 +201,7 @@ class _ConsolidationRun:
     ) -> ConsolidationResult:
         """Bring the folder up to date with these sessions."""
         settings, clock = self._runtime.settings.rollouts, self._runtime.clock
-        given = DraftInput(
+        given = FolderDraftInput(
             rows=chosen,
             present_files=tree.files,
             accepted_files=base,
@@ -214,7 +214,9 @@ class _ConsolidationRun:
         claims = ForgottenClaims(self._runtime.layout, self._runtime.settings.auto_memory)
 
         def drop_forgotten(draft: FolderDraft) -> FolderDraft:
-            return drop_forgotten_from_draft(draft, claims.find_by_title, lean=given.lean)
+            return drop_forgotten_claims_from_draft(
+                draft, claims.read_forgotten_in_group, lean=given.lean
+            )
 
         if is_handbook_settled(given):
             return ConsolidationResult(
@@ -318,7 +320,7 @@ class _ConsolidationRun:
             self.finish_interrupted_change()
 
     async def _reword_draft(
-        self, draft: FolderDraft, given: DraftInput
+        self, draft: FolderDraft, given: FolderDraftInput
     ) -> tuple[FolderDraft, Literal["model", "structural"], str, Receipt | None]:
         """Return the draft reworded by the model, or the draft itself and why."""
         model = self._runtime.model
@@ -386,7 +388,7 @@ class _ConsolidationRun:
         return replace_handbook_in_draft(draft, values, lean=given.lean), "model", "", receipt
 
     async def _run_fork(
-        self, model: Model, draft: FolderDraft, given: DraftInput
+        self, model: Model, draft: FolderDraft, given: FolderDraftInput
     ) -> tuple[OverlayFiles, Receipt, str]:
         """Run the fork on the draft, in memory. The text says why nothing of the answer to the
         form may stand; empty where something may.

@@ -53,7 +53,7 @@ from memorist.rollouts.user_notes import UserNote, mark_note_merged, parse_user_
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 
-class DraftInput(Struct, frozen=True, kw_only=True):
+class FolderDraftInput(Struct, frozen=True, kw_only=True):
     """The input of a draft."""
 
     rows: tuple[StoredExtract, ...]
@@ -92,7 +92,9 @@ class FolderDraft(Struct, frozen=True, kw_only=True):
 
 
 def _find_changed_threads(
-    draft_input: DraftInput, rows: Sequence[RolloutExtract], before: Mapping[str, RolloutExtract]
+    draft_input: FolderDraftInput,
+    rows: Sequence[RolloutExtract],
+    before: Mapping[str, RolloutExtract],
 ) -> frozenset[str]:
     """The sessions whose extract differs from what was consolidated before."""
     return frozenset(
@@ -104,7 +106,7 @@ def _find_changed_threads(
 
 
 def _compose_draft_summary(
-    draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
+    draft_input: FolderDraftInput, found: ConsolidatedHandbook, kept: MemorySummary
 ) -> MemorySummary:
     """The summary of the new handbook."""
     return fit_summary_to_tokens_and_bytes(
@@ -114,7 +116,7 @@ def _compose_draft_summary(
 
 
 def _compose_draft_files(
-    draft_input: DraftInput, generated: Mapping[str, bytes], notes: Sequence[UserNote]
+    draft_input: FolderDraftInput, generated: Mapping[str, bytes], notes: Sequence[UserNote]
 ) -> dict[str, bytes]:
     """All files of the folder but the handbook and its summary: generated ones, merged notes, and
     the user's own skills, which nothing generated replaces.
@@ -134,13 +136,13 @@ def _compose_draft_files(
 
 
 def _draft_skills(
-    draft_input: DraftInput, rows: Sequence[RolloutExtract], named: Mapping[str, str]
+    draft_input: FolderDraftInput, rows: Sequence[RolloutExtract], named: Mapping[str, str]
 ) -> dict[str, bytes]:
     """The drafts of skills: those that structure finds, and those that a model wrote before."""
     return draft_skills(rows, named) | keep_proven_skills(draft_input.present_files, rows)
 
 
-def build_folder_draft(draft_input: DraftInput) -> FolderDraft:
+def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
     rows = [row.extracted for row in draft_input.rows]
     named = map_summary_paths(rows)
@@ -156,7 +158,9 @@ def build_folder_draft(draft_input: DraftInput) -> FolderDraft:
     present = edits.files if edits else _parse_handbook_files(draft_input.present_files)
     dropped = draft_input.dropped | (edits.dropped if edits else frozenset())
     notes = parse_user_notes(draft_input.present_files)
-    fit = tuple(UserNoteEntry(note.group, note.as_entry) for note in notes if not note.orders)
+    fit = tuple(
+        UserNoteEntry(note.group, note.as_handbook_entry) for note in notes if not note.orders
+    )
     start = add_user_entries_from_summary(
         present.summary, Handbook() if draft_input.lean else present.handbook, dropped
     )
@@ -219,7 +223,7 @@ def _is_different_extract(row: RolloutExtract, before: RolloutExtract, *, lean: 
     )
 
 
-def is_handbook_settled(draft_input: DraftInput) -> bool:
+def is_handbook_settled(draft_input: FolderDraftInput) -> bool:
     """Tell whether nothing needs doing: the folder is as accepted, its inputs match the sessions,
     and the outputs are present.
     """
@@ -248,7 +252,7 @@ def replace_handbook_in_draft(
     return replace(draft, files=files, values=values)
 
 
-def drop_forgotten_from_draft(
+def drop_forgotten_claims_from_draft(
     draft: FolderDraft, find: ForgottenIn, *, lean: bool = False
 ) -> FolderDraft:
     """Return the draft without what the user had taken out of memory."""
@@ -280,7 +284,7 @@ def _decode_text(data: bytes) -> str:
     return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def _is_comparable(given: DraftInput) -> bool:
+def _is_comparable(given: FolderDraftInput) -> bool:
     """Tell whether the user's changes can be determined: the accepted files all exist.
 
     A missing file is not a request to forget.
@@ -307,7 +311,7 @@ def _is_draft(data: bytes) -> bool:
     return front is not None and front.text_value(DRAFT_KEY).lower() == "true"
 
 
-def _is_user_skill(path: str, data: bytes, given: DraftInput) -> bool:
+def _is_user_skill(path: str, data: bytes, given: FolderDraftInput) -> bool:
     """Tell whether a skill is the user's: written by them, or a draft that they changed."""
     return path.startswith(SKILLS_FOLDER) and (
         not _is_draft(data)
@@ -315,7 +319,7 @@ def _is_user_skill(path: str, data: bytes, given: DraftInput) -> bool:
     )
 
 
-def _build_remarks(given: DraftInput, added: int, withheld: list[str]) -> list[str]:
+def _build_remarks(given: FolderDraftInput, added: int, withheld: list[str]) -> list[str]:
     found = (
         [f"{added} entries that you wrote or changed by hand are kept as yours"] if added else []
     )

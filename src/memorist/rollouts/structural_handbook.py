@@ -202,7 +202,10 @@ def _join_groups(groups: Sequence[HandbookGroup]) -> HandbookGroup | None:
     for other in groups[1:]:
         shift = max((work.number for work in first.works), default=0)
         works = (*first.works, *(replace(work, number=work.number + shift) for work in other.works))
-        lists = {name: (*first.entries(name), *other.entries(name)) for name in ENTRY_LISTS}
+        lists = {
+            name: (*first.entries_in_list(name), *other.entries_in_list(name))
+            for name in ENTRY_LISTS
+        }
         first = replace(
             first,
             works=works,
@@ -326,7 +329,7 @@ class _GroupUpdate:
         """Build one list: without entries that lost their sessions, with the new ones."""
         kept: dict[tuple[str, ...], HandbookEntry] = {}
         orphans: dict[tuple[str, ...], HandbookEntry] = {}
-        for entry in self._group.entries(name):
+        for entry in self._group.entries_in_list(name):
             support = tuple(thread for thread in entry.support if thread not in self._stale)
             stands = entry.by == "user" or (
                 entry.by == "sessions" and (bool(support) or (loose and not entry.support))
@@ -375,7 +378,9 @@ class _GroupUpdate:
 
     def _holds_note(self, note: str) -> bool:
         return any(
-            entry.note == note for name in ENTRY_LISTS for entry in self._group.entries(name)
+            entry.note == note
+            for name in ENTRY_LISTS
+            for entry in self._group.entries_in_list(name)
         )
 
 

@@ -21,6 +21,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
 from memorist.rollouts.lesson_scope import get_project_name, get_rollout_default_scope
+from memorist.rollouts.message_task_effect import MessageTaskEffect
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     PASSED_ON_PREFIX,
@@ -47,7 +48,6 @@ from memorist.rollouts.structural_task_log import (
     TaskRecord,
     TaskUserMessage,
 )
-from memorist.rollouts.task_feedback import MessageTaskEffect
 from memorist.safety.secrets import redact
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
@@ -220,7 +220,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
         RawMemory(
             description=_describe_tasks(tasks),
             task_group=get_project_name(thread),
-            outcome=combine_outcomes([task.outcome for task in tasks]),
+            outcome=combine_task_outcomes([task.outcome for task in tasks]),
             cwd=thread.cwd or UNKNOWN_FOLDER,
             keywords=tuple(dict.fromkeys(word for task in tasks for word in task.keywords))[:20],
             tasks=tuple(tasks),
@@ -291,7 +291,7 @@ def to_rollout_extract(stage: StageOneResult, thread: Rollout, *, now: float) ->
     )
 
 
-def derive_outcome(task: TaskRecord) -> TaskOutcome:
+def derive_task_outcome(task: TaskRecord) -> TaskOutcome:
     """Return a task's outcome, as far as it is proven."""
     failed = any(not ok for ok, _, _ in task.checks.values())
     checked = any(
@@ -313,7 +313,7 @@ def derive_outcome(task: TaskRecord) -> TaskOutcome:
     return "uncertain"
 
 
-def combine_outcomes(outcomes: Sequence[TaskOutcome]) -> TaskOutcome:
+def combine_task_outcomes(outcomes: Sequence[TaskOutcome]) -> TaskOutcome:
     """Return a session's outcome from its tasks': the common one, otherwise partial if something
     succeeded.
     """
@@ -331,7 +331,7 @@ def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[SessionLesson]
     return RawMemoryTask(
         name=name,
         group=get_project_name(thread),
-        outcome=derive_outcome(note),
+        outcome=derive_task_outcome(note),
         scope=get_rollout_default_scope(thread),
         cwd=cwd or UNKNOWN_FOLDER,
         preferences=tuple(note.preferences),

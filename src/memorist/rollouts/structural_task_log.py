@@ -31,16 +31,16 @@ from memorist.formats.transcript_format import CompactionBoundary, TranscriptEnt
 from memorist.rollouts.accepted_proposals import find_agreed_proposal
 from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
 from memorist.rollouts.lesson_scope import is_about_user_or_all_projects
-from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
-from memorist.rollouts.session_evidence import render_line_pointer
-from memorist.rollouts.task_feedback import (
+from memorist.rollouts.message_task_effect import (
     MAX_LASTING_CHARACTERS,
     MessageTaskEffect,
     classify_effect_on_task,
     find_habit_and_decision_sentences,
     may_hold_in_later_sessions,
 )
-from memorist.transcript_analysis.background_work import BackgroundCalls
+from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
+from memorist.rollouts.session_evidence import render_line_pointer
+from memorist.transcript_analysis.background_work import UnfinishedBackgroundCalls
 from memorist.transcript_analysis.call_outcome import (
     CallOutcome,
     get_result_head_and_tail,
@@ -232,7 +232,7 @@ class TaskLogBuilder:
         self.order = 0
         self._last_reply = ""
         self._open: dict[str, ToolAction] = {}
-        self._followed: BackgroundCalls[ToolAction] = BackgroundCalls()
+        self._followed: UnfinishedBackgroundCalls[ToolAction] = UnfinishedBackgroundCalls()
         self._count = 0
 
     @property
@@ -392,7 +392,7 @@ class TaskLogBuilder:
         answered = self._open.pop(result.tool_use_id, None)
         if answered is None:
             return
-        action = self._followed.resolve(result, answered)
+        action = self._followed.find_answered_call(result, answered)
         ends = get_result_head_and_tail(result)
         outcome = parse_call_outcome(result, action, ends)
         if action is answered and isinstance(action, CommandAction) and outcome.ok is not False:

@@ -404,10 +404,16 @@ def _select_tips(group: HandbookGroup) -> Iterator[HandbookEntry]:
     own work.
     """
     own = [
-        entry for name in ENTRY_LISTS[1:] for entry in group.entries(name) if entry.by != "sessions"
+        entry
+        for name in ENTRY_LISTS[1:]
+        for entry in group.entries_in_list(name)
+        if entry.by != "sessions"
     ]
     yield from own
-    rest = [[entry for entry in group.entries(name) if _is_tip(entry)] for name in ENTRY_LISTS[1:]]
+    rest = [
+        [entry for entry in group.entries_in_list(name) if _is_tip(entry)]
+        for name in ENTRY_LISTS[1:]
+    ]
     left = max(0, MAX_TIPS - len(own))
     for at in range(max(map(len, rest), default=0)):
         for entries in rest:
@@ -446,7 +452,7 @@ def _topic_text(group: HandbookGroup, work: HandbookTask) -> str:
     taught = [
         entry
         for name in ENTRY_LISTS[1:]
-        for entry in group.entries(name)
+        for entry in group.entries_in_list(name)
         if work in find_entry_tasks(entry, group.works)
     ]
     title = work.title.replace(": ", " – ")

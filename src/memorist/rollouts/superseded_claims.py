@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.contradiction import (
+from memorist.auto_memory.statement_comparison import (
     StatementRelation,
     compare_statements,
     remove_contradicted_clauses,
@@ -144,7 +144,7 @@ def drop_superseded_claims(entries: Sequence[HandbookEntry]) -> tuple[HandbookEn
     """Return the claims that still hold: of those about one subject, the last one's.
 
     Within one day the last given counts. What the user said is also replaced by what they say
-    otherwise on a later day (`auto_memory.contradiction`), as far as it says so.
+    otherwise on a later day (`auto_memory.statement_comparison`), as far as it says so.
     """
     alike: dict[tuple[str, ...], list[int]] = {}
     for at, entry in enumerate(entries):

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from memorist.core.lazy import lazy_pattern
 from memorist.rollouts.structural_task_log import CommandRuns, TaskRecord
 from memorist.transcript_analysis.command_lines import (
-    classify_command,
+    classify_command_purpose,
     drop_printing_and_cd_commands,
     is_check_covered_by,
-    split_command,
+    split_chained_commands,
     truncate_command,
 )
 from memorist.transcript_analysis.command_log import ONLY_TELLS
 
 
-def render_opened_requests(task: TaskRecord) -> Iterator[tuple[str, int]]:
+def render_opened_pull_requests_and_issues(task: TaskRecord) -> Iterator[tuple[str, int]]:
     """Yield the pull requests and issues that the task opened, and their lines."""
     for each in task.opened:
         if not each.address:
@@ -55,11 +55,11 @@ def find_non_check_work_steps(task: TaskRecord) -> Iterator[tuple[str, CommandRu
     for text, run in task.runs.items():
         if run.last is None or not run.last.ok or run.kind not in _STEP_KINDS:
             continue
-        for part in split_command(text):
+        for part in split_chained_commands(text):
             step = _STEP_VALUE.sub("", _AT_FOLDER.sub("", part)).strip()
             if (
                 len(step) <= MAX_STEP_CHARACTERS
-                and classify_command(part) in _STEP_KINDS
+                and classify_command_purpose(part) in _STEP_KINDS
                 and _STEP.fullmatch(step)
                 and not ONLY_TELLS.search(part)
                 and not _NO_STEP.match(step)

@@ -58,7 +58,7 @@ class UserNote(Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def as_entry(self) -> HandbookEntry:
+    def as_handbook_entry(self) -> HandbookEntry:
         """The note as a claim of the handbook."""
         return HandbookEntry(text=self.text, date=self.date, by="note", note=self.name)
 

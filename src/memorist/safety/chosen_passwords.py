@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
-from memorist.safety.secret_keys import BEYOND_ASCII, find_key_kind
+from memorist.safety.secret_keys import BEYOND_ASCII, classify_secret_key_name
 from memorist.safety.secret_values import is_mixed_character_password, is_variable_path_or_digest
 
 MIN_LENGTH = 4
@@ -137,7 +137,7 @@ def is_mixed_or_chosen_password(value: str) -> bool:
 
 def _names_password(value: str) -> bool:
     """The word for a password in some language, as a table of translations holds it."""
-    return find_key_kind(value) in {"password", "pass"} or any(
+    return classify_secret_key_name(value) in {"password", "pass"} or any(
         value.startswith(stem) for stem in BEYOND_ASCII
     )
 

@@ -101,7 +101,7 @@ def strip_hidden_characters(text: str) -> str:
     return text
 
 
-def read_hidden_text(text: str) -> tuple[tuple[SafetyFinding, str], ...]:
+def decode_hidden_text(text: str) -> tuple[tuple[SafetyFinding, str], ...]:
     """Decode what hidden characters spell: letters written as tags, and bytes written as variation
     selectors.
     """

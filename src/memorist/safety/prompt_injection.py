@@ -17,9 +17,9 @@ from memorist.core.lazy import lazy_pattern
 from memorist.safety.encoded_text import decode_encoded_blocks
 from memorist.safety.hidden_characters import (
     FoldedText,
+    decode_hidden_text,
     find_spaced_letters,
     fold_hidden_and_lookalike_characters,
-    read_hidden_text,
 )
 from memorist.safety.safety_finding import SafetyFinding, keep_earliest_of_overlapping_findings
 
@@ -303,7 +303,7 @@ def _scan_text(text: str, depth: int) -> Iterator[SafetyFinding]:
     for span, letters in find_spaced_letters(folded):
         yield from (SafetyFinding(*span, f"encoded-{rule}") for rule in _match_gapless(letters))
     if depth:
-        for finding, said in read_hidden_text(text):
+        for finding, said in decode_hidden_text(text):
             yield from _scan_decoded((finding.start, finding.end), said, depth)
         for span, said in decode_encoded_blocks(text):
             yield from _scan_decoded(span, said, depth)

@@ -19,8 +19,8 @@ from memorist.safety.chosen_passwords import (
     may_be_chosen_password,
 )
 from memorist.safety.safety_finding import SafetyFinding
-from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, find_key_kind
-from memorist.safety.secret_providers import CREDENTIAL, NOT_CREDENTIAL, NamedProvider
+from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, classify_secret_key_name
+from memorist.safety.secret_providers import CREDENTIAL, NOT_CREDENTIAL, NamedSecretProvider
 from memorist.safety.secret_tables import find_secrets_below_column_header
 from memorist.safety.secret_values import (
     REDACTION_MARK,
@@ -141,7 +141,7 @@ def find_secrets_for_key_at(stem: str, text: str, at: int) -> Iterator[SafetyFin
         name = text[start:end]
         if start and text[start - 1] == " " and name[:1] != "-":
             name = _CLAUSE_END.split(text[max(0, start - 24) : start])[-1] + name
-        kind = find_key_kind(name)
+        kind = classify_secret_key_name(name)
     else:
         end = _match_end(_TAIL_BEYOND_ASCII, text, end)
     if text.startswith("::", max(0, start - 2)) and text[end : end + 1] in {'"', "'"}:
@@ -152,7 +152,7 @@ def find_secrets_for_key_at(stem: str, text: str, at: int) -> Iterator[SafetyFin
 
 
 def find_keys_named_after_provider(
-    name: str, provider: NamedProvider, text: str, at: int
+    name: str, provider: NamedSecretProvider, text: str, at: int
 ) -> Iterator[SafetyFinding]:
     """The key of a provider whose name is in the key's name, if the value has the provider's
     shape.

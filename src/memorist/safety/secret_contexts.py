@@ -15,7 +15,7 @@ from functools import partial
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.chosen_passwords import is_mixed_or_chosen_password, may_be_chosen_password
 from memorist.safety.safety_finding import SafetyFinding
-from memorist.safety.secret_patterns import EDGE
+from memorist.safety.secret_token_formats import EDGE
 from memorist.safety.secret_values import (
     count_character_kinds,
     has_password_strength,

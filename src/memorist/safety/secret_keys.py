@@ -94,7 +94,7 @@ _LONG_SECRETS = ("secret", "token", "apikey", "accesskey", "privatekey", "secret
 
 
 @lru_cache(maxsize=8192)
-def find_key_kind(name: str) -> KeyKind:
+def classify_secret_key_name(name: str) -> KeyKind:
     """What a key of this name holds. The name may be `DB_PASSWORD_2`, `accessToken`, `api key`,
     `X-Api-Key`, `mot de passe`.
     """

@@ -15,7 +15,7 @@ from functools import cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.secret_patterns import build_token_shape_pattern
+from memorist.safety.secret_token_formats import build_token_shape_pattern
 
 _TABLE = """
 abuseipdb: {F80}
@@ -186,7 +186,7 @@ NOT_CREDENTIAL = lazy_pattern(
 """A word in a key that says that its value is an identifier or a digest."""
 
 
-class NamedProvider(Struct, frozen=True):
+class NamedSecretProvider(Struct, frozen=True):
     """Values known by a name beside them. `common`: the name alone says too little."""
 
     name: str
@@ -195,9 +195,9 @@ class NamedProvider(Struct, frozen=True):
 
 
 @cache
-def load_named_providers() -> dict[str, NamedProvider]:
+def load_named_providers() -> dict[str, NamedSecretProvider]:
     """By the name to look for, in small letters."""
-    found: dict[str, NamedProvider] = {}
+    found: dict[str, NamedSecretProvider] = {}
     for line in _TABLE.strip().splitlines():
         names, _, shapes = line.partition(": ")
         value = lazy_pattern(
@@ -209,7 +209,7 @@ def load_named_providers() -> dict[str, NamedProvider]:
         common = names.startswith("*")
         first = names.split()[0].strip("*_-.")
         for name in names.split():
-            found[name.strip("*")] = NamedProvider(
+            found[name.strip("*")] = NamedSecretProvider(
                 f"{first.replace('_', '-').replace('.', '-')}-key",
                 common or name.startswith("*"),
                 value,

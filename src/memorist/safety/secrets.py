@@ -33,12 +33,12 @@ from memorist.safety.secret_assignments import (
     find_secrets_for_key_at,
 )
 from memorist.safety.secret_keys import BEYOND_ASCII
-from memorist.safety.secret_patterns import (
-    TokenFormat,
+from memorist.safety.secret_providers import load_named_providers
+from memorist.safety.secret_token_formats import (
+    SecretTokenFormat,
     has_valid_token_checksum,
     load_secret_token_formats,
 )
-from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secret_values import (
     MAX_JUDGED_LENGTH,
     REDACTION_MARK,
@@ -288,7 +288,7 @@ def _beyond_ascii(text: str) -> Iterator[SafetyFinding]:
         yield from find_secrets_for_key_at(stems[which], text, at)
 
 
-def _token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
+def _token(kind: SecretTokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
     if at < kind.back:
         return
     found = kind.pattern.match(text, at - kind.back)
@@ -301,7 +301,7 @@ def _token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
         yield SafetyFinding(*found.span(group), kind.name)
 
 
-def _is_token(kind: TokenFormat, token: str) -> bool:
+def _is_token(kind: SecretTokenFormat, token: str) -> bool:
     body = token.removeprefix(kind.hint)
     if kind.name == "private-key":
         return b"PRIVATE KEY" in binascii.a2b_base64(token[:80])
@@ -318,7 +318,7 @@ def _is_token(kind: TokenFormat, token: str) -> bool:
     ) or has_valid_token_checksum(token)
 
 
-def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
+def _split_token(kind: SecretTokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
     """A token over a seam: the format is tried on the pieces put together."""
     if (at and text[at - 1].isalnum()) or _SPLIT.match(text, at) is None:
         return

@@ -149,13 +149,13 @@ class ConversationTracker:
         """In a replay: old results were cleared that the recorded agent's later usage still
         counts.
         """
-        self.meter.subtract_removed(tokens)
+        self.meter.subtract_removed_tokens(tokens)
 
     def on_results_stored(self, tokens: int) -> None:
         """Results of the newest messages went to disk before any request showed them."""
-        self.meter.uncount_unsent(tokens)
+        self.meter.uncount_unsent_tokens(tokens)
 
-    def recount(self, messages: Iterable[Message]) -> None:
+    def recount_tokens(self, messages: Iterable[Message]) -> None:
         """Count the context anew: the model is shown these messages, not those tracked so far."""
         self.meter.reset_to_fixed_prefix()
         for message in messages:
@@ -179,7 +179,7 @@ class ConversationTracker:
         """
         before = self.tokens
         self._open.clear()
-        self.recount(kept)
+        self.recount_tokens(kept)
         if measured_before:
             self.meter.subtracted += max(0, before - self.meter.tokens)
         if self._tokens_at_update:

@@ -127,7 +127,7 @@ def review_notes_and_add_derived(
                 or (_REPEATED if words in proved or _find_label(line) in labels else "")
                 or check.find_line_fault(line.strip(), title)
                 or ("says nothing" if _is_empty_entry(line, title, check) else "")
-                or check.find_announcement(line)
+                or check.find_copied_announcement(line)
                 or (check.find_copied_heading(line) if title == TITLE_SECTION else "")
                 or check.find_unsupported_user_claim(line)
                 or (_SAID_TWICE if line.startswith("- ") and words in said else "")
@@ -197,7 +197,7 @@ def drop_covered_entries(body: str, said: CoveredLineDetector) -> str:
     for at, line in enumerate(lines):
         fenced ^= line.lstrip().startswith(_FENCES)
         goes_on = at + 1 < len(lines) and lines[at + 1].startswith((" ", "\t"))
-        if fenced or goes_on or not line.startswith("- ") or not said.covers(line, share=1.0):
+        if fenced or goes_on or not line.startswith("- ") or not said.covers_line(line, share=1.0):
             kept.append(line)
     whole = "\n".join(kept).strip("\n")
-    return "" if not fenced and said.covers(whole, share=1.0) else whole
+    return "" if not fenced and said.covers_line(whole, share=1.0) else whole

@@ -94,7 +94,7 @@ def compose_notes(template: str, texts: Mapping[str, str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def is_empty_notes(text: str, template: str) -> bool:
+def are_notes_empty(text: str, template: str) -> bool:
     """Whether notes say nothing beyond the template; such notes count as none (SM-12)."""
     return text.strip() == template.strip() or not any(
         body.strip() for body in parse_section_bodies(text, template).values()

@@ -37,11 +37,11 @@ from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import FileSystem, HostInfo, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_brief import (
+from memorist.session_memory.conversation_brief import (
     extract_text_without_injections,
     render_conversation_brief,
 )
+from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
@@ -56,8 +56,8 @@ from memorist.session_memory.notes_review import (
     says_notes_need_no_update,
 )
 from memorist.session_memory.notes_template import (
+    are_notes_empty,
     compose_notes_with_derived,
-    is_empty_notes,
     parse_authored_sections,
     parse_section_bodies,
     parse_template_sections,
@@ -72,7 +72,7 @@ from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript_analysis.answer_source import build_fork_line_check
+from memorist.transcript_analysis.fork_answer_check import build_fork_line_check
 from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 NOTES_LABEL = "session_memory"
@@ -182,7 +182,7 @@ class SessionMemory(SessionExtension):
         text = self._read_file()
         return (
             None
-            if text is None or is_empty_notes(text, self._prompts.template)
+            if text is None or are_notes_empty(text, self._prompts.template)
             else replace_surrogates(text)
         )
 
@@ -236,7 +236,7 @@ class SessionMemory(SessionExtension):
         """Update the notes and wait for it, if that is due and notes are kept."""
         due = due or self._tracker.take_due_notes_update()
         if due is not None and self.are_notes_kept:
-            await self.update(due, None)
+            await self.update_notes(due, None)
 
     def schedule_update(self, due: NotesDue, parent: ParentCall | None) -> None:
         """Update in the background: one run at a time, and of the waiting ones only the newest
@@ -260,7 +260,7 @@ class SessionMemory(SessionExtension):
             self._runtime.emit(NotesFailed(str(error), ForkOutcome.FAILED.value))
 
     def _settings(self) -> SessionMemorySettings:
-        return self._runtime.flags.apply_to(self._runtime.settings.session_memory)
+        return self._runtime.flags.apply_to_section(self._runtime.settings.session_memory)
 
     async def wait_for_running_update(self) -> None:
         """Wait for a running update, as a compaction does: at most 15 s, and not at all for one
@@ -282,7 +282,7 @@ class SessionMemory(SessionExtension):
         """
         await self._queue.wait_or_cancel(seconds)
 
-    async def update(self, due: NotesDue, parent: ParentCall | None) -> None:
+    async def update_notes(self, due: NotesDue, parent: ParentCall | None) -> None:
         """Update the notes now: by the model, or structurally where there is none or it failed."""
         self._tracker.on_notes_updated(due.tokens)
         await self._update(due, parent, asked=True)
@@ -315,7 +315,7 @@ class SessionMemory(SessionExtension):
         """Review what a run made of the notes; None where it was not let run."""
         if receipt.outcome is ForkOutcome.BLOCKED:
             return None
-        with self._runtime.review_receipt(receipt):
+        with self._runtime.record_receipt_if_review_fails(receipt):
             return await self._review_edit(before, _read_draft(draft, before), receipt, spec)
 
     def _ensure_notes(self) -> str:

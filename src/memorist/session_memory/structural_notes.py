@@ -16,6 +16,7 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import AnalyzedSentence, analyze_sentence, shorten_to_one_line
 from memorist.core.text_analysis import estimate_o200k_tokens
+from memorist.session_memory.notes_template import TITLE_SECTION
 from memorist.session_memory.work_notes import (
     ERRORS_SECTION,
     FILES_SECTION,
@@ -26,16 +27,15 @@ from memorist.session_memory.work_notes import (
     render_command_outcome,
 )
 from memorist.settings import SessionMemorySettings
-from memorist.transcript_analysis.dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
-from memorist.transcript_analysis.note_lines import (
+from memorist.transcript_analysis.note_line_selection import (
     LINE_OVERHEAD,
     NoteLine,
     NoteLineSelection,
     build_note_line,
     select_note_lines,
 )
-from memorist.transcript_analysis.statement_pool import (
+from memorist.transcript_analysis.note_sentence_pool import (
     BASE_WEIGHT,
     COMMENT,
     COMMIT,
@@ -46,9 +46,10 @@ from memorist.transcript_analysis.statement_pool import (
     SAID,
     SHOWN,
     THOUGHT,
-    StatementCandidate,
-    score_statement,
+    NoteSentenceCandidate,
+    score_note_sentence,
 )
+from memorist.transcript_analysis.session_dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -63,7 +64,7 @@ from memorist.transcript_analysis.turn_log import StepAction, TurnRecord, WorkSt
 # Build the note lines from the dialogue: title, task, results, learnings, documentation. Pure.
 
 
-TITLE_SECTION, STATE_SECTION, TASK_SECTION = "Session Title", "Current State", "Task specification"
+STATE_SECTION, TASK_SECTION = "Current State", "Task specification"
 DOCS_SECTION, LEARNINGS_SECTION, RESULTS_SECTION = (
     "Codebase and System Documentation",
     "Learnings",
@@ -136,7 +137,7 @@ def build_sentence_line(
     )
 
 
-def render_title(ledger: TranscriptLedger) -> str:
+def render_session_title(ledger: TranscriptLedger) -> str:
     """The session's own title, or the beginning of the first request."""
     if ledger.title:
         return shorten_to_one_line(ledger.title, TITLE_LENGTH)
@@ -295,7 +296,7 @@ def build_assistant_statement_lines(ledger: TranscriptLedger, skip: set[int]) ->
     shown = [each for each in ledger.dialogue.pool.candidates if each.source in (SHOWN, COMMENT)]
     spoken_of = sorted(
         (each for each in shown if _is_mentioned(each, ledger.dialogue.pool.names)),
-        key=score_statement,
+        key=score_note_sentence,
         reverse=True,
     )
     skip = skip | (
@@ -319,7 +320,7 @@ def build_assistant_statement_lines(ledger: TranscriptLedger, skip: set[int]) ->
 
 
 def _build_statement_line(
-    candidate: StatementCandidate, age: float, *, final: bool, must: bool
+    candidate: NoteSentenceCandidate, age: float, *, final: bool, must: bool
 ) -> NoteLine | None:
     section, weight = _choose_section(candidate, final=final)
     if not section:
@@ -338,7 +339,7 @@ def _build_statement_line(
     )
 
 
-def _is_mentioned(candidate: StatementCandidate, names: Mapping[str, float]) -> bool:
+def _is_mentioned(candidate: NoteSentenceCandidate, names: Mapping[str, float]) -> bool:
     """Whether a shown declaration counts: only where a search hit it or its name occurs elsewhere;
     comments always count.
     """
@@ -361,7 +362,7 @@ def render_lines_by_source(lines: list[NoteLine]) -> str:
     return "\n".join(out)
 
 
-def _choose_section(each: StatementCandidate, *, final: bool) -> tuple[str, float]:
+def _choose_section(each: NoteSentenceCandidate, *, final: bool) -> tuple[str, float]:
     """The section of a statement, empty for none, and its weight there."""
     if each.source == FINAL or each.sentence.table or (final and each.source == SAID):
         return RESULTS_SECTION, max(each.weight, BASE_WEIGHT[FINAL])
@@ -454,7 +455,7 @@ def _cached_step_line(step: WorkStep, words: str, root: str) -> str:
     return step.line_cache[1]
 
 
-def _find_announcement(step: WorkStep) -> StatementCandidate | None:
+def _find_announcement(step: WorkStep) -> NoteSentenceCandidate | None:
     """The statement that introduces a step in the work log: its announcement, or a plain statement
     followed by actions.
     """
@@ -742,7 +743,7 @@ def _fit_title(ledger: TranscriptLedger, most: int) -> str:
     """The title within so many tokens: characters of rare scripts cost more than their number
     suggests.
     """
-    heading = render_title(ledger)
+    heading = render_session_title(ledger)
     while (cost := estimate_o200k_tokens(heading)) > most and heading:
         heading = heading[: len(heading) * most // cost].rstrip()
     return heading

@@ -12,11 +12,11 @@ from memorist.transcript_analysis.command_lines import (
     drop_printing_and_cd_commands,
     truncate_command,
 )
-from memorist.transcript_analysis.command_log import CommandRecord, WorkFailure
-from memorist.transcript_analysis.dialogue import ANSWERING, DialogueUserMessage
+from memorist.transcript_analysis.command_log import CommandRecord, RecordedFailure
 from memorist.transcript_analysis.display_paths import make_display_path
-from memorist.transcript_analysis.note_lines import NoteLine, build_note_line
-from memorist.transcript_analysis.touched_files import FileRecord, render_line_replacement
+from memorist.transcript_analysis.note_line_selection import NoteLine, build_note_line
+from memorist.transcript_analysis.session_dialogue import ANSWERING, DialogueUserMessage
+from memorist.transcript_analysis.session_file_log import FileRecord, render_line_replacement
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 FILES_SECTION, WORKFLOW_SECTION, ERRORS_SECTION = (
@@ -60,7 +60,7 @@ _PURPOSES = (
 _CHECKS = frozenset({"test", "lint", "typecheck", "build", "commit"})
 
 
-def rank_files(ledger: TranscriptLedger) -> list[FileRecord]:
+def rank_files_by_changes(ledger: TranscriptLedger) -> list[FileRecord]:
     """The files, most changed first, then newest first."""
     return sorted(
         ledger.work_record.files.files.values(), key=lambda each: (-each.edits, -each.order)
@@ -69,7 +69,7 @@ def rank_files(ledger: TranscriptLedger) -> list[FileRecord]:
 
 def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     """One line for each changed file, and one for those only read."""
-    files = rank_files(ledger)
+    files = rank_files_by_changes(ledger)
     changed = [each for each in files if each.edits]
     lines = _build_changed_lines(changed, root)
     theirs = _find_foreign_changes(ledger, [make_display_path(each.path, root) for each in changed])
@@ -285,7 +285,7 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     lines = [
         build_note_line(
             ERRORS_SECTION,
-            render_failure(each, root),
+            render_failure_line(each, root),
             (each.turn, at),
             1.5 if each.resolved_by else 1.8,
             must=each in error_lines,
@@ -340,7 +340,7 @@ def _find_correction(ask: DialogueUserMessage, *, first: bool) -> str:
     )
 
 
-def render_failure(failure: WorkFailure, root: str) -> str:
+def render_failure_line(failure: RecordedFailure, root: str) -> str:
     """Render a failure as one line: what failed, how often, the output line, the diagnosis, the
     resolution; paths relative to `root`.
     """

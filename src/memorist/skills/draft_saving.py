@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memorist.errors import InputError, StoreError
 from memorist.ports import FileSystem
-from memorist.skills.skill import SKILL_FILE
+from memorist.skills.skill_file import SKILL_FILE
 from memorist.skills.skill_roots import SkillBaseFolders
 from memorist.skills.skillify import SkillDraft, is_skill_name
 

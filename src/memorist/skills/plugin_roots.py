@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from memorist.skills.folder_listings import describe_error, read_file_facts, read_text_up_to_limit
+from memorist.skills.cached_folder_listings import (
+    describe_os_error,
+    read_file_facts,
+    read_text_up_to_limit,
+)
 from memorist.skills.plugin_manifests import (
     MANIFEST_PATHS,
     PluginManifest,
@@ -15,7 +19,7 @@ from memorist.skills.plugin_manifests import (
     parse_plugins_installed_for_project,
     select_active_version,
 )
-from memorist.skills.skill import SkillProblem
+from memorist.skills.skill_file import SkillProblem
 from memorist.skills.skill_roots import SkillBaseFolders, SkillRoot
 
 MAX_PLUGIN_FILE_BYTES = 4_194_304
@@ -158,4 +162,4 @@ def _read_plugin_text(path: str) -> tuple[str | None, str]:
     except (FileNotFoundError, NotADirectoryError):
         return None, ""
     except (OSError, ValueError) as error:
-        return None, f"it cannot be read: {describe_error(error)}"
+        return None, f"it cannot be read: {describe_os_error(error)}"

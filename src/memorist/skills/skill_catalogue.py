@@ -21,7 +21,13 @@ from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family, SkillsSettings
-from memorist.skills.skill import Skill, SkillProblem, SkillPrompts, SkillScope, load_skill_prompts
+from memorist.skills.skill_file import (
+    Skill,
+    SkillProblem,
+    SkillPrompts,
+    SkillScope,
+    load_skill_prompts,
+)
 
 PROMPT_ORDER: tuple[SkillScope, ...] = ("system", "project", "user")
 """Order in the prompt (codex.md section 4.2)."""

@@ -19,10 +19,10 @@ from memorist.auto_memory.memory_location import locate_project_root
 from memorist.platforms.regular_files import path_or_link_exists
 from memorist.platforms.user_home import expand_user
 from memorist.settings import SkillsSettings
-from memorist.skills.folder_listings import (
-    FolderListings,
+from memorist.skills.cached_folder_listings import (
+    CachedFolderListings,
     SkillFileFacts,
-    describe_error,
+    describe_os_error,
     list_visible_subfolders,
     read_file_facts,
     read_text_up_to_limit,
@@ -30,7 +30,7 @@ from memorist.skills.folder_listings import (
 )
 from memorist.skills.plugin_manifests import MANIFEST_PATHS
 from memorist.skills.plugin_roots import PluginManifests, list_plugin_skill_roots
-from memorist.skills.skill import (
+from memorist.skills.skill_file import (
     SKILL_FILE,
     SKILL_SCOPES,
     Skill,
@@ -94,10 +94,10 @@ def _find_checkout_root(here: Path) -> Path:
 
 def discover_skills(locations: SkillBaseFolders, settings: SkillsSettings) -> DiscoveredSkills:
     """Search all roots once."""
-    return SkillDiscovery(locations, settings).find_skills()
+    return CachingSkillDiscovery(locations, settings).find_skills()
 
 
-class SkillDiscovery:
+class CachingSkillDiscovery:
     """Searches repeatedly: unchanged files are not read again, unchanged folders not listed
     again.
     """
@@ -105,7 +105,7 @@ class SkillDiscovery:
     def __init__(self, locations: SkillBaseFolders, settings: SkillsSettings) -> None:
         self._locations = locations
         self._settings = settings
-        self._listings = FolderListings()
+        self._listings = CachedFolderListings()
         self._cache: dict[_CacheKey, tuple[Skill | SkillProblem, ...]] = {}
         self._previous_cache: dict[_CacheKey, tuple[Skill | SkillProblem, ...]] = {}
         self._manifests = PluginManifests()
@@ -166,7 +166,7 @@ class SkillDiscovery:
                     yield SkillProblem(
                         replace_undecodable_path_bytes(folder),
                         root.scope,
-                        f"the folder cannot be read: {describe_error(error)}",
+                        f"the folder cannot be read: {describe_os_error(error)}",
                     )
                 continue
             folders, entries = folders + 1, entries + len(names)
@@ -264,7 +264,9 @@ class SkillDiscovery:
                 found = (skill, *wrong)
             self._cache[key] = found
         except (OSError, ValueError) as error:
-            return (SkillProblem(shown, root.scope, f"it cannot be read: {describe_error(error)}"),)
+            return (
+                SkillProblem(shown, root.scope, f"it cannot be read: {describe_os_error(error)}"),
+            )
         return found
 
 
@@ -277,7 +279,7 @@ def _read_interface_facts(path: str) -> SkillFileFacts | str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        return f"it cannot be read: {describe_error(error)}"
+        return f"it cannot be read: {describe_os_error(error)}"
     if isinstance(found, SkillFileFacts) and found.size > MAX_INTERFACE_BYTES:
         return f"it has {found.size} bytes, {MAX_INTERFACE_BYTES} are the most"
     return found
@@ -290,7 +292,7 @@ def _read_interface(facts: SkillFileFacts | str | None) -> SkillInterface:
     try:
         return parse_skill_interface(read_text_up_to_limit(facts.path, MAX_INTERFACE_BYTES))
     except OSError as error:
-        return SkillInterface(problem=f"it cannot be read: {describe_error(error)}")
+        return SkillInterface(problem=f"it cannot be read: {describe_os_error(error)}")
 
 
 def _remark_outside_link(skill: Skill, project: str) -> Skill:

@@ -20,8 +20,8 @@ from memorist.extensions import SessionExtension, SessionView
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family, SkillsSettings
-from memorist.skills.skill import Skill, SkillPrompts, load_skill_prompts
-from memorist.skills.skill_mentions import AmbiguousMention, find_skill_mentions
+from memorist.skills.skill_file import Skill, SkillPrompts, load_skill_prompts
+from memorist.skills.skill_mentions import AmbiguousSkillMention, find_skill_mentions
 
 # Build the message with an invoked skill's body, and find invoked skills in a history, for
 # compaction.
@@ -92,7 +92,7 @@ def build_skill_body_message(
     return _build_injected_message(f"{SKILL_ID_PREFIX}{_short_digest(skill.path, shown)}", shown)
 
 
-def _build_ambiguity_message(each: AmbiguousMention, texts: SkillPrompts) -> Message:
+def _build_ambiguity_message(each: AmbiguousSkillMention, texts: SkillPrompts) -> Message:
     paths = "\n".join(f"- {_escape_text(path)}" for path in each.paths)
     shown = render_template(
         texts.ambiguous,

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.skills.skill import SKILL_FILE, Skill, are_equal_skills
+from memorist.skills.skill_file import SKILL_FILE, Skill, are_equal_skills
 
 SHELL_VARIABLES = frozenset(
     ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM",
@@ -53,7 +53,7 @@ _ESCAPES = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
 _PRICE = lazy_pattern(r"\d[\d_]*[kKmMbB]?")
 
 
-class AmbiguousMention(Struct, frozen=True):
+class AmbiguousSkillMention(Struct, frozen=True):
     """A name shared by several different skills, and their paths."""
 
     name: str
@@ -64,7 +64,7 @@ class SkillMentions(Struct, frozen=True):
     """What a message invokes: each skill once, in text order, and the ambiguous names."""
 
     skills: tuple[Skill, ...] = ()
-    ambiguous: tuple[AmbiguousMention, ...] = ()
+    ambiguous: tuple[AmbiguousSkillMention, ...] = ()
 
 
 def find_skill_mentions(text: str, skills: Sequence[Skill], cwd: str = "") -> SkillMentions:
@@ -90,13 +90,13 @@ def find_skill_mentions(text: str, skills: Sequence[Skill], cwd: str = "") -> Sk
 
 def _find_named_skills(
     prose: str, usable: Sequence[Skill], linked: set[str]
-) -> tuple[list[tuple[int, Skill]], tuple[AmbiguousMention, ...]]:
+) -> tuple[list[tuple[int, Skill]], tuple[AmbiguousSkillMention, ...]]:
     """Find skills named by a sign and a word; names already settled by a link are skipped."""
     by_name: dict[str, list[Skill]] = {}
     for skill in usable:
         by_name.setdefault(skill.name, []).append(skill)
     found: list[tuple[int, Skill]] = []
-    doubtful: dict[str, AmbiguousMention] = {}
+    doubtful: dict[str, AmbiguousSkillMention] = {}
     for start, word in _find_mention_words(prose):
         name = next((form for form in (word, word.rstrip(":-")) if form in by_name), "")
         if not name or name in linked:
@@ -105,7 +105,9 @@ def _find_named_skills(
         if all(are_equal_skills(first, other) for other in others):
             found.append((start, first))
         else:
-            doubtful[name] = AmbiguousMention(name, tuple(skill.path for skill in by_name[name]))
+            doubtful[name] = AmbiguousSkillMention(
+                name, tuple(skill.path for skill in by_name[name])
+            )
     return found, tuple(doubtful.values())
 
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from memorist.skills.skill import SkillScope
+from memorist.skills.skill_file import SkillScope
 
 PROJECT_FOLDERS = (".agents/skills", ".codex/skills", ".claude/skills")
 """Relative to each folder from the project's root to the working folder."""

@@ -26,7 +26,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_command_outcome
-from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
+from memorist.skills.skill_file import MAX_NAME_CHARS, SkillPrompts
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
 from memorist.transcript_analysis.tool_actions import SHORT_COMMAND_LIMIT
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger

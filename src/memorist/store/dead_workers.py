@@ -6,7 +6,7 @@ from memorist.store.job_claim_rules import JobKind
 from memorist.store.state_database import StateDatabase
 
 
-def release_dead_leases(state: StateDatabase) -> list[tuple[JobKind, str]]:
+def release_leases_of_dead_workers(state: StateDatabase) -> list[tuple[JobKind, str]]:
     """End the leases of the workers that are surely dead, and name the jobs they held: whoever
     claims one next buries its worker without waiting for the lease to end.
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from memorist.events import Event, TimestampedEvent
-from memorist.platforms.file_descriptors import PRIVATE, read_at
+from memorist.platforms.file_descriptors import PRIVATE, read_at_offset
 from memorist.ports import Clock
 from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import make_folders, raise_os_errors_as_store_errors
@@ -25,7 +25,7 @@ class EventLog:
             descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600)
         self._file = RetryingAppendFile(descriptor, path)
         size = os.fstat(descriptor).st_size
-        if size and read_at(descriptor, 1, size - 1) != b"\n":
+        if size and read_at_offset(descriptor, 1, size - 1) != b"\n":
             self._file.append(b"\n")
 
     def append(self, event: Event) -> None:

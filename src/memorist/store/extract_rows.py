@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.store.database import build_struct_from_row
+from memorist.store.sqlite_database import build_struct_from_row
 from memorist.store.state_database import StateDatabase
 
 

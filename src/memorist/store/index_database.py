@@ -12,7 +12,7 @@ from memorist.errors import StoreError
 
 if TYPE_CHECKING:
     pass
-from memorist.store.database import (
+from memorist.store.sqlite_database import (
     UnsavedDatabaseConnection,
     connect_database,
     create_private_file,

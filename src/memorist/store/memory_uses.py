@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from memorist.store.database import build_struct_from_row, convert_sqlite_errors, transaction
+from memorist.store.sqlite_database import build_struct_from_row, convert_sqlite_errors, transaction
 
 _NAME = "state.sqlite"
 MemoryUseKind = Literal["shown", "listed", "read", "cited", "withheld", "given", "held_out"]

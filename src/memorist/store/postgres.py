@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from memorist.errors import StoreError
-from memorist.store.database import load_migrations
+from memorist.store.sqlite_database import load_migrations
 from memorist.store.state_database import SqlValues
 
 SCHEMA = "memorist"

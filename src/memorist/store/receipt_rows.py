@@ -11,8 +11,8 @@ from msgspec.structs import asdict
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequestRecord, Receipt
 from memorist.safety.secrets import redact
-from memorist.store.database import build_struct_from_row, convert_sqlite_errors, transaction
 from memorist.store.spend_rows import add_receipt_to_totals, release_reservation
+from memorist.store.sqlite_database import build_struct_from_row, convert_sqlite_errors, transaction
 
 
 def record_receipt(

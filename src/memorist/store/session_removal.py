@@ -6,10 +6,10 @@ import contextlib
 import shutil
 from pathlib import Path
 
-from memorist.store.database import convert_sqlite_errors, open_database, transaction
 from memorist.store.disk_files import raise_os_errors_as_store_errors
 from memorist.store.home_layout import Layout, SessionLayout
-from memorist.store.transcript_writer import hold_writer_lock
+from memorist.store.sqlite_database import convert_sqlite_errors, open_database, transaction
+from memorist.store.transcript_writer import hold_transcript_writer_lock
 
 
 def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
@@ -56,7 +56,7 @@ _INDEX = ("", "-wal", "-shm")
 
 def _remove_folder(folder: Path) -> None:
     with (
-        hold_writer_lock(SessionLayout(folder).transcript),
+        hold_transcript_writer_lock(SessionLayout(folder).transcript),
         raise_os_errors_as_store_errors("remove", folder),
     ):
         shutil.rmtree(folder)

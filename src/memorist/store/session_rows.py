@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from memorist.store.database import convert_sqlite_errors, transaction
+from memorist.store.sqlite_database import convert_sqlite_errors, transaction
 
 _NOT_READ = "the sessions cannot be read from the database"
 

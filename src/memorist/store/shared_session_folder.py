@@ -28,7 +28,7 @@ from memorist.store.disk_files import (
     remove_if_exists,
 )
 from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_writer import hold_writer_lock
+from memorist.store.transcript_writer import hold_transcript_writer_lock
 
 _RECORD = ".shared.json"
 """File in a session's folder: the state of the server's copy that it was last the same as."""
@@ -84,7 +84,7 @@ def replace_shared_files(
         if not (staged / path).resolve().is_relative_to(staged.resolve()):
             raise StoreError(f"the shared session in {folder} has a file outside its folder")
     disk = DiskFiles(durable=False)
-    with hold_writer_lock(SessionLayout(folder).transcript):
+    with hold_transcript_writer_lock(SessionLayout(folder).transcript):
         for path, data in contents.items():
             disk.write(staged / path, bytes(data))
         files = {path: read_file_state(staged / path) for path in contents}
@@ -97,7 +97,7 @@ def finish_or_undo_shared_replacement(folder: Path) -> None:
     SessionInUse and StoreError.
     """
     if (folder / _STAGED).exists():
-        with hold_writer_lock(SessionLayout(folder).transcript):
+        with hold_transcript_writer_lock(SessionLayout(folder).transcript):
             _move_staged(folder)
 
 

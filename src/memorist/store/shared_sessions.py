@@ -31,7 +31,6 @@ from msgspec.structs import replace
 from psycopg.rows import dict_row
 
 from memorist.errors import SessionInUse, StoreError
-from memorist.store.database import PAUSE_SECONDS
 from memorist.store.postgres import SCHEMA, add_schema_to_address
 from memorist.store.shared_session_folder import (
     FolderSyncRecord,
@@ -44,6 +43,7 @@ from memorist.store.shared_session_folder import (
     replace_shared_files,
     write_sync_record,
 )
+from memorist.store.sqlite_database import PAUSE_SECONDS
 
 CONNECT_SECONDS = 2
 """Longest wait for a connection: the least that PostgreSQL's library takes."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import CACHE_READ_DISCOUNT, ForkOutcome, Receipt
-from memorist.store.database import build_struct_from_row, convert_sqlite_errors, transaction
+from memorist.store.sqlite_database import build_struct_from_row, convert_sqlite_errors, transaction
 
 DAY_SECONDS = 86_400
 """An accounting day is a UTC day: the same for every process and machine, and always of the same

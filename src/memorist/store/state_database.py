@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from memorist.errors import SettingsError, StoreError
 from memorist.platforms.processes import is_named_process_dead
-from memorist.store.database import (
+from memorist.store.sqlite_database import (
     is_database_damage,
     move_damaged_database_aside,
     open_database,
@@ -172,11 +172,11 @@ _POSTGRES_ADDRESS = re.compile(r"postgres(ql)?://")
 _PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=password=)[^&\s]+")
 
 
-def open_state(setting: str, database: Path, *, waits_once: bool = False) -> StateDatabase:
+def open_state_database(setting: str, database: Path, *, waits_once: bool = False) -> StateDatabase:
     """Open the state: the file `database` for `sqlite`, a server for `postgresql://…`. A file that
     `waits_once` is a `WaitOnceConnection`. Raises SettingsError and StoreError.
     """
-    if not is_shared_state(setting):
+    if not is_shared_state_setting(setting):
         return open_sqlite_state(database, waits_once=waits_once)
     try:
         module = import_module("memorist.store.postgres")
@@ -188,7 +188,7 @@ def open_state(setting: str, database: Path, *, waits_once: bool = False) -> Sta
     return state
 
 
-def is_shared_state(setting: str) -> bool:
+def is_shared_state_setting(setting: str) -> bool:
     """Whether the setting names a server shared by several machines. Raises SettingsError for a
     value that is neither that nor `sqlite`.
     """

@@ -12,7 +12,12 @@ import msgspec
 from memorist.errors import SessionInUse, StoreError
 from memorist.formats.transcript_format import TranscriptEntry, encode_transcript_entry
 from memorist.platforms import file_locks
-from memorist.platforms.file_descriptors import PRIVATE, read_at, rewrite_content, write_at
+from memorist.platforms.file_descriptors import (
+    PRIVATE,
+    overwrite_descriptor_content,
+    read_at_offset,
+    write_at_offset,
+)
 from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
 
 _WRITE_BUFFER = 256 * 1024
@@ -106,7 +111,7 @@ class TranscriptWriter:
     def allow_takeover(self) -> None:
         """Say that this holder lets go of the file when another process asks for it."""
         with suppress(OSError):
-            write_at(self._lock, _OFFERED, _OFFER_OFFSET)
+            write_at_offset(self._lock, _OFFERED, _OFFER_OFFSET)
 
     @property
     def is_takeover_requested(self) -> bool:
@@ -114,7 +119,7 @@ class TranscriptWriter:
         if self._file.closed:
             return False
         with suppress(OSError):
-            return read_at(self._lock, 1, _OFFER_OFFSET + 1) == _WANTED
+            return read_at_offset(self._lock, 1, _OFFER_OFFSET + 1) == _WANTED
         return False
 
     def append(self, entry: TranscriptEntry) -> None:
@@ -169,12 +174,12 @@ def _acquire_writer_lock(path: Path) -> int:
         os.close(descriptor)
         raise convert_os_error_to_store_error("lock", lock, error) from error
     if not is_ours:
-        offer = read_at(descriptor, _OFFER_OFFSET + 1, 0)
+        offer = read_at_offset(descriptor, _OFFER_OFFSET + 1, 0)
         holder = offer[:_OFFER_OFFSET].split(b"\n")[0].decode("ascii", "replace").strip()
         releases_lease = offer[_OFFER_OFFSET:] == _OFFERED
         if releases_lease:
             with suppress(OSError):
-                write_at(descriptor, _WANTED, _OFFER_OFFSET + 1)
+                write_at_offset(descriptor, _WANTED, _OFFER_OFFSET + 1)
         os.close(descriptor)
         is_own = holder == str(os.getpid())
         who = "this process" if is_own else f"process {holder or 'of unknown number'}"
@@ -184,12 +189,12 @@ def _acquire_writer_lock(path: Path) -> int:
             releases_lease=releases_lease,
         )
     with suppress(OSError):  # a full disk: the number is for those who find it held
-        rewrite_content(descriptor, f"{os.getpid()}\n".encode())
+        overwrite_descriptor_content(descriptor, f"{os.getpid()}\n".encode())
     return descriptor
 
 
 @contextmanager
-def hold_writer_lock(path: Path) -> Iterator[None]:
+def hold_transcript_writer_lock(path: Path) -> Iterator[None]:
     """Keep other writers of a transcript away. Raises SessionInUse where it has one, after asking
     it to let go.
     """
@@ -209,7 +214,7 @@ def _repair_last_line(path: Path, descriptor: int) -> int:
     start = _start_of_last_line(descriptor, size)
     if start == size:
         return size
-    torn = read_at(descriptor, size - start, start)
+    torn = read_at_offset(descriptor, size - start, start)
     if _is_complete_record(torn):
         os.write(descriptor, b"\n")
         return size + 1
@@ -227,7 +232,7 @@ def _start_of_last_line(descriptor: int, size: int) -> int:
     end = size
     while end > 0:
         begin = max(0, end - _TAIL_BLOCK)
-        found = read_at(descriptor, end - begin, begin).rfind(b"\n")
+        found = read_at_offset(descriptor, end - begin, begin).rfind(b"\n")
         if found >= 0:
             return begin + found + 1
         end = begin

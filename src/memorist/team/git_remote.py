@@ -28,7 +28,7 @@ from memorist.errors import (
 )
 from memorist.platforms import processes
 from memorist.store.disk_files import make_folders
-from memorist.team.shared_file import compute_text_checksum, to_shared_text
+from memorist.team.shared_memory_form import compute_text_checksum, to_shared_text
 from memorist.team.team_remote import (
     MAX_KEYS,
     MAX_NAME_CHARACTERS,

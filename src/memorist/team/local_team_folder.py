@@ -18,7 +18,7 @@ from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
 from memorist.team.memory_merge import name_conflict_copy
-from memorist.team.shared_file import (
+from memorist.team.shared_memory_form import (
     UnshareableMemory,
     build_local_file_keeping_pin,
     compute_text_checksum,
@@ -30,7 +30,7 @@ from memorist.team.shared_names import find_shared_name_problem
 # Collect what a pull is about to write, name by name. Pure.
 
 
-class IncomingChanges(Struct, frozen=True, kw_only=True):
+class IncomingTeamChanges(Struct, frozen=True, kw_only=True):
     """File changes in order, and what will be known of each name once they are written."""
 
     changes: tuple[MemoryChange, ...] = ()
@@ -42,7 +42,7 @@ class IncomingChanges(Struct, frozen=True, kw_only=True):
     bad: tuple[tuple[str, str], ...] = ()
 
 
-class LocalMemory(Struct, frozen=True):
+class LocalSharedMemory(Struct, frozen=True):
     """One memory of this machine: the file and its shared text."""
 
     data: bytes
@@ -50,8 +50,11 @@ class LocalMemory(Struct, frozen=True):
 
 
 def plan_conflict_copy(
-    incoming: IncomingChanges, key: str, local: LocalMemory, copy: LocalMemory | None
-) -> IncomingChanges:
+    incoming: IncomingTeamChanges,
+    key: str,
+    local: LocalSharedMemory,
+    copy: LocalSharedMemory | None,
+) -> IncomingTeamChanges:
     """Add a copy of the local memory under another name, ahead of everything else.
 
     `copy` is what already has that name, as after a killed run.
@@ -71,8 +74,8 @@ def plan_conflict_copy(
 
 
 def add_received_or_merged_text(
-    incoming: IncomingChanges, key: str, text: str, both: str | None, before: bytes | None
-) -> IncomingChanges:
+    incoming: IncomingTeamChanges, key: str, text: str, both: str | None, before: bytes | None
+) -> IncomingTeamChanges:
     """Add one incoming text: in place of the local one (also if `both` is None: they could not be
     merged), or both merged.
     """
@@ -101,9 +104,9 @@ class LocalTeamSnapshot(Struct, frozen=True, kw_only=True):
     hashes: dict[str, str] = {}
     unshareable: tuple[UnshareableMemory, ...] = ()
 
-    def find_memory(self, key: str) -> LocalMemory | None:
+    def find_memory(self, key: str) -> LocalSharedMemory | None:
         """Return one memory; None if there is none of that name."""
-        return LocalMemory(self.data[key], self.texts[key]) if key in self.data else None
+        return LocalSharedMemory(self.data[key], self.texts[key]) if key in self.data else None
 
 
 class LocalTeamFolder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memorist.team.shared_file import compute_text_checksum
+from memorist.team.shared_memory_form import compute_text_checksum
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _SECTION_START = re.compile(r"#{1,6}\s|\*{0,2}(?:Why|How to apply):")

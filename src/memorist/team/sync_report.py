@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from memorist.team.shared_file import UnshareableMemory
+from memorist.team.shared_memory_form import UnshareableMemory
 
 
 class TeamSyncReport(Struct, frozen=True, kw_only=True):

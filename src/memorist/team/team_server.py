@@ -31,7 +31,7 @@ from memorist.errors import StoreError, UsageError
 from memorist.safety.secrets import find_secrets
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed
 from memorist.system import open_listening_socket
-from memorist.team.shared_file import compute_text_checksum
+from memorist.team.shared_memory_form import compute_text_checksum
 from memorist.team.shared_names import find_shared_name_problem
 from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,

@@ -18,7 +18,7 @@ from memorist.auto_memory.team_memory import (
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError
-from memorist.team.shared_file import find_sharing_problem
+from memorist.team.shared_memory_form import find_sharing_problem
 
 
 def move_memories_to_team(

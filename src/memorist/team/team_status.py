@@ -35,7 +35,7 @@ class TeamStatus(Struct, frozen=True, kw_only=True):
 
 def read_team_status(memory: AutoMemory, sync: TeamSync) -> TeamStatus:
     """Read the status; nothing is sent or asked."""
-    state, steps = sync.load_state(), sync.plan_pending()
+    state, steps = sync.load_state(), sync.plan_pending_sends()
     waiting = [each for each in memory.inbox.list_proposals() if is_team_path(each.path)]
     return TeamStatus(
         remote=sync.remote.name,
@@ -43,7 +43,9 @@ def read_team_status(memory: AutoMemory, sync: TeamSync) -> TeamStatus:
         memories=len(state.keys),
         to_send=[*steps.send],
         to_delete=[*steps.remove],
-        staying={replace_surrogates(each.key): each.why for each in sync.find_unshareable()},
+        staying={
+            replace_surrogates(each.key): each.why for each in sync.list_unshareable_memories()
+        },
         waiting={each.id: replace_surrogates(each.path) for each in waiting},
         conflict_copies=state.conflict_copies,
         could_be_shared=[

@@ -16,9 +16,9 @@ from typing import Any
 from msgspec import Struct
 
 from memorist.errors import StoreError
-from memorist.store.database import BUSY_SECONDS, create_private_file
 from memorist.store.disk_files import make_folders
-from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_state
+from memorist.store.sqlite_database import BUSY_SECONDS, create_private_file
+from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_state_database
 
 _TEAM_TABLES = (
     "create table if not exists team_spaces (name text primary key, id text not null, version "
@@ -322,7 +322,7 @@ def open_team_store(location: str, *, most: int) -> TeamStore:
     SettingsError, StoreError.
     """
     if "://" in location:
-        return TeamStore(open_state(location, Path()), most=most)
+        return TeamStore(open_state_database(location, Path()), most=most)
     path = Path(location)
     make_folders(path.parent)
     try:

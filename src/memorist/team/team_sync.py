@@ -34,25 +34,15 @@ from memorist.store.disk_files import read_if_exists, remove_if_exists
 from memorist.store.home_layout import TeamStateLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team.local_team_folder import (
-    IncomingChanges,
-    LocalMemory,
+    IncomingTeamChanges,
+    LocalSharedMemory,
     LocalTeamFolder,
     LocalTeamSnapshot,
     add_received_or_merged_text,
     plan_conflict_copy,
 )
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy
-from memorist.team.shared_file import UnshareableMemory, compute_text_checksum
-from memorist.team.sync_difference import (
-    SyncedMemory,
-    SyncSides,
-    SyncSteps,
-    TeamSyncState,
-    drop_names_lost_by_remote,
-    is_mass_deletion,
-    plan_team_sync,
-    reset_remotely_deleted_names,
-)
+from memorist.team.shared_memory_form import UnshareableMemory, compute_text_checksum
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
     MAX_KEYS,
@@ -63,6 +53,16 @@ from memorist.team.team_remote import (
     RemoteVersion,
     TeamRemote,
     split_changes_into_batches,
+)
+from memorist.team.team_sync_plan import (
+    SyncedMemory,
+    TeamSyncSides,
+    TeamSyncState,
+    TeamSyncSteps,
+    drop_names_lost_by_remote,
+    is_mass_deletion,
+    plan_team_sync,
+    reset_remotely_deleted_names,
 )
 
 MAX_PUSH_ATTEMPTS = 3
@@ -102,12 +102,12 @@ class TeamSync:
             found = TeamSyncState()
         return found if found.remote == self.remote.name else TeamSyncState(remote=self.remote.name)
 
-    def plan_pending(self) -> SyncSteps:
+    def plan_pending_sends(self) -> TeamSyncSteps:
         """Plan what would be sent now, by what the last run knew of the remote."""
         state, local = self.load_state(), self._local.read_texts()
         return plan_team_sync(self._build_sides(local, _remote_checksums(state), state))
 
-    def find_unshareable(self) -> tuple[UnshareableMemory, ...]:
+    def list_unshareable_memories(self) -> tuple[UnshareableMemory, ...]:
         """Return what is not sent, and why."""
         return self._local.read_texts().unshareable
 
@@ -241,8 +241,8 @@ class TeamSync:
     @staticmethod
     def _build_sides(
         local: LocalTeamSnapshot, there: Mapping[str, str], state: TeamSyncState
-    ) -> SyncSides:
-        return SyncSides(
+    ) -> TeamSyncSides:
+        return TeamSyncSides(
             here=local.hashes,
             there=there,
             known=state.keys,
@@ -250,13 +250,17 @@ class TeamSync:
         )
 
     def _collect_incoming(
-        self, steps: SyncSteps, local: LocalTeamSnapshot, state: TeamSyncState, look: RemoteListing
-    ) -> IncomingChanges:
+        self,
+        steps: TeamSyncSteps,
+        local: LocalTeamSnapshot,
+        state: TeamSyncState,
+        look: RemoteListing,
+    ) -> IncomingTeamChanges:
         wanted = (*steps.take, *steps.meet)
         texts, bad = self._check_texts(
             self.remote.read_texts(wanted, look.sizes) if wanted else {}, wanted, look.checksums
         )
-        found = IncomingChanges(texts=texts, bad=bad)
+        found = IncomingTeamChanges(texts=texts, bad=bad)
         for key in steps.aside:
             found = self._add_local_copy(found, key, local)
         for key, text in texts.items():
@@ -283,12 +287,12 @@ class TeamSync:
 
     @staticmethod
     def _add_local_copy(
-        found: IncomingChanges, key: str, local: LocalTeamSnapshot
-    ) -> IncomingChanges:
+        found: IncomingTeamChanges, key: str, local: LocalTeamSnapshot
+    ) -> IncomingTeamChanges:
         return plan_conflict_copy(
             found,
             key,
-            LocalMemory(local.data[key], local.texts[key]),
+            LocalSharedMemory(local.data[key], local.texts[key]),
             local.find_memory(name_conflict_copy(key, local.texts[key])),
         )
 
@@ -342,8 +346,8 @@ class TeamSync:
     def _update_state(
         self,
         state: TeamSyncState,
-        arriving: IncomingChanges,
-        steps: SyncSteps,
+        arriving: IncomingTeamChanges,
+        steps: TeamSyncSteps,
         there: Mapping[str, str],
         written: WriteResult,
     ) -> TeamSyncState:
@@ -384,11 +388,11 @@ class TeamSync:
     @staticmethod
     def _extend_report(
         report: TeamSyncReport,
-        arriving: IncomingChanges,
+        arriving: IncomingTeamChanges,
         written: WriteResult,
         drop: tuple[str, ...],
         refused: tuple[tuple[str, str], ...],
-        steps: SyncSteps,
+        steps: TeamSyncSteps,
     ) -> TeamSyncReport:
         gate = {
             each.path.removeprefix(TEAM_PREFIX): "; ".join(each.reasons) for each in written.refused

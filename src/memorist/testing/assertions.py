@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from memorist.context.prefix_check import PrefixChecker, PrefixDifferenceReason
+from memorist.context.request_prefix_growth import PrefixChecker, PrefixDifferenceReason
 from memorist.core.messages import JsonObject
 
 

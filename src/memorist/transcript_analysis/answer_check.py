@@ -263,7 +263,7 @@ class AnswerLineCheck:
         own = rf"\b(?:I|we)\b(?:['’]ve)?(?:\s+\w+){{0,2}}?\s+{did[1]}\b" if did else ""
         return did is not None and not re.search(own, self._asked, re.IGNORECASE)
 
-    def find_announcement(self, line: str) -> str:
+    def find_copied_announcement(self, line: str) -> str:
         """Return that a line is what the agent said that it does next, copied; empty where it is
         not, or is in the user's own words.
         """
@@ -388,7 +388,7 @@ class CoveredLineDetector:
         self._names = NamePresence(text)
         self._words = frozenset(_words(text))
 
-    def covers(self, line: str, share: float = MIN_COVERED_SHARE) -> bool:
+    def covers_line(self, line: str, share: float = MIN_COVERED_SHARE) -> bool:
         """Tell whether the text holds every name and number of a line, and at least this share of
         its words.
         """

@@ -58,7 +58,7 @@ def is_plan_path(path: str) -> bool:
     return _PLAN_PATH.search(path) is not None
 
 
-class BackgroundWork:
+class UnfinishedBackgroundWork:
     """Work that was started and of whose end nothing was shown yet, by the client's id."""
 
     __slots__ = ("_asked", "running")
@@ -95,7 +95,7 @@ class BackgroundWork:
                 self.running.pop(id, None)
 
 
-class BackgroundCalls(Generic[CallT]):
+class UnfinishedBackgroundCalls(Generic[CallT]):
     """Calls that go on in the background, by the client's id: their outcome is in the result of a
     later call that asks for it. A client puts every command there that takes longer than some
     seconds, which are the tests and builds.
@@ -118,7 +118,7 @@ class BackgroundCalls(Generic[CallT]):
         elif id in self._started:
             self._asked[call.id] = id
 
-    def resolve(self, result: ToolResult, call: CallT) -> CallT:
+    def find_answered_call(self, result: ToolResult, call: CallT) -> CallT:
         """The call whose result this is: the one it answers, or the one that it asked about."""
         asked = self._asked.pop(result.tool_use_id, "")
         first = self._started.pop(asked, None)

@@ -291,7 +291,7 @@ def _find_tool(command: str) -> tuple[str, str]:
 @lru_cache(_CACHED_CHECKS)
 def _find_limits(command: str) -> tuple[str, ...]:
     """The files, packages and names of tests to which a check is limited; none for all of them."""
-    plain = _strip_runners(split_command(command)[0].split(" | ", 1)[0])
+    plain = _strip_runners(split_chained_commands(command)[0].split(" | ", 1)[0])
     tool, *words = [each.strip("\"'") for each in _FILTERS.sub(" ", plain).split()] or [""]
     named = [each for each in words if not each.startswith(("-", ">", "<", "2>"))]
     return (
@@ -310,14 +310,14 @@ def _contains(folder: str, path: str) -> bool:
     return path.rstrip("/") == folder or path.startswith((f"{folder}/", f"{folder}::"))
 
 
-def classify_command(short: str) -> str:
+def classify_command_purpose(short: str) -> str:
     """The purpose of a command in its short form.
 
     One of `commit`, `push`, `merge`, `test`, `typecheck`, `lint`, `format`, `build`, `install`,
     `branch`, `look` (it only reads) or `run`. Of several joined ones the first in this order
     counts, and `look` only where all of them do.
     """
-    kinds = {_classify_part(part) for part in split_command(short)}
+    kinds = {_classify_part(part) for part in split_chained_commands(short)}
     return next((kind for kind in _KIND_ORDER if kind in kinds), "run")
 
 
@@ -329,11 +329,11 @@ def filters_check_output(command: str) -> bool:
         return False
     return any(
         _FILTER.search(_QUOTATION.sub("''", part)) and _classify_part(part) in _CHECK_KINDS
-        for part in split_command(_strip_noise(command))
+        for part in split_chained_commands(_strip_noise(command))
     )
 
 
-def split_command(command: str) -> list[str]:
+def split_chained_commands(command: str) -> list[str]:
     """The commands joined by `&&`, `||`, `;` and line ends; separators inside quotes do not
     count.
     """
@@ -368,7 +368,7 @@ def find_restored_files(command: str) -> tuple[str, ...]:
     all of them.
     """
     found: list[str] = []
-    for part in split_command(command[:_RESTORE_LIMIT]):
+    for part in split_chained_commands(command[:_RESTORE_LIMIT]):
         match = _RESTORE_COMMAND.match(part := _PART_PREFIX.sub("", part))
         if match is None or _NOT_A_RESTORE.search(part):
             continue
@@ -391,7 +391,7 @@ def find_restored_files(command: str) -> tuple[str, ...]:
 def find_deleted_files(command: str) -> tuple[str, ...]:
     """The files and folders that a command deletes (`rm FILE`, `git rm FILE`)."""
     found: list[str] = []
-    for part in split_command(command[:_RESTORE_LIMIT]):
+    for part in split_chained_commands(command[:_RESTORE_LIMIT]):
         match = _DELETE_COMMAND.match(part := _PART_PREFIX.sub("", part))
         if match is not None and not _NOT_A_DELETE.search(part):
             words = part[match.end() :].split()

@@ -10,7 +10,7 @@ from memorist.transcript_analysis.command_lines import (
     build_command_key,
     drop_printing_and_cd_commands,
     is_check_covered_by,
-    split_command,
+    split_chained_commands,
 )
 
 COMMAND_LIMIT = 300
@@ -46,7 +46,7 @@ class CommandRecord(Struct):
     last: CallOutcome | None = None
 
 
-class WorkFailure(Struct):
+class RecordedFailure(Struct):
     """A failure: what failed, the relevant output line, the assistant's next statement, files
     changed since, and what resolved it.
     """
@@ -79,7 +79,7 @@ class CommandAndFailureLog:
 
     def __init__(self) -> None:
         self.commands: dict[str, CommandRecord] = {}
-        self.failures: list[WorkFailure] = []
+        self.failures: list[RecordedFailure] = []
         self._order = 0
 
     def record_outcome(
@@ -101,7 +101,7 @@ class CommandAndFailureLog:
             note.failures += 1
             if not (note.kind == "look" and outcome.exit == 1 and not outcome.line):
                 self.record_failure(
-                    WorkFailure(
+                    RecordedFailure(
                         text,
                         outcome.line,
                         build_command_key(text),
@@ -115,7 +115,7 @@ class CommandAndFailureLog:
             self._resolve_failures(build_command_key(text), note, outcome, escalated=escalated)
         return note
 
-    def record_failure(self, failure: WorkFailure) -> None:
+    def record_failure(self, failure: RecordedFailure) -> None:
         """Record a failure; an immediate repetition only increases its count."""
         last = self.failures[-1] if self.failures else None
         if (
@@ -168,7 +168,7 @@ class CommandAndFailureLog:
                 failure.edits[path] = None
 
 
-def _is_cure(failure: WorkFailure, key: str, note: CommandRecord) -> bool:
+def _is_cure(failure: RecordedFailure, key: str, note: CommandRecord) -> bool:
     """Whether this success shows that what failed works now."""
     if failure.kind == note.kind and note.kind in _CHECKED_KINDS:
         return is_check_covered_by(note.text, failure.what, failure.line)
@@ -180,5 +180,6 @@ def _is_cure(failure: WorkFailure, key: str, note: CommandRecord) -> bool:
 def _list_keys(command: str) -> set[str]:
     """The keys of the commands that are joined in one: a part that works mends no other."""
     return {
-        build_command_key(part) for part in split_command(drop_printing_and_cd_commands(command))
+        build_command_key(part)
+        for part in split_chained_commands(drop_printing_and_cd_commands(command))
     }

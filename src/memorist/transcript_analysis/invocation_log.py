@@ -16,7 +16,10 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
 from memorist.transcript_analysis.call_outcome import get_result_head_and_tail, parse_call_outcome
-from memorist.transcript_analysis.command_lines import classify_command, split_command
+from memorist.transcript_analysis.command_lines import (
+    classify_command_purpose,
+    split_chained_commands,
+)
 from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
 
 MEND_CALLS = 15
@@ -62,7 +65,7 @@ _UNUSABLE = tuple(
 """Errors that say a call cannot work as it is typed, with the word that they name."""
 
 
-class Invocation(Struct, frozen=True):
+class ProgramInvocation(Struct, frozen=True):
     """One program of a command line with its arguments."""
 
     program: str
@@ -91,13 +94,15 @@ class FixedInvocation(Struct, frozen=True, kw_only=True):
     """When it was fixed, in seconds since the epoch."""
 
 
-def split_invocations(command: str) -> tuple[Invocation, ...]:
+def split_invocations(command: str) -> tuple[ProgramInvocation, ...]:
     """Split a command line into the programs that it calls; what is behind a pipe is left
     out.
     """
-    found: list[Invocation] = []
+    found: list[ProgramInvocation] = []
     folder = ""
-    for part in split_command(command[:_COMMAND_LIMIT].split(_HEREDOC_START, 1)[0])[:MAX_PARTS]:
+    for part in split_chained_commands(command[:_COMMAND_LIMIT].split(_HEREDOC_START, 1)[0])[
+        :MAX_PARTS
+    ]:
         words = _split_words(part)
         settings = [word.partition("=")[0] for word in words if _ASSIGNMENT.match(word)]
         while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
@@ -109,7 +114,7 @@ def split_invocations(command: str) -> tuple[Invocation, ...]:
             folder = "" if target.startswith(("/", "~", "$")) else target
             continue
         program = " ".join(filter(None, (folder, *settings[:2], words[0])))
-        found.append(Invocation(program, tuple(words[1 : 1 + MAX_WORDS])))
+        found.append(ProgramInvocation(program, tuple(words[1 : 1 + MAX_WORDS])))
     return tuple(found)
 
 
@@ -121,7 +126,7 @@ def _split_words(part: str) -> list[str]:
         return head.split()
 
 
-def find_unusable_word(invocation: Invocation, error: str) -> str:
+def find_unusable_word(invocation: ProgramInvocation, error: str) -> str:
     """What of a call its error says cannot be used: an option, or the words up to the one that it
     names; the program itself where that is missing. Empty where it names nothing of the call.
     """
@@ -139,7 +144,7 @@ def find_unusable_word(invocation: Invocation, error: str) -> str:
     return " ".join(bare[: at + 1])
 
 
-def uses_rejected_argument(invocation: Invocation, program: str, word: str) -> bool:
+def uses_rejected_argument(invocation: ProgramInvocation, program: str, word: str) -> bool:
     """Whether a call uses what could not be used with this program."""
     bare, options = _split_arguments(invocation)
     return invocation.program == program and (
@@ -151,14 +156,14 @@ def _own_name(program: str) -> str:
     return program.rsplit(" ", 1)[-1]
 
 
-def _split_arguments(invocation: Invocation) -> tuple[list[str], list[str]]:
+def _split_arguments(invocation: ProgramInvocation) -> tuple[list[str], list[str]]:
     """The arguments of a call that are no options, and the options without their values."""
     bare = [word for word in invocation.words if not word.startswith("-")]
     return bare, [word.partition("=")[0] for word in invocation.words if word.startswith("-")]
 
 
 class _OpenFailure(Struct):
-    invocation: Invocation
+    invocation: ProgramInvocation
     word: str
     command: str
     error: str
@@ -170,7 +175,7 @@ class InvocationLog:
 
     def __init__(self) -> None:
         self.mended: list[FixedInvocation] = []
-        self.worked: dict[Invocation, float] = {}
+        self.worked: dict[ProgramInvocation, float] = {}
         """Calls that succeeded, with the time of the last success."""
         self._open: list[_OpenFailure] = []
         self._number = 0
@@ -184,7 +189,7 @@ class InvocationLog:
             self.worked |= dict.fromkeys(called, at)
             return
         for invocation in called:
-            if classify_command(_own_name(invocation.program)) == "look":
+            if classify_command_purpose(_own_name(invocation.program)) == "look":
                 continue  # a file that is not there is an answer
             if word := find_unusable_word(invocation, error):
                 last = word.rsplit(" ", 1)[-1]
@@ -195,8 +200,8 @@ class InvocationLog:
                 del self._open[:-MAX_OPEN_FAILURES]
                 return
 
-    def _mend(self, command: str, called: Sequence[Invocation], at: float) -> None:
-        if classify_command(command) == "look":
+    def _mend(self, command: str, called: Sequence[ProgramInvocation], at: float) -> None:
+        if classify_command_purpose(command) == "look":
             return
         still = []
         for failure in self._open:
@@ -243,7 +248,7 @@ class InvocationLogBuilder:
         return message
 
 
-def _is_instead(failure: _OpenFailure, invocation: Invocation) -> bool:
+def _is_instead(failure: _OpenFailure, invocation: ProgramInvocation) -> bool:
     if uses_rejected_argument(invocation, failure.invocation.program, failure.word):
         return False
     wanted = failure.invocation.parts

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
-from memorist.transcript_analysis.command_lines import split_command
+from memorist.transcript_analysis.command_lines import split_chained_commands
 from memorist.transcript_analysis.command_log import CommandRecord
-from memorist.transcript_analysis.touched_files import FileRecord
+from memorist.transcript_analysis.session_file_log import FileRecord
 from memorist.transcript_analysis.transcript_ledger import SessionActions
 
 _CLAUSE_END = lazy_pattern(
@@ -224,7 +224,7 @@ def _list_runs(commands: Iterable[CommandRecord], kind: str) -> list[CommandReco
         if each.kind == kind
         and each.last
         and each.last.ok is not None
-        and (each.last.ok or len(split_command(each.text)) == 1)
+        and (each.last.ok or len(split_chained_commands(each.text)) == 1)
     )
     return sorted(known, key=lambda each: each.order)
 

@@ -14,14 +14,14 @@ from memorist.core.apply_patch import FileEdit, find_patch_edits, find_patch_edi
 from memorist.core.file_edits import (
     INPUT_VALUE_LIMIT,
     find_file_edits,
-    find_path_in_input,
+    find_file_path_in_tool_input,
     to_limited_input_text,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolUse
 from memorist.core.text_analysis import parse_word_list
 from memorist.transcript_analysis.command_lines import (
-    classify_command,
+    classify_command_purpose,
     filters_check_output,
     find_printed_files,
     strip_command_noise,
@@ -99,7 +99,7 @@ class CommandAction(Struct, frozen=True):
     command: str
     short: str
     kind: str
-    """As returned by `command_lines.classify_command`."""
+    """As returned by `command_lines.classify_command_purpose`."""
     reads: tuple[str, ...] = ()
     changes: tuple[FileEdit, ...] = ()
     description: str = ""
@@ -258,7 +258,7 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
     return CommandAction(
         command,
         short,
-        classify_command(short),
+        classify_command_purpose(short),
         () if changes else find_printed_files(command),
         changes,
         to_limited_input_text(source.get("description"))[:120],
@@ -281,7 +281,7 @@ def _parse_script(script: str) -> ToolAction:
 
 
 def _parse_file_action(name: str, inputs: JsonObject) -> ToolAction | None:
-    path = find_path_in_input(inputs)
+    path = find_file_path_in_tool_input(inputs)
     if name in _READ_TOOLS or inputs.get("command") == "view":
         return ReadAction((path,) if path else ())
     if name in _SEARCH_TOOLS:

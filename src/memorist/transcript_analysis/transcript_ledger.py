@@ -19,8 +19,8 @@ from memorist.core.text_analysis import find_identifiers
 from memorist.formats.host_markup import is_interruption_notice, strip_host_markup
 from memorist.safety.secrets import redact
 from memorist.transcript_analysis.background_work import (
-    BackgroundCalls,
-    BackgroundWork,
+    UnfinishedBackgroundCalls,
+    UnfinishedBackgroundWork,
     is_plan_path,
 )
 from memorist.transcript_analysis.call_outcome import (
@@ -33,11 +33,10 @@ from memorist.transcript_analysis.command_lines import (
     find_commit_or_pr_message,
     find_deleted_files,
     find_restored_files,
-    split_command,
+    split_chained_commands,
 )
-from memorist.transcript_analysis.command_log import CommandAndFailureLog, WorkFailure
-from memorist.transcript_analysis.dialogue import ANSWERING, SessionDialogue
-from memorist.transcript_analysis.statement_pool import (
+from memorist.transcript_analysis.command_log import CommandAndFailureLog, RecordedFailure
+from memorist.transcript_analysis.note_sentence_pool import (
     COMMENT,
     COMMIT,
     EARLIER,
@@ -46,6 +45,8 @@ from memorist.transcript_analysis.statement_pool import (
     SHOWN,
     THOUGHT,
 )
+from memorist.transcript_analysis.session_dialogue import ANSWERING, SessionDialogue
+from memorist.transcript_analysis.session_file_log import SessionFileLog, parse_git_status
 from memorist.transcript_analysis.tool_actions import (
     AskUserAction,
     ChangeAction,
@@ -60,7 +61,6 @@ from memorist.transcript_analysis.tool_actions import (
     ToolAction,
     parse_tool_action,
 )
-from memorist.transcript_analysis.touched_files import SessionFileLog, parse_git_status
 from memorist.transcript_analysis.turn_log import StepAction, TurnLog
 
 # What was done in a session: calls and their results, recorded as files, commands, tasks and
@@ -112,12 +112,12 @@ class SessionActions:
         """The newest plan that the user was shown and did not refuse."""
         self.plan_path = ""
         """The file that holds the newest plan, where one does."""
-        self.background = BackgroundWork()
+        self.background = UnfinishedBackgroundWork()
         self.has_unseen_work = False
         """Whether a sub-agent, a tool of which nothing is known, or an earlier part of the session
         that only a summary tells of, may have changed files.
         """
-        self._followed: BackgroundCalls[ToolAction] = BackgroundCalls()
+        self._followed: UnfinishedBackgroundCalls[ToolAction] = UnfinishedBackgroundCalls()
         self.calls: dict[str, ToolAction] = {}
 
     @property
@@ -155,7 +155,7 @@ class SessionActions:
         if called is None:
             return
         self.background.on_tool_result(result, describe_tool_action(called))
-        action = self._followed.resolve(result, called)
+        action = self._followed.find_answered_call(result, called)
         ends = get_result_head_and_tail(result)
         outcome = parse_call_outcome(result, action, ends)
         if outcome.rejected:
@@ -213,10 +213,12 @@ class SessionActions:
         if isinstance(action, ProposePlanAction):
             self.plan = self.plan_path = ""
         if outcome.user_text:
-            self._talk.add_request(outcome.user_text, f"refusing {what}")
+            self._talk.record_user_text(outcome.user_text, f"refusing {what}")
         elif not isinstance(action, AskUserAction):
             self.commands.record_failure(
-                WorkFailure(what, "", f"refused {what}", "refused", self._turns.current_turn.number)
+                RecordedFailure(
+                    what, "", f"refused {what}", "refused", self._turns.current_turn.number
+                )
             )
         self._turns.record_action(
             StepAction("refused", what, ok=False, line=shorten_to_one_line(outcome.user_text, 160))
@@ -274,7 +276,7 @@ class SessionActions:
         if "status" in action.short:
             self.dirty = parse_git_status(ends[0])
         else:
-            alone = len(action.reads) == 1 and len(split_command(action.command)) == 1
+            alone = len(action.reads) == 1 and len(split_chained_commands(action.command)) == 1
             self._record_shown_code(ends, action.reads[0] if alone else "")
 
     def _record_read(self, action: ReadAction, outcome: CallOutcome, ends: tuple[str, str]) -> None:
@@ -293,7 +295,9 @@ class SessionActions:
         root = self.cwd.rstrip("/") + "/"
         seen = extract_code_outline(head, path.removeprefix(root))
         for signature in seen.signatures:
-            self._talk.pool.add_whole(SHOWN, self._turns.current_turn.number, signature)
+            self._talk.pool.add_text_as_one_sentence(
+                SHOWN, self._turns.current_turn.number, signature
+            )
         if seen.comments:
             self._talk.add_text(SHOWN, seen.comments)
 
@@ -310,7 +314,7 @@ class SessionActions:
                     self._talk.add_text(COMMENT, touched.comments)
             else:
                 self.commands.record_failure(
-                    WorkFailure(
+                    RecordedFailure(
                         change.path,
                         outcome.line,
                         f"edit {change.path}",
@@ -326,7 +330,7 @@ class SessionActions:
         match action:
             case AskUserAction(questions=questions):
                 if outcome.user_text:
-                    self._talk.add_request(outcome.user_text, ANSWERING)
+                    self._talk.record_user_text(outcome.user_text, ANSWERING)
                 self._record_action("ask", " ".join(questions), outcome)
             case ProposePlanAction():
                 self._record_action("ask", "plan", outcome)

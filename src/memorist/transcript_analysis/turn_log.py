@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from memorist.transcript_analysis.statement_pool import StatementCandidate
+from memorist.transcript_analysis.note_sentence_pool import NoteSentenceCandidate
 
 STEP_LIMIT = 160
 """Steps kept with their details; at twice the number the older half is dropped."""
@@ -33,7 +33,7 @@ class WorkStep(Struct):
 
     turn: int
     order: int
-    words: StatementCandidate | None = None
+    words: NoteSentenceCandidate | None = None
     actions: list[StepAction] = field(default_factory=list)
     is_notable: bool = False
     """Something was changed, committed or broken in it."""
@@ -85,14 +85,14 @@ class TurnLog:
             self.turns = self.turns[:5] + self.turns[5 - TURN_LIMIT :]
         return self.turns[-1]
 
-    def drop_newest(self, count: int) -> frozenset[int]:
+    def drop_newest_turns(self, count: int) -> frozenset[int]:
         """Drop the newest turns and their steps, and return their numbers."""
         dropped = frozenset(turn.number for turn in self.turns[max(0, len(self.turns) - count) :])
         self.turns = [turn for turn in self.turns if turn.number not in dropped]
         self.steps = [step for step in self.steps if step.turn not in dropped]
         return dropped
 
-    def begin_step(self, words: StatementCandidate | None) -> WorkStep:
+    def begin_step(self, words: NoteSentenceCandidate | None) -> WorkStep:
         """The assistant's announcement begins a step."""
         self._order += 1
         step = WorkStep(self.current_turn.number, self._order, words)

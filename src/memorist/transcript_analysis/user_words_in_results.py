@@ -90,7 +90,7 @@ class UserWordsInResultsReader:
     def __init__(self) -> None:
         self._open: dict[str, ToolAction] = {}
 
-    def read(self, message: Message) -> Message | None:
+    def read_replies_in_message(self, message: Message) -> Message | None:
         """Take in one message; the replies in it as a message of the user with the same id."""
         for use in message.tool_uses:
             self._open_call(use)
@@ -122,6 +122,6 @@ def insert_user_words_from_results(messages: Iterable[Message]) -> Iterator[Mess
     reader = UserWordsInResultsReader()
     for message in messages:
         yield message
-        reply = reader.read(message)
+        reply = reader.read_replies_in_message(message)
         if reply is not None:
             yield reply

@@ -109,13 +109,13 @@ def render_page(view: PageView, frame: PageFrame) -> str:
             view_names=list_navigation_labels(),
             language=get_current_language(),
             live=view.name == "now",
-            style=read_asset("page.css").decode() if frame.saved else "",
+            style=read_static_asset("page.css").decode() if frame.saved else "",
             **_frame_values(frame),
         )
     )
 
 
-def render_blocks(view: PageView, frame: PageFrame) -> str:
+def render_view_blocks(view: PageView, frame: PageFrame) -> str:
     """The blocks alone, for the live stream."""
     template = _environment().from_string(
         '{% from "blocks.html.j2" import show_block with context %}'
@@ -124,7 +124,7 @@ def render_blocks(view: PageView, frame: PageFrame) -> str:
     return template.render(view=convert_view_to_safe_values(view), **_frame_values(frame))
 
 
-def read_asset(name: str) -> bytes:
+def read_static_asset(name: str) -> bytes:
     """A file of the folder `static`. Raises FileNotFoundError."""
     return files("memorist.views").joinpath("static", name).read_bytes()
 

@@ -127,7 +127,7 @@ class BarRow(Struct, frozen=True, kw_only=True):
     href: str = ""
 
 
-class BarBlock(Struct, frozen=True, tag="bars", kw_only=True):
+class StackedBarBlock(Struct, frozen=True, tag="bars", kw_only=True):
     """One bar for each row, drawn as a picture with its table beneath."""
 
     heading: str
@@ -188,7 +188,7 @@ PageBlock = (
     | ProseBlock
     | PictureBlock
     | ComparisonBlock
-    | BarBlock
+    | StackedBarBlock
     | FormBlock
     | ActionBlock
     | LinkBlock

@@ -18,9 +18,9 @@ from memorist.auto_memory.interop.dialect import (
     ExportLoss,
     IgnoredImportEntry,
     MemoryDialect,
-    claim_free_path,
     decode_text,
     map_next_path_numbers,
+    reserve_free_path,
 )
 from memorist.auto_memory.memory_changes import find_memory_path_problem
 from memorist.auto_memory.memory_file import MemoryFile, make_file_name, parse_memory_file
@@ -106,7 +106,9 @@ def _find_usable_path(path: str, used_paths: dict[str, int]) -> str:
     """Return the path, or another one where a memory folder does not accept it."""
     if find_memory_path_problem(path) is None and replace_surrogates(path) == path:
         return path
-    return claim_free_path(make_file_name(path.rsplit("/", 1)[-1].removesuffix(".md")), used_paths)
+    return reserve_free_path(
+        make_file_name(path.rsplit("/", 1)[-1].removesuffix(".md")), used_paths
+    )
 
 
 def _count_own_lines(index: str) -> int:

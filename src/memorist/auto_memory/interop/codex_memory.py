@@ -21,13 +21,13 @@ from memorist.auto_memory.interop.dialect import (
     IgnoredImportEntry,
     MemoryDialect,
     build_memory_export_loss,
-    claim_free_path,
     create_memory_file_from_entry,
     decode_text,
     find_traits_lost_in_export,
     map_next_path_numbers,
     parse_bullets,
     render_bullet,
+    reserve_free_path,
     separate_superseded_memories,
     split_headed_sections,
 )
@@ -119,7 +119,9 @@ def _build_group(parts: Sequence[HeadedSection]) -> CodexTaskGroup:
     )
 
 
-def read_codex_summary(path: str, text: str, used_paths: dict[str, int]) -> CodexFileMemories:
+def read_memories_from_codex_summary(
+    path: str, text: str, used_paths: dict[str, int]
+) -> CodexFileMemories:
     """Read `memory_summary.md`: profile, preferences and tips.
 
     The rest of it is a table of contents.
@@ -179,7 +181,9 @@ def _add_entries(
     found.ignored.extend(_ignored_lines(f"{path}: {part.title}", others))
 
 
-def read_codex_handbook(path: str, text: str, used_paths: dict[str, int]) -> CodexFileMemories:
+def read_memories_from_codex_handbook(
+    path: str, text: str, used_paths: dict[str, int]
+) -> CodexFileMemories:
     """Read the handbook: each preference, and each group's knowledge and lessons from failures."""
     found = CodexFileMemories([], {}, [])
     before, groups = parse_handbook_groups(text)
@@ -329,9 +333,9 @@ def import_codex_memory(files: Mapping[str, bytes]) -> DialectImport:
         text = decode_text(data)
         if path in (HANDBOOK_FILE, SUMMARY_FILE):
             found = (
-                read_codex_handbook(path, text, used_paths)
+                read_memories_from_codex_handbook(path, text, used_paths)
                 if path == HANDBOOK_FILE
-                else read_codex_summary(path, text, used_paths)
+                else read_memories_from_codex_summary(path, text, used_paths)
             )
             topics += found.topics
             left += found.ignored
@@ -433,7 +437,7 @@ def _note_path(topic: MemoryFile, used_paths: dict[str, int]) -> str:
     )
     plain = make_file_name(topic.name).removesuffix(".md").encode("ascii", "ignore").decode()
     slug = "-".join(filter(None, plain.split("-")))[:_MAX_SLUG_CHARS].strip("-") or "memory"
-    return claim_free_path(f"{NOTES_FOLDER}{time}-{slug}.md", used_paths)
+    return reserve_free_path(f"{NOTES_FOLDER}{time}-{slug}.md", used_paths)
 
 
 CODEX = MemoryDialect(

@@ -266,7 +266,7 @@ def create_memory_file_from_entry(
     """Create a memory from a text without a file of its own; its path is added to `used_paths`."""
     # The file name is made from the text, and the gate does not check names.
     first = _first_header_line(redact(text).text)
-    path = claim_free_path(make_file_name(name or first[:_ENTRY_NAME_CHARS]), used_paths)
+    path = reserve_free_path(make_file_name(name or first[:_ENTRY_NAME_CHARS]), used_paths)
     provenance = Provenance(created=created, trust=Trust.IMPORTED)
     title = name or path.removesuffix(".md")
     return create_memory_file(
@@ -305,7 +305,7 @@ def map_next_path_numbers(paths: Iterable[str]) -> dict[str, int]:
     return dict.fromkeys(map(fold_path, paths), 2)
 
 
-def claim_free_path(wanted: str, used_paths: dict[str, int]) -> str:
+def reserve_free_path(wanted: str, used_paths: dict[str, int]) -> str:
     """Return the path, numbered where it is in use already, and mark it as used."""
     key = fold_path(wanted)
     path = wanted

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from memorist.auto_memory.interop.dialect import (
     DialectImport,
     IgnoredImportEntry,
-    claim_free_path,
     map_next_path_numbers,
+    reserve_free_path,
 )
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, parse_memory_file
@@ -187,4 +187,4 @@ def _plan_item(
 def _assign_free_path(item: PlannedMemoryImport, used_paths: dict[str, int]) -> PlannedMemoryImport:
     """Move the memory to an unused path."""
     change = item.change
-    return replace(item, change=replace(change, path=claim_free_path(change.path, used_paths)))
+    return replace(item, change=replace(change, path=reserve_free_path(change.path, used_paths)))

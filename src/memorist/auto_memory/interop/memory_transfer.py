@@ -165,7 +165,7 @@ def _find_imported_paths(
     return {
         path
         for path in both
-        if any(each.why.actor == "import" for each in memory.folder.history.log(path, 1))
+        if any(each.why.actor == "import" for each in memory.folder.history.list_changes(path, 1))
     }
 
 
@@ -207,7 +207,7 @@ def separate_exportable_memories(
     kept: list[ExportLoss] = []
     for path in [*ranked, *sorted({head.path for head in memory.headers()} - set(ranked))]:
         try:
-            topic, doubts = memory.read_with_suspicions(path)
+            topic, doubts = memory.read_memory_with_suspicions(path)
         except InputError as error:
             kept.append(ExportLoss(path, (str(error),), whole=True))
             continue

@@ -162,8 +162,8 @@ def _repeats_request(sentence: str, said: Sequence[str]) -> bool:
         return False
     mine, asks = CoveredLineDetector(sentence), is_task_request(sentence)
     return any(
-        CoveredLineDetector(other).covers(sentence, MIN_SHARED)
-        and (asks or mine.covers(other, MIN_SHARED))
+        CoveredLineDetector(other).covers_line(sentence, MIN_SHARED)
+        and (asks or mine.covers_line(other, MIN_SHARED))
         and is_task_request(other)
         for other in said
     )

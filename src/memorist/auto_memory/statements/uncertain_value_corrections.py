@@ -23,7 +23,7 @@ from memorist.auto_memory.statements.statement_parser import (
     split_typed_sentences,
 )
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.auto_memory.value_correction import read_value_correction
+from memorist.auto_memory.value_correction import parse_value_correction
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
 
@@ -58,7 +58,7 @@ def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
             or is_question_or_supposition(sentence.masked)
             or is_reported_speech(sentence.masked)
             or is_forbidden_in_memory(_OF_NOW.sub("", sentence.masked))
-            or read_value_correction(sentence.text) is None
+            or parse_value_correction(sentence.text) is None
         ):
             continue
         refusal = _REFUSAL.match(sentence.text)

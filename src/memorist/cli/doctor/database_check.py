@@ -18,7 +18,10 @@ from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SessionHead
 from memorist.platforms.file_locks import find_lock_refusal
 from memorist.platforms.storage_errors import describe_storage_error
-from memorist.store.database import (
+from memorist.store.disk_files import raise_os_errors_as_store_errors
+from memorist.store.session_rows import record_session
+from memorist.store.spend_rows import CLOCK_LENIENCE_SECONDS
+from memorist.store.sqlite_database import (
     is_database_damage,
     is_unwritable_error,
     load_migrations,
@@ -26,9 +29,6 @@ from memorist.store.database import (
     open_database,
     transaction,
 )
-from memorist.store.disk_files import raise_os_errors_as_store_errors
-from memorist.store.session_rows import record_session
-from memorist.store.spend_rows import CLOCK_LENIENCE_SECONDS
 from memorist.store.transcript_reader import DecodedLineFile
 
 REBUILD_NOTE = (

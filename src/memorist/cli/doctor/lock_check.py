@@ -15,10 +15,10 @@ from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair
 from memorist.dream.dream_lock import STALE_SECONDS, is_lock_holder_alive, parse_lock_holder
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
-from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, read_at
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, read_at_offset
 from memorist.platforms.regular_files import read_regular_file
-from memorist.store.database import is_storage_failure
 from memorist.store.process_lock import hold_lock
+from memorist.store.sqlite_database import is_storage_failure
 
 PATIENCE_SECONDS = 2.0
 """Wait for a lock whose holder needs it for milliseconds. Our choice."""
@@ -104,7 +104,7 @@ def _transcript_writer(path: Path) -> str:
     try:
         if file_locks.try_lock(descriptor, shared=True):
             return ""
-        holder = read_at(descriptor, 32, 0).split(b"\n")[0]
+        holder = read_at_offset(descriptor, 32, 0).split(b"\n")[0]
         return holder.decode("ascii", "replace").strip() or "of unknown number"
     except OSError:
         return ""

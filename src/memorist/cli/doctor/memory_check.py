@@ -12,7 +12,7 @@ from memorist.auto_memory.inbox import Inbox
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import list_pointer_targets
-from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
+from memorist.auto_memory.memory_location import parse_memory_folder_setting, read_project_record
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.merge_conflict import has_merge_conflict, is_conflicted_copy
 from memorist.auto_memory.purge_journal import PurgeJournal
@@ -23,11 +23,11 @@ from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report_fault
 from memorist.core.plural import pluralize
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular_file
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.safety.secrets import redact_bytes
-from memorist.store.database import is_database_damage
 from memorist.store.disk_files import DiskFiles, remove_if_exists
 from memorist.store.home_layout import MemoryLayout
+from memorist.store.sqlite_database import is_database_damage
 from memorist.system import SystemClock
 
 FILES = DiskFiles()
@@ -42,7 +42,7 @@ def find_memory_folders(context: DoctorContext) -> list[MemoryLayout]:
         for folder in sorted(context.layout.projects.glob("*"))
     ]
     found.append(context.layout.user_memory_layout)
-    chosen = parse_directory_setting(context.settings.auto_memory.directory)
+    chosen = parse_memory_folder_setting(context.settings.auto_memory.directory)
     if chosen is not None:
         found.append(context.layout.memory_layout_at(chosen))
     return [where for where in found if where.folder.is_dir()]
@@ -100,7 +100,7 @@ def _check_folder(
             f"Finish it in the project: memorist memory forget --hard {shlex.quote(entry.path)}",
         )
     try:
-        recorded = folder.history.list_files()
+        recorded = folder.history.map_paths_to_blob_ids()
     except StoreError as error:
         yield repair_or_report_fault(
             context,
@@ -110,7 +110,7 @@ def _check_folder(
         )
         if not context.fix:
             return
-        recorded = folder.history.list_files()
+        recorded = folder.history.map_paths_to_blob_ids()
     yield from _check_texts(where, folder)
     yield from _check_history(context, where, folder, recorded)
     yield from _check_index(context, where, folder)
@@ -279,7 +279,7 @@ def _check_recall_index(
 
 def _rebuild_recall_index(context: DoctorContext, folder: MemoryFolder) -> Callable[[], str]:
     def act() -> str:
-        search = FolderSearch(folder.clone_for_thread(), context.settings.recall)
+        search = MemoryFolderSearch(folder.clone_for_thread(), context.settings.recall)
         try:
             search.sync_index()
         finally:

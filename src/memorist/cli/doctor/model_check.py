@@ -45,8 +45,8 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
     parse_tool_call,
 )
-from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import extract_id_from_model_string, render_edit_instructions
+from memorist.forks.fork_runner import load_fork_prompts
 from memorist.forks.fork_spec import EditMethod
 from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_tool_calls_in_text
 from memorist.formats.codec_registry import find_codec

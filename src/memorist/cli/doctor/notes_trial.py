@@ -16,15 +16,15 @@ from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolR
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.forks.answer_form import read_edits_from_answer_text
 from memorist.forks.file_tool_calls import EditFileCall
-from memorist.forks.fork import load_fork_prompts
-from memorist.forks.fork_spec import ForkSpec, NoTools
-from memorist.session_memory.notes_brief import render_conversation_brief
+from memorist.forks.fork_runner import load_fork_prompts
+from memorist.forks.fork_spec import ForkSpec, NoToolsPermission
+from memorist.session_memory.conversation_brief import render_conversation_brief
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.session_memory.structural_notes import render_structural_sections
 from memorist.transcript_analysis.answer_check import CoveredLineDetector
-from memorist.transcript_analysis.answer_source import build_fork_line_check
+from memorist.transcript_analysis.fork_answer_check import build_fork_line_check
 from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 from memorist.transcript_analysis.transcript_ledger import SessionActions, TranscriptLedger
 
@@ -92,7 +92,7 @@ def judge_notes(text: str) -> tuple[str, bool]:
     if len(lines) < MIN_STANDING_SHARE * count:
         return f"{len(lines)} of its {count} lines stand; {reviewed.remarks[0]}", False
     known = CoveredLineDetector("\n".join(trial.derived.values()))
-    if all(map(known.covers, lines)):
+    if all(map(known.covers_line, lines)):
         return "it adds nothing to what is derived without a model", False
     return "", len(reviewed.dropped) > 0 and len(lines) - 1 < MIN_STANDING_SHARE * count
 
@@ -118,7 +118,7 @@ def _load_trial() -> _NotesTrial:
         label=_LABEL,
         why="a trial",
         instruction="",
-        permission=NoTools(),
+        permission=NoToolsPermission(),
         history_summary=render_conversation_brief(derived, spoken),
         form=form,
     )

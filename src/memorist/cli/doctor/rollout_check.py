@@ -17,9 +17,9 @@ from memorist.core.plural import pluralize
 from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_extract_files
-from memorist.store.database import is_database_damage
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import insert_missing_extracts
+from memorist.store.sqlite_database import is_database_damage
 from memorist.store.state_database import SQLITE, open_sqlite_state
 
 

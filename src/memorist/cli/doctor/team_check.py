@@ -25,9 +25,9 @@ from memorist.store.home_layout import MemoryLayout, TeamStateLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team import remote_location
 from memorist.team.git_remote import GitRemote
-from memorist.team.sync_difference import TeamSyncState
 from memorist.team.team_client import ServerRemote
 from memorist.team.team_remote import TeamRemote
+from memorist.team.team_sync_plan import TeamSyncState
 from memorist.team.team_token import AUTH_VARIABLE
 
 REACH_SECONDS = 5.0

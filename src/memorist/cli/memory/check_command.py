@@ -13,11 +13,11 @@ import click
 from memorist.auto_memory.anchors import render_anchor_changes
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_lint import load_and_lint_memories
+from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.moved_projects import (
-    describe_moved_project,
+    describe_memory_of_moved_project,
     find_possible_former_projects,
 )
-from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.stale_memories import (
     MemoryWithChangedAnchors,
     confirm_memories_still_hold,
@@ -76,7 +76,7 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
                 "else edit or forget it"
             )
         for each in moved:
-            click.echo(describe_moved_project(each, home.layout, str(Path.cwd())))
+            click.echo(describe_memory_of_moved_project(each, home.layout, str(Path.cwd())))
         if not (problems or stale):
             click.echo(f"{len(topics)} memories in {memory.layout.folder}: nothing is wrong")
     if problems or stale:

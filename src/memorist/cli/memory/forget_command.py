@@ -9,8 +9,8 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.memory_purge import purge_memories
-from memorist.auto_memory.named_memory import find_named_memory
 from memorist.cli import output
 from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,

@@ -7,7 +7,7 @@ import click
 from memorist.auto_memory.memory_blame import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_manifest import INDEX_NAME
-from memorist.auto_memory.named_memory import find_named_memory
+from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.cli import output
 from memorist.cli.memory.project_memory_access import confirm_or_abort, open_project_memory
 from memorist.core.utc_time import format_utc_minute
@@ -42,7 +42,7 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        log = owner.folder.history.log(path, limit)
+        log = owner.folder.history.list_changes(path, limit)
     if as_json:
         output.print_json({"changes": [_change_object(each) for each in log]})
         return
@@ -69,7 +69,7 @@ def memory_diff_command(change: str, as_json: bool) -> None:
         found = history.find_change(change) if change else next(history.iter_changes(), None)
         if found is None:
             raise InputError("there is no change yet")
-        text = history.diff(found.id)
+        text = history.render_change_diff(found.id)
     if as_json:
         output.print_json({"change": _change_object(found), "diff": text})
         return

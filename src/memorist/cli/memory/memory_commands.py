@@ -16,8 +16,8 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import change_memory_scope
+from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
-from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import RemovedMemory, find_removed_memory_by_name
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.cli import output
@@ -119,7 +119,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         owner, path = find_named_memory(memory, path)
         former = find_removed_memory_by_name(owner, path)
         topic, doubts = (
-            (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
+            (former.topic, ()) if former is not None else owner.read_memory_with_suspicions(path)
         )
         changes = owner.project_files.compare(read_memory_anchors(topic))
         moved = render_anchor_changes(changes, topic.verified_day)
@@ -267,7 +267,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
             if text is not None
             else click.edit(before, extension=".md")
         )
-        withheld = owner.read_with_suspicions(path)[1]
+        withheld = owner.read_memory_with_suspicions(path)[1]
         if given is None or (given == before and not withheld):
             click.echo("nothing changed")
             return

@@ -50,7 +50,7 @@ def confirm_unread_memory(
     """Show a memory that the user neither said nor accepted, and ask before it counts as read by
     the user. Raises InputError.
     """
-    topic, doubts = memory.read_with_suspicions(path)
+    topic, doubts = memory.read_memory_with_suspicions(path)
     if memory.folder.determine_trust(topic) in USER_TRUST and not doubts:
         return
     require_person(home, "accepting a memory")

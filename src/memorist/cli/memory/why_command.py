@@ -10,7 +10,7 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
-from memorist.auto_memory.named_memory import find_named_memory
+from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name
 from memorist.auto_memory.statement_preview import SentenceFate, preview_message
 from memorist.auto_memory.statements.sentence_verdicts import NOTHING_LASTING, TASK_BOUND

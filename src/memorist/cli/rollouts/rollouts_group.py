@@ -21,7 +21,7 @@ from memorist.engine.rollout_status import (
     RolloutStatus,
     describe_past_session,
     find_rollout,
-    read_memory_summary,
+    read_past_sessions_summary,
     read_rollout_status,
 )
 from memorist.engine.rollout_store import RolloutStore, open_rollout_store
@@ -35,8 +35,8 @@ from memorist.store.extract_rows import delete_all_extraction_state
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import GLOBAL_KEY
 from memorist.store.job_claims import retry_jobs
-from memorist.store.memory_mode import leave_out_for_good, set_memory_mode
 from memorist.store.rollout_rows import Rollout
+from memorist.store.session_memory_mode import exclude_session_for_good, set_memory_mode
 from memorist.store.session_removal import remove_session_copies
 from memorist.system import SystemClock
 
@@ -185,7 +185,9 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
     Example: memorist rollouts show 1a2b3c4d
     """
     found: PastSessionReport | MemorySummaryText = run_with_rollout_store(
-        lambda past: describe_past_session(past, thread) if thread else read_memory_summary(past)
+        lambda past: (
+            describe_past_session(past, thread) if thread else read_past_sessions_summary(past)
+        )
     )
     if as_json:
         output.print_json(found)
@@ -236,7 +238,7 @@ def _remove_session(thread: str, *, yes: bool) -> None:
     def work(past: RolloutStore) -> Rollout:
         found = find_rollout(past, thread)
         confirm_or_abort(f"Delete all that memorist keeps of session {found.id}?", yes=yes)
-        leave_out_for_good(past.state, found.id, past.claim_terms)
+        exclude_session_for_good(past.state, found.id, past.claim_terms)
         return found
 
     found = run_with_rollout_store(work)

@@ -23,14 +23,14 @@ from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.scheduled_prompt import is_same_but_for_numbers
 from memorist.recall.search_query import parse_query
-from memorist.recall.word_chance import measure_evidence
+from memorist.recall.word_chance import measure_evidence_above_chance
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_injected_order_or_permission
 from memorist.safety.secrets import redact
-from memorist.transcript_analysis.command_lines import classify_command
+from memorist.transcript_analysis.command_lines import classify_command_purpose
 from memorist.transcript_analysis.invocation_log import FixedInvocation
-from memorist.transcript_analysis.statement_pool import SAID, refine_or_reject_sentence_source
+from memorist.transcript_analysis.note_sentence_pool import SAID, refine_or_reject_sentence_source
 from memorist.transcript_analysis.tool_actions import ChangeAction, CommandAction, parse_tool_action
 
 MAX_SAID_CHARS = 4_000
@@ -155,7 +155,7 @@ def _iter_turns(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
         yield turn.close()
 
 
-def split_answer(answered: str) -> list[str]:
+def split_answer_into_search_parts(answered: str) -> list[str]:
     """An answer in parts that are searched by themselves, the last one first, at spaces."""
     parts: list[str] = []
     while answered and len(parts) < MAX_ANSWER_PARTS:
@@ -230,7 +230,9 @@ MAX_CHANGED_FILES = 3
 
 def measure_text_evidence(query_words: Collection[str], keys: Sequence[str]) -> float:
     """Measure how much a query's words say for a passage beyond chance, in nats."""
-    return measure_evidence(query_words, frozenset(keys) & frozenset(query_words), len(keys))
+    return measure_evidence_above_chance(
+        query_words, frozenset(keys) & frozenset(query_words), len(keys)
+    )
 
 
 def select_passages(
@@ -374,7 +376,9 @@ def _find_changes(work: str) -> tuple[list[str], bool]:
             paths = [PurePath(path) for path in line.removeprefix(_CHANGED).split(", ")]
             own = [path for path in paths if not _CLIENT_FOLDERS & {*path.parts}]
             files.update(("/".join(path.parts[-2:]), None) for path in own)
-        committed = committed or (line.startswith("$ ") and classify_command(line[2:]) == "commit")
+        committed = committed or (
+            line.startswith("$ ") and classify_command_purpose(line[2:]) == "commit"
+        )
     return [*files], committed
 
 

@@ -203,7 +203,7 @@ _MAX_COMPARED_CHARS = 600
 """Characters of a text that is read as stances: a memory is one fact, a long one is prose."""
 
 
-class Stance(Struct, frozen=True):
+class ClauseStance(Struct, frozen=True):
     """One clause: what it asks for, or rules out."""
 
     words: frozenset[str]
@@ -221,11 +221,11 @@ class Stance(Struct, frozen=True):
 
 
 @lru_cache(maxsize=20_000)
-def parse_stances(text: str) -> tuple[Stance, ...]:
+def parse_clause_stances(text: str) -> tuple[ClauseStance, ...]:
     """Read the clauses of a text as stances; clauses without content words are left out."""
     plain = _REASON.sub("", text[:_MAX_COMPARED_CHARS])
     rewritten = _rewrite_switches(plain)
-    found: list[Stance] = []
+    found: list[ClauseStance] = []
     ended = 0
     for start, end in _find_clauses(rewritten):
         clause = rewritten[start:end]
@@ -239,7 +239,7 @@ _AND = lazy_pattern(r"\s+(?:and|und|et|y|e|и)\s+")
 _OR = frozenset(("or", "oder", "ou", "o", "или"))
 
 
-def _is_next_of_several(joint: str, clause: str, before: Stance) -> bool:
+def _is_next_of_several(joint: str, clause: str, before: ClauseStance) -> bool:
     """Whether a clause is the next of several single words that are ruled out: `don't commit and
     push`, `never commit, push or tag`.
     """
@@ -294,8 +294,8 @@ Marks = Sequence[Collection[str]]
 _DIGITS: Marks = (tuple("0123456789"),)
 
 
-def holds_mark_from_every_group(folded: str, marks: Marks) -> bool:
-    """Whether a text in small letters holds one of each."""
+def contains_substring_from_every_group(folded: str, marks: Marks) -> bool:
+    """Whether a text in small letters holds, of each group, one of its pieces of words."""
     return all(any(word in folded for word in each) for each in marks)
 
 
@@ -361,7 +361,11 @@ def may_agree_or_oppose(
     mark is looked at, in a tenth of the time that it takes to read the text.
     """
     folded = folded[:_MAX_COMPARED_CHARS]
-    found = [each for each in opposed if holds_mark_from_every_group(folded, each.marks or _DIGITS)]
+    found = [
+        each
+        for each in opposed
+        if contains_substring_from_every_group(folded, each.marks or _DIGITS)
+    ]
     return bool(found) and (
         _may_agree(folded, words)
         or any(mark in folded for mark in _JOINED_BREAKS)
@@ -373,7 +377,7 @@ def may_agree_or_oppose(
 @lru_cache(maxsize=20_000)
 def _may_switch(folded: str) -> bool:
     return any(
-        holds_mark_from_every_group(folded, parts) and pattern.search(folded) is not None
+        contains_substring_from_every_group(folded, parts) and pattern.search(folded) is not None
         for parts, pattern in zip(_SWITCH_PARTS, (*SWITCHES, _PREFERENCE), strict=True)
     )
 
@@ -412,7 +416,7 @@ def _may_oppose(
             clause = _join_clause(folded[:start], folded[start:end], folded[end:], words)
             if (
                 clause
-                and holds_mark_from_every_group(clause, marks)
+                and contains_substring_from_every_group(clause, marks)
                 and not (
                     opposed.denies
                     and _NEGATION.search(clause) is None
@@ -493,7 +497,7 @@ def _rewrite_switches(text: str) -> str:
     return _PREFERENCE.sub(lambda match: f"{match['new']} instead of ", text)
 
 
-def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[Stance]:
+def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[ClauseStance]:
     """The stances of a clause; one that `goes_on` rules out what it names, as the one before."""
     negative = (
         goes_on
@@ -514,7 +518,7 @@ def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[Stance]:
     if group and len(listed) > 1 and all(find_word_alternatives(word) is group for word in listed):
         rest = [word for word in order if word not in listed]
         return [
-            Stance(frozenset([*rest, each]), (*rest, each), not negative, 0, *span)
+            ClauseStance(frozenset([*rest, each]), (*rest, each), not negative, 0, *span)
             for each in listed
         ]
     if joined := _read_joined_clause(clause, start, negative=negative):
@@ -522,10 +526,10 @@ def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[Stance]:
     value = _VALUE.search(clause)
     value_length = 0 if value is None else len(list_content_stems(value[0]))
     order = extract_action_words(order)
-    return [Stance(frozenset(order), order, not negative, value_length, *span)]
+    return [ClauseStance(frozenset(order), order, not negative, value_length, *span)]
 
 
-def _read_joined_clause(clause: str, start: int, *, negative: bool) -> list[Stance]:
+def _read_joined_clause(clause: str, start: int, *, negative: bool) -> list[ClauseStance]:
     """One stance for each part of a clause that can be told apart from the others."""
     plain = _say_cjk_in_english(clause)
     joined = split_joined_clause(plain)
@@ -541,7 +545,7 @@ def _read_joined_clause(clause: str, start: int, *, negative: bool) -> list[Stan
     else:  # Without the first of two, the verb and the negation before it have to stay.
         spans = [(0, 0), *((start + at, start + end) for at, end in joined.spans[1:])]
     return [
-        Stance(frozenset(order), order, not negative, 0, *span)
+        ClauseStance(frozenset(order), order, not negative, 0, *span)
         for order, span in zip(orders, spans, strict=True)
     ]
 
@@ -634,7 +638,7 @@ GROUP_NOUNS: dict[str, frozenset[str]] = {
 
 
 @lru_cache(maxsize=20_000)
-def separate_chosen_alternative(stance: Stance) -> tuple[str, frozenset[str]]:
+def separate_chosen_alternative(stance: ClauseStance) -> tuple[str, frozenset[str]]:
     """The word of a choice among alternatives, and what else the clause says; no word without
     one.
     """
@@ -649,7 +653,7 @@ def separate_chosen_alternative(stance: Stance) -> tuple[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=20_000)
-def list_verb_folded_clause_keys(stance: Stance) -> frozenset[frozenset[str]]:
+def list_verb_folded_clause_keys(stance: ClauseStance) -> frozenset[frozenset[str]]:
     """The content words of a clause, and again for each word that may be its verb with that one
     folded: the first, as in `no uses tabs`, with what stands apart from it in German, or the last,
     as in `nicht ausführen`.

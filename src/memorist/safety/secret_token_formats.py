@@ -278,7 +278,7 @@ private-key: LS0tLS1CRUdJTi{B200+}
 """
 
 
-class TokenFormat(Struct, frozen=True):
+class SecretTokenFormat(Struct, frozen=True):
     """One shape of a provider's token.
 
     Attributes:
@@ -298,7 +298,7 @@ class TokenFormat(Struct, frozen=True):
 
 
 @cache
-def load_secret_token_formats() -> tuple[TokenFormat, ...]:
+def load_secret_token_formats() -> tuple[SecretTokenFormat, ...]:
     """Every shape of the table, in its order."""
     return tuple(_format(name, shape) for name, shape in list_token_shapes_with_rules())
 
@@ -330,14 +330,14 @@ def has_valid_token_checksum(token: str) -> bool:
     return shown == body[30:]
 
 
-def _format(name: str, shape: str) -> TokenFormat:
+def _format(name: str, shape: str) -> SecretTokenFormat:
     weak, exact = shape.startswith("?"), shape.endswith("!")
     inside = shape.startswith("~")
     bare = shape.removeprefix("?").removeprefix("~").removesuffix("!")
     hint, back = _hint(bare)
     end = f"(?![{HOLE_CLASSES['A']}])" if exact else ""
     edge = EDGE if not inside and bare[0] in ascii_letters + digits + "{" else ""
-    return TokenFormat(
+    return SecretTokenFormat(
         name,
         hint,
         back,

@@ -31,7 +31,7 @@ class SkillFileFacts(Struct, frozen=True):
     changed: int
 
 
-class FolderListings:
+class CachedFolderListings:
     """Cached listings of folders, by real path."""
 
     def __init__(self) -> None:
@@ -125,6 +125,6 @@ def replace_undecodable_path_bytes(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
 
 
-def describe_error(error: Exception) -> str:
+def describe_os_error(error: Exception) -> str:
     """Describe an error in the system's words."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

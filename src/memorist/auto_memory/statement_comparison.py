@@ -23,6 +23,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.clause_removal import remove_clauses
+from memorist.auto_memory.clause_stances import (
+    GROUP_NOUNS,
+    ONE_WORD_FOR,
+    SWITCHES,
+    ClauseStance,
+    ClauseTokenClassifier,
+    Marks,
+    OppositeClausePrefilter,
+    contains_substring_from_every_group,
+    find_word_alternatives,
+    fold_word_ending,
+    list_verb_folded_clause_keys,
+    may_agree_or_oppose,
+    parse_clause_stances,
+    separate_chosen_alternative,
+)
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryFile,
@@ -32,22 +48,6 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.auto_memory.stances import (
-    GROUP_NOUNS,
-    ONE_WORD_FOR,
-    SWITCHES,
-    ClauseTokenClassifier,
-    Marks,
-    OppositeClausePrefilter,
-    Stance,
-    find_word_alternatives,
-    fold_word_ending,
-    holds_mark_from_every_group,
-    list_verb_folded_clause_keys,
-    may_agree_or_oppose,
-    parse_stances,
-    separate_chosen_alternative,
-)
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import (
     extract_distinctive_stem,
@@ -57,7 +57,7 @@ from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.value_correction import (
     MAX_CORRECTION_CHARS,
     corrects_value,
-    list_required_corrected_words,
+    list_word_groups_of_corrected_texts,
     names_whole_subject,
 )
 from memorist.auto_memory.verb_forms import (
@@ -121,7 +121,7 @@ def compare_statements(new: str, known: str) -> StatementRelation:
     """How a new statement stands to the text of a known memory."""
     if is_same_rule(new, known):
         return StatementRelation.SAME
-    mine, theirs = parse_stances(new), parse_stances(known)
+    mine, theirs = parse_clause_stances(new), parse_clause_stances(known)
     if mine and {(one.order, one.positive) for one in mine} == {
         (each.order, each.positive) for each in theirs
     }:
@@ -148,14 +148,20 @@ def remove_contradicted_clauses(new: str, known: str) -> str:
     """The known text without the clauses that the new one says otherwise; empty where nothing of
     it can stand alone.
     """
-    return remove_clauses(known, _find_opposed(parse_stances(new), parse_stances(known)), new)
+    return remove_clauses(
+        known, _find_opposed(parse_clause_stances(new), parse_clause_stances(known)), new
+    )
 
 
-def _find_opposed(mine: Sequence[Stance], theirs: Sequence[Stance]) -> list[Stance]:
+def _find_opposed(
+    mine: Sequence[ClauseStance], theirs: Sequence[ClauseStance]
+) -> list[ClauseStance]:
     return [each for each in theirs if any(_is_opposite(one, each, mine, theirs) for one in mine)]
 
 
-def _is_part_of_choice(ban: Stance, choice: Stance, mine: Sequence[Stance]) -> bool:
+def _is_part_of_choice(
+    ban: ClauseStance, choice: ClauseStance, mine: Sequence[ClauseStance]
+) -> bool:
     """Whether a ban and a choice are one choice among alternatives, and another is chosen now."""
     word, rest = separate_chosen_alternative(choice)
     group = find_word_alternatives(word) if word else None
@@ -169,12 +175,15 @@ def _is_part_of_choice(ban: Stance, choice: Stance, mine: Sequence[Stance]) -> b
     )
 
 
-def _is_alike(one: Stance, other: Stance) -> bool:
+def _is_alike(one: ClauseStance, other: ClauseStance) -> bool:
     return one.positive == other.positive and one.words == other.words
 
 
 def _is_opposite(
-    one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
+    one: ClauseStance,
+    other: ClauseStance,
+    mine: Sequence[ClauseStance],
+    theirs: Sequence[ClauseStance],
 ) -> bool:
     if one.positive != other.positive:
         return _is_same_choice(one, other) or not list_verb_folded_clause_keys(one).isdisjoint(
@@ -185,13 +194,16 @@ def _is_opposite(
     )
 
 
-def _is_same_choice(one: Stance, other: Stance) -> bool:
+def _is_same_choice(one: ClauseStance, other: ClauseStance) -> bool:
     chosen = separate_chosen_alternative(one)
     return bool(chosen[0]) and chosen == separate_chosen_alternative(other)
 
 
 def _is_other_choice(
-    one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
+    one: ClauseStance,
+    other: ClauseStance,
+    mine: Sequence[ClauseStance],
+    theirs: Sequence[ClauseStance],
 ) -> bool:
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
     word, rest = separate_chosen_alternative(one)
@@ -204,11 +216,11 @@ def _is_other_choice(
     return all(_count_choices(stances, group) == 1 for stances in (mine, theirs))
 
 
-def _count_choices(stances: Sequence[Stance], group: frozenset[str]) -> int:
+def _count_choices(stances: Sequence[ClauseStance], group: frozenset[str]) -> int:
     return len({word for each in stances if each.positive for word in each.words & group})
 
 
-def _is_other_value(one: Stance, other: Stance) -> bool:
+def _is_other_value(one: ClauseStance, other: ClauseStance) -> bool:
     """Whether two clauses give different values, each with a digit, to the same thing.
 
     A number before the value names the thing: `desk 1 is on floor 0` says nothing of desk 2.
@@ -231,8 +243,8 @@ def _abandons(new: str, known: str) -> bool:
     return any(
         words <= each.words
         and (bool(_find_order_verb(each)) or _asks_for_use(known[each.start : each.end or None]))
-        for words in _list_given_up(new, parse_stances(new))
-        for each in parse_stances(known)
+        for words in _list_given_up(new, parse_clause_stances(new))
+        for each in parse_clause_stances(known)
         if each.positive
     )
 
@@ -242,7 +254,7 @@ def _asks_for_use(clause: str) -> bool:
     return _ASKS_FOR_USE.match(clause) is not None and _ONE_CASE.search(clause) is None
 
 
-def _list_given_up(text: str, stances: Sequence[Stance]) -> list[frozenset[str]]:
+def _list_given_up(text: str, stances: Sequence[ClauseStance]) -> list[frozenset[str]]:
     """What a text gives up, each as content words."""
     return [
         each.words
@@ -259,7 +271,7 @@ def _speaks_of_giving_up(text: str) -> bool:
     return any(each.search(text) for each in (_ABANDONING, *SWITCHES))
 
 
-def _find_order_verb(stance: Stance) -> str:
+def _find_order_verb(stance: ClauseStance) -> str:
     return stance.order[0] if re.fullmatch(VERB, stance.order[0]) else ""
 
 
@@ -351,7 +363,7 @@ def prefix_statement_with_its_refusal(added: MemoryFile) -> str:
     return f"{refusal[0]}{added.one_line_text}" if refusal else added.one_line_text
 
 
-def find_same_memory(change: MemoryChange, topics: Iterable[MemoryFile]) -> str:
+def find_memory_saying_the_same(change: MemoryChange, topics: Iterable[MemoryFile]) -> str:
     """Path of the memory that says what a change would newly say; empty where none does."""
     if change.before is not None or change.after is None:
         return ""
@@ -389,9 +401,11 @@ def expand_statement_words(said: str) -> set[str]:
     """The words, one of which a text holds that says the same or the opposite: those of the
     statement, each without its ending, and the alternatives to one.
     """
-    keys = {key for stance in parse_stances(said) for key in list_verb_folded_clause_keys(stance)}
+    keys = {
+        key for stance in parse_clause_stances(said) for key in list_verb_folded_clause_keys(stance)
+    }
     words = {word for key in keys for word in key}
-    words = words.union(*list_required_corrected_words(said))
+    words = words.union(*list_word_groups_of_corrected_texts(said))
     return words | {other for word in words for other in find_word_alternatives(word) or ()}
 
 
@@ -405,7 +419,7 @@ def find_contradicting_memory_pairs(
     sayings = [topic.one_line_text for topic in topics]
     found: list[tuple[MemoryFile, MemoryFile]] = []
     for at, said in enumerate(sayings):
-        keys = {key for stance in parse_stances(said) for key in _list_keys(stance)}
+        keys = {key for stance in parse_clause_stances(said) for key in _list_keys(stance)}
         near = {other for key in keys for other in known.get(key, ())}
         found += [
             (topics[at], topics[other])
@@ -420,7 +434,7 @@ def find_contradicting_memory_pairs(
 _StanceKey = frozenset[str] | tuple[object, ...]
 
 
-def _list_keys(stance: Stance) -> Iterator[_StanceKey]:
+def _list_keys(stance: ClauseStance) -> Iterator[_StanceKey]:
     """What two clauses have in common wherever one can be the opposite of the other."""
     yield from list_verb_folded_clause_keys(stance)
     word, rest = separate_chosen_alternative(stance)
@@ -500,13 +514,13 @@ class RelatedStatementSearch:
             self._positions[word].append(len(self._indexed))
         self._indexed.append(saying)
 
-    def find_related(self, said: str) -> tuple[str, ...]:
+    def find_related_memories(self, said: str) -> tuple[str, ...]:
         """Paths of the memories that say the same as a statement or speak against it, as far as
         their first 500 characters tell.
         """
         return tuple(each.path for each in self._find_related_headers(said))
 
-    def find_stated_opposite(self, said: str) -> str:
+    def find_contradicted_user_memory(self, said: str) -> str:
         """Path of a memory in the user's own words that a text speaks against; empty for none."""
         return next(
             (
@@ -566,7 +580,7 @@ class RelatedStatementSearch:
         return {
             found
             for found in self._select(near)
-            if holds_mark_from_every_group(found.folded, marks[1:])
+            if contains_substring_from_every_group(found.folded, marks[1:])
         }
 
     def _select(self, positions: Iterable[int]) -> set[_Saying]:
@@ -613,7 +627,7 @@ def _fold_sayings(header: MemoryHeader) -> str:
     return f"{header.saying}\t{header.description}".casefold()
 
 
-def _describe_opposed(stance: Stance) -> OppositeClausePrefilter:
+def _describe_opposed(stance: ClauseStance) -> OppositeClausePrefilter:
     """What a clause that says the same as this one or the opposite holds: its words, for its choice
     an alternative, and nothing for its value.
     """
@@ -681,7 +695,7 @@ class _AgreementLimits(Struct, frozen=True):
 
 
 def _measure_limits(said: str) -> _AgreementLimits:
-    stances = parse_stances(said)
+    stances = parse_clause_stances(said)
     words = {
         word
         for each in stances
@@ -701,7 +715,7 @@ def _measure_limits(said: str) -> _AgreementLimits:
         extract_distinctive_stem(said),
         2 * len(said.split()) + _SPARE_WORDS,
         [_list_marks(map(_cut_ending, each)) for each in _list_given_up(said, stances)],
-        [_list_marks(words) for words in list_required_corrected_words(said)],
+        [_list_marks(words) for words in list_word_groups_of_corrected_texts(said)],
     )
 
 
@@ -711,7 +725,7 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     """
     folded = known.casefold()
     if any(
-        holds_mark_from_every_group(folded, marks) for marks in limits.given_up
+        contains_substring_from_every_group(folded, marks) for marks in limits.given_up
     ) or may_agree_or_oppose(folded, limits.opposed, limits.words):
         return compare_statements(said, known) is not StatementRelation.UNRELATED
     if (
@@ -723,7 +737,7 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     # No clause says the same or the opposite: only a value can be corrected.
     return (
         len(known) <= MAX_CORRECTION_CHARS
-        and any(holds_mark_from_every_group(folded, marks) for marks in limits.corrected)
+        and any(contains_substring_from_every_group(folded, marks) for marks in limits.corrected)
         and corrects_value(said, known)
     )
 

@@ -27,7 +27,7 @@ MAX_SAME_PREFIX = 256
 BodyCacheKey = tuple[str, str, bytes]
 
 
-class CachedBody(Struct, frozen=True, eq=False):
+class CachedRequestBody(Struct, frozen=True, eq=False):
     """A parsed body, cached for the next one."""
 
     key: BodyCacheKey
@@ -44,7 +44,7 @@ class ParsedBodyWithCacheInfo(Struct, frozen=True):
     """Links of the entries that it shares with an earlier body."""
     shape: RequestShape
     key: BodyCacheKey
-    earlier: CachedBody | None
+    earlier: CachedRequestBody | None
     """The earlier body; it may belong to another conversation."""
 
 
@@ -55,8 +55,8 @@ class BodyCache:
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[CachedBody, None] = OrderedDict()
-        self._alike: dict[BodyCacheKey, list[CachedBody]] = {}
+        self._kept: OrderedDict[CachedRequestBody, None] = OrderedDict()
+        self._alike: dict[BodyCacheKey, list[CachedRequestBody]] = {}
         self._size = 0
 
     @property
@@ -108,7 +108,7 @@ class BodyCache:
             reading.earlier.body.entry_spans
         ):
             self._drop(reading.earlier)
-        kept = CachedBody(reading.key, reading.body, links, reading.shape)
+        kept = CachedRequestBody(reading.key, reading.body, links, reading.shape)
         self._kept[kept] = None
         self._size += len(kept.body.raw)
         alike = self._alike.setdefault(kept.key, [])
@@ -118,7 +118,7 @@ class BodyCache:
         while self._size > MAX_CACHED_BYTES and len(self._kept) > 1:
             self._drop(next(iter(self._kept)))
 
-    def _drop(self, kept: CachedBody) -> None:
+    def _drop(self, kept: CachedRequestBody) -> None:
         if kept not in self._kept:
             return  # another request replaced it meanwhile
         del self._kept[kept]

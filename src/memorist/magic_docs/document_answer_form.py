@@ -13,7 +13,7 @@ from memorist.forks.text_edits import TextEdits
 from memorist.magic_docs.document_header import MagicDocHeader
 from memorist.magic_docs.document_prompt import (
     MagicDocPrompts,
-    describe_cut,
+    describe_shown_part,
     render_instruction_and_reasons,
 )
 
@@ -62,9 +62,8 @@ def build_document_form(
     text: JsonObject = {"type": "string"}
     own, reasons = render_instruction_and_reasons(header, prompts, refused)
     shown = contents if shown is None else shown
-    named = (
-        f"The document `{PurePath(path).name}`{describe_cut(contents, shown)}:\n\n{shown.strip()}"
-    )
+    part = describe_shown_part(contents, shown)
+    named = f"The document `{PurePath(path).name}`{part}:\n\n{shown.strip()}"
     return FormTask(
         instruction=prompts.form.strip(),
         material="\n\n".join(filter(None, (named, own, reasons))),
@@ -95,7 +94,7 @@ one may stand elsewhere by chance, and says where a change belongs.
 """
 
 
-def cut_seen_sections(contents: str, seen: str) -> str:
+def elide_seen_sections(contents: str, seen: str) -> str:
     """The document with `…` for the body of each section that a conversation holds word for word,
     and for each long paragraph of the others: what was changed since it was read stands in full.
     """

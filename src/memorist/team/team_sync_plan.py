@@ -35,7 +35,7 @@ class TeamSyncState(Struct, frozen=True, kw_only=True):
     """Names of conflict copies, and of the memory each belongs to."""
 
 
-class SyncSteps(Struct, frozen=True, kw_only=True):
+class TeamSyncSteps(Struct, frozen=True, kw_only=True):
     """The steps to take, by name."""
 
     take: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class SyncSteps(Struct, frozen=True, kw_only=True):
     """The same on both sides, though different from before: only to be recorded."""
 
 
-class SyncSides(Struct, frozen=True, kw_only=True):
+class TeamSyncSides(Struct, frozen=True, kw_only=True):
     """The input of a plan: checksums by name on both sides, and their last common state."""
 
     here: Mapping[str, str]
@@ -69,17 +69,17 @@ class SyncSides(Struct, frozen=True, kw_only=True):
     """
 
 
-def plan_team_sync(sides: SyncSides) -> SyncSteps:
+def plan_team_sync(sides: TeamSyncSides) -> TeamSyncSteps:
     """Plan the steps that make both sides equal, each name in at most one of them, sorted."""
     found: dict[str, list[str]] = {}
     for key in sorted({*sides.here, *sides.there, *sides.known}):
         step = _choose_step(key, sides)
         if step:
             found.setdefault(step, []).append(key)
-    return SyncSteps(**{step: tuple(keys) for step, keys in found.items()})
+    return TeamSyncSteps(**{step: tuple(keys) for step, keys in found.items()})
 
 
-def _choose_step(key: str, sides: SyncSides) -> str:
+def _choose_step(key: str, sides: TeamSyncSides) -> str:
     known = sides.known.get(key, SyncedMemory("", ""))
     here, there = sides.here.get(key, ""), sides.there.get(key, "")
     here_moved, there_moved = here != known.here, there != known.there

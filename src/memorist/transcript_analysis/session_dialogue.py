@@ -20,14 +20,14 @@ from memorist.core.sentences import (
 )
 from memorist.formats.host_markup import strip_host_markup
 from memorist.transcript_analysis.command_log import CommandAndFailureLog
-from memorist.transcript_analysis.note_lines import NoteLine
-from memorist.transcript_analysis.statement_pool import (
+from memorist.transcript_analysis.note_line_selection import NoteLine
+from memorist.transcript_analysis.note_sentence_pool import (
     BASE_WEIGHT,
     FINAL,
     INTENT,
     SAID,
-    StatementCandidate,
-    StatementPool,
+    NoteSentenceCandidate,
+    NoteSentencePool,
     refine_or_reject_sentence_source,
 )
 from memorist.transcript_analysis.turn_log import TurnLog
@@ -113,9 +113,9 @@ class SessionDialogue:
         self._turns = turns
         self._commands = commands
         self._interrupted = False
-        self.pool = StatementPool()
+        self.pool = NoteSentencePool()
         self.asks: list[DialogueUserMessage] = []
-        self.tail: list[StatementCandidate] = []
+        self.tail: list[NoteSentenceCandidate] = []
         """The assistant's statements since its last tool call: its final words once the turn has
         ended.
         """
@@ -136,11 +136,11 @@ class SessionDialogue:
 
     def drop_turns(self, count: int) -> None:
         """Drop what was said in the newest turns."""
-        dropped = self._turns.drop_newest(count)
+        dropped = self._turns.drop_newest_turns(count)
         for ask in self.asks:
             if ask.turn in dropped:
                 for each in ask.sentences:
-                    self.pool.take_name_weight(each.names, _USER_NAME_FACTOR)
+                    self.pool.subtract_name_weight(each.names, _USER_NAME_FACTOR)
         self.asks = [ask for ask in self.asks if ask.turn not in dropped]
         self.pool.drop_turns(dropped)
         self.tail = []
@@ -156,9 +156,9 @@ class SessionDialogue:
         self._interrupted = False
         self._turns.begin_turn(shorten_to_one_line(typed, _TURN_LABEL_LENGTH))
         if not _BARE_COMMAND.fullmatch(typed):
-            self.add_request(typed, how)
+            self.record_user_text(typed, how)
 
-    def add_request(self, typed: str, how: str) -> None:
+    def record_user_text(self, typed: str, how: str) -> None:
         """Keep a text of the user; a repetition is only counted."""
         start = shorten_to_one_line(typed, REQUEST_START_LENGTH)
         same = next((ask for ask in self.asks[-_REPEATS_WITHIN:] if ask.text == start), None)

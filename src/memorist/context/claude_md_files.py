@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from memorist.context.context_pieces import OmittedSource
 from memorist.context.instruction_imports import (
-    find_import_problem,
+    find_instruction_import_problem,
     find_instruction_imports,
-    resolve_import,
+    resolve_instruction_import,
     strip_html_comments,
 )
 from memorist.context.instruction_reading import (
@@ -291,9 +291,11 @@ class _ClaudeFilesReader:
             self._import(name, asked)
 
     def _import(self, name: str, by: _LoadRequest) -> None:
-        path = resolve_import(name, by.path)
+        path = resolve_instruction_import(name, by.path)
         exists = self._exists(path)
-        problem = find_import_problem(name, by.depth, self._settings.import_depth, exists=exists)
+        problem = find_instruction_import_problem(
+            name, by.depth, self._settings.import_depth, exists=exists
+        )
         if problem:
             self._leave_out(path, problem, str(by.path))
         if problem or not exists:

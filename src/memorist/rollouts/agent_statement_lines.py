@@ -16,7 +16,7 @@ from memorist.session_memory.structural_notes import (
     TASK_SECTION,
     build_assistant_statement_lines,
 )
-from memorist.transcript_analysis.note_lines import NoteLine, build_note_line
+from memorist.transcript_analysis.note_line_selection import NoteLine, build_note_line
 
 _UNCUED_FACTOR = 0.6
 """Factor for what the agent said on the way that tells no cause, rule or result."""

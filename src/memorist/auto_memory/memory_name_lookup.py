@@ -20,7 +20,7 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
 
     Raises InputError where several have, and where none has, with the names that are near.
     """
-    owner, path = memory.find_folder_and_path(name)
+    owner, path = memory.find_memory_folder_and_path(name)
     if not name or owner.has_memory(path) or find_removed_memory_by_name(owner, path) is not None:
         return owner, path
     wanted = name.removesuffix(".md").casefold()

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import get_args
 
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
+from memorist.compaction.window_recording_merge import (
+    merge_window_into_recording,
+    strip_host_content,
+)
 from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_message_tokens

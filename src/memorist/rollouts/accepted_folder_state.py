@@ -40,8 +40,8 @@ class AcceptedFolderState:
         finish_or_undo_folder_replacement(self.path)
         history = FolderHistory(self.path)
         try:
-            newest = history.log(limit=1)
-            names = history.list_files() if newest else {}
+            newest = history.list_changes(limit=1)
+            names = history.map_paths_to_blob_ids() if newest else {}
             found = {name: history.read_file(name, newest[0].id) for name in names}
         except StoreError as error:
             if isinstance(error.__cause__, OSError):
@@ -75,7 +75,7 @@ class AcceptedFolderState:
         make_folders(self.path.parent)
         fresh = FolderHistory(make_staging_path(self.path))
         try:
-            fresh.record(files, ChangeReason(actor="memorist", what="accepted"), at)
+            fresh.record_change(files, ChangeReason(actor="memorist", what="accepted"), at)
         finally:
             fresh.close()
         swap_in_staged_folder(self.path)

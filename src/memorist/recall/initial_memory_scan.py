@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import MemoristError
 from memorist.platforms.background_thread import start_background_thread
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.settings import RecallSettings
 
 MAX_INLINE_FILES = 20
@@ -27,7 +27,7 @@ SCAN_WAIT_SECONDS = 0.05
 """
 
 
-class InitialScan:
+class InitialMemoryScan:
     """Starts with a session.
 
     Until it is done nothing of the folder is shown, since unjudged files must not be.
@@ -66,7 +66,7 @@ class InitialScan:
 
         A failure leaves the rest to the next query, which reports it.
         """
-        words = FolderSearch(folder, replace(self._settings, embeddings=False))
+        words = MemoryFolderSearch(folder, replace(self._settings, embeddings=False))
         with closing(folder), closing(words):
             try:
                 if folder.refresh_in_batches(self._should_stop):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
-from memorist.models.context_window import resolve_window
+from memorist.models.context_window import resolve_context_window
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.settings import CompactionSettings, Settings
 
@@ -42,7 +42,7 @@ class CompactionThresholds(Struct, frozen=True, kw_only=True):
     """Tokens by which `auto` lies later because of the schedule `price`."""
 
     @property
-    def undelayed_auto(self) -> int:
+    def ordinary_auto_threshold(self) -> int:
         """The auto threshold of the ordinary schedule, of which the price's shares are parts."""
         return self.auto - self.delay
 
@@ -105,7 +105,7 @@ def compute_request_thresholds(
     asked = next((value for name in OUTPUT_LIMIT_KEYS if (value := request.get(name))), None)
     named = asked if isinstance(asked, int) and asked > 0 else 0
     output = named or known.max_output or DEFAULT_OUTPUT
-    window = resolve_window(request, settings.models, learned)
+    window = resolve_context_window(request, settings.models, learned)
     output = min(output, window // 4) if learned or known.window is None else output
     limits = compute_thresholds(window, output, settings.compaction)
     if settings.compaction.family != "file-native":

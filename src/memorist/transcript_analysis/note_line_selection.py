@@ -118,7 +118,7 @@ class NoteLineSelection:
         """What the line adds to the notes, for each token."""
         return candidate.weight * self._count_new(candidate) / (candidate.cost + 4)
 
-    def says_enough_new(self, candidate: NoteLine) -> bool:
+    def adds_enough_new(self, candidate: NoteLine) -> bool:
         """Whether enough of the line is not in the notes yet."""
         whole = len(candidate.stems) + NAME_WEIGHT * len(candidate.keys)
         return self._count_new(candidate) > MIN_NEW_SHARE * whole
@@ -175,5 +175,5 @@ def _fill(
         worth[id(each)] = now = chosen.compute_value_per_token(each)
         if queue and (-now, at) > queue[0]:
             heappush(queue, (-now, at))
-        elif chosen.says_enough_new(each):
+        elif chosen.adds_enough_new(each):
             chosen.add(each)

@@ -16,7 +16,7 @@ from memorist.core.sentences import (
     analyze_sentence,
     extract_prose_sentences,
 )
-from memorist.transcript_analysis.note_lines import NoteLine
+from memorist.transcript_analysis.note_line_selection import NoteLine
 
 FRAGMENT_FACTOR = 0.8
 """Factor for a sentence without an end: a heading or a bare list item says less on its own."""
@@ -93,7 +93,7 @@ _REACTION = lazy_pattern(
 )
 
 
-class StatementCandidate(Struct):
+class NoteSentenceCandidate(Struct):
     """A sentence that may go into the notes."""
 
     source: str
@@ -109,35 +109,35 @@ class StatementCandidate(Struct):
     """Its turn has ended, so that its section and weight are final."""
 
 
-class StatementPool:
+class NoteSentencePool:
     """The sentences of a session, at most `2 * POOL_LIMIT`, and its identifiers."""
 
     __slots__ = ("_order", "candidates", "names")
 
     def __init__(self) -> None:
-        self.candidates: list[StatementCandidate] = []
+        self.candidates: list[NoteSentenceCandidate] = []
         self.names: dict[str, float] = {}
         self._order = 0
 
-    def add_text(self, source: str, turn: int, text: str) -> list[StatementCandidate]:
+    def add_text(self, source: str, turn: int, text: str) -> list[NoteSentenceCandidate]:
         """Add the sentences of a text; returns the candidates created."""
         added = []
         for kind, found, weight in (
             _weigh_cached_statements if len(text) <= TEXT_LIMIT else _weigh_statements
         )(source, text):
             self._order += 1
-            added.append(StatementCandidate(kind, turn, self._order, found, weight, found.cue))
+            added.append(NoteSentenceCandidate(kind, turn, self._order, found, weight, found.cue))
             self.add_name_weight(found.names, weight)
         self.candidates.extend(added)
         if len(self.candidates) > 2 * POOL_LIMIT:
             self._drop_weakest()
         return added
 
-    def add_whole(self, source: str, turn: int, text: str) -> None:
+    def add_text_as_one_sentence(self, source: str, turn: int, text: str) -> None:
         """Add a text as a single sentence, unchanged."""
         self._order += 1
         self.candidates.append(
-            StatementCandidate(
+            NoteSentenceCandidate(
                 source, turn, self._order, analyze_sentence(text), BASE_WEIGHT[source], cue=False
             )
         )
@@ -155,9 +155,9 @@ class StatementPool:
         dropped = [each for each in self.candidates if each.turn in numbers]
         self.candidates = [each for each in self.candidates if each.turn not in numbers]
         for each in dropped:
-            self.take_name_weight(each.sentence.names, each.weight)
+            self.subtract_name_weight(each.sentence.names, each.weight)
 
-    def take_name_weight(self, names: Iterable[str], weight: float) -> None:
+    def subtract_name_weight(self, names: Iterable[str], weight: float) -> None:
         """Take back weight of identifiers; one that occurred nowhere else is dropped."""
         for name in names:
             self.names[name] = self.names.get(name, 0.0) - weight
@@ -166,7 +166,7 @@ class StatementPool:
 
     def _drop_weakest(self) -> None:
         recent = int(POOL_LIMIT * RECENT_SHARE)
-        older = sorted(self.candidates[:-recent], key=score_statement, reverse=True)[
+        older = sorted(self.candidates[:-recent], key=score_note_sentence, reverse=True)[
             : POOL_LIMIT - recent
         ]
         self.candidates = sorted(older, key=_statement_order) + self.candidates[-recent:]
@@ -201,13 +201,13 @@ def _weigh_statements(source: str, text: str) -> tuple[tuple[str, AnalyzedSenten
 _weigh_cached_statements = lru_cache(TEXT_CACHE_SIZE)(_weigh_statements)
 
 
-def score_statement(candidate: StatementCandidate) -> float:
+def score_note_sentence(candidate: NoteSentenceCandidate) -> float:
     """Value of a candidate per token, considered alone."""
     found = candidate.sentence
     return candidate.weight * (len(found.stems) + 1.5 * len(found.names)) / (found.cost + 6)
 
 
-def _statement_order(candidate: StatementCandidate) -> int:
+def _statement_order(candidate: NoteSentenceCandidate) -> int:
     return candidate.order
 
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
-from memorist.context.agents_instructions import read_agents_files
-from memorist.context.claude_instructions import read_claude_files
+from memorist.context.agents_md_files import read_agents_files
+from memorist.context.claude_md_files import read_claude_files
 from memorist.core.messages import Message, Origin
 from memorist.dream.dream_gates import SessionFileInfo
 from memorist.dream.dream_prompt import UserUtterance
@@ -49,7 +49,7 @@ class PastSessionLocation(Struct, frozen=True):
     folder: Path
 
 
-class PastEvidence(Struct, frozen=True, kw_only=True):
+class PastSessionEvidence(Struct, frozen=True, kw_only=True):
     """What past sessions hold: the user's utterances, and the evidence behind a model's changes."""
 
     utterances: tuple[UserUtterance, ...] = ()
@@ -98,9 +98,9 @@ def read_instruction_sources(
     return tuple(found)
 
 
-def read_past_evidence(
+def read_past_session_evidence(
     past: Sequence[PastSessionLocation], chosen: Collection[str], files: FileSystem
-) -> PastEvidence:
+) -> PastSessionEvidence:
     """Read what the user said in the newest of these sessions, and what came from elsewhere.
 
     Unreadable transcripts are skipped.
@@ -114,7 +114,7 @@ def read_past_evidence(
     newest = sorted((each for each in past if each.id in seen), key=lambda each: -seen[each.id])[
         :MAX_PAST_SESSIONS
     ]
-    evidence = PastEvidence()
+    evidence = PastSessionEvidence()
     for each in newest:
         with contextlib.suppress(MemoristError, OSError):
             evidence = _add_session_evidence(
@@ -124,8 +124,8 @@ def read_past_evidence(
 
 
 def _add_session_evidence(
-    evidence: PastEvidence, session: str, at: float, transcript: Path
-) -> PastEvidence:
+    evidence: PastSessionEvidence, session: str, at: float, transcript: Path
+) -> PastSessionEvidence:
     entries = (entry for entry in read_transcript(transcript) if isinstance(entry, Message))
     messages = list(insert_user_words_from_results(entries))
     behind = collect_write_evidence(session, messages)
@@ -143,7 +143,7 @@ def _add_session_evidence(
         if len(text) <= room:
             outside.append(text)
             room -= len(text)
-    return PastEvidence(
+    return PastSessionEvidence(
         utterances=(*evidence.utterances, *sayings),
         evidence=replace(
             evidence.evidence,

@@ -14,12 +14,12 @@ from typing import get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.context.agents_instructions import (
+from memorist.context.agents_md_files import (
     describe_agents_file_sizes,
     read_agents_files,
     render_agents_files,
 )
-from memorist.context.claude_instructions import read_claude_files, render_claude_file
+from memorist.context.claude_md_files import read_claude_files, render_claude_file
 from memorist.context.context_pieces import (
     ContextPiece,
     ContextSection,

@@ -38,7 +38,7 @@ def describe_agents_file_sizes(report: InstructionReport) -> str:
     return "; ".join(f"{file.path} ({file.size:,} bytes)" for file in report.loaded)
 
 
-def truncate_bytes(data: bytes, room: int) -> bytes:
+def truncate_utf8_bytes(data: bytes, room: int) -> bytes:
     """Return the start of the data, at most `room` bytes, cut on a character boundary."""
     return data if len(data) <= room else data[: max(0, room)].decode("utf-8", "ignore").encode()
 
@@ -112,7 +112,7 @@ class _AgentsFilesReader:
             self.left_out.append(OmittedSource(str(path), "it says nothing"))
             return None
         self._seen.add(read.real)
-        kept = truncate_bytes(data, room)
+        kept = truncate_utf8_bytes(data, room)
         cut = max(read.size, len(data)) - len(kept) if len(kept) < len(data) else 0
         if cut:
             much = "all of it" if not kept else f"the last {cut:,} of {read.size:,} bytes"

@@ -19,7 +19,7 @@ from memorist.forks.answer_form import FormTask, read_edits_from_answer_text
 from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
     ForkPrompts,
-    build_first_request,
+    build_first_fork_request,
     cap_output_to_remaining_window,
     choose_edit_method,
     extract_id_from_model_string,
@@ -155,7 +155,7 @@ class _ForkRun:
             turns=self._turns,
             usage=self._usage,
             cost_usd=self._cost,
-            files=self._executor.changes() if self._executor else (),
+            files=self._executor.list_file_changes() if self._executor else (),
             denied=tuple(self._executor.denied) if self._executor else (),
             outcome=outcome,
             said=self._describe_end(),
@@ -197,7 +197,9 @@ class _ForkRun:
             return ForkOutcome.TIMED_OUT
         except (ModelError, FormatError, StoreError) as problem:
             return self._fail(str(problem))
-        return stopped or (ForkOutcome.CHANGED if executor.changes() else ForkOutcome.UNCHANGED)
+        return stopped or (
+            ForkOutcome.CHANGED if executor.list_file_changes() else ForkOutcome.UNCHANGED
+        )
 
     def _fail(self, why: str) -> ForkOutcome:
         self.statement = why
@@ -211,7 +213,7 @@ class _ForkRun:
         wire = find_codec(self._model.format)
         texts = load_fork_prompts()
         way = choose_edit_method(spec, wire)
-        first = build_first_request(
+        first = build_first_fork_request(
             spec, way, texts, codec=wire, model=extract_id_from_model_string(self._model.name)
         )
         seen: Counter[tuple[str, str]] = Counter()
@@ -245,7 +247,9 @@ class _ForkRun:
                     )
                 )
                 # Each caller judges what was written before, also beside edits that never applied.
-                return None if turn.failures and executor.changes() else ForkOutcome.LOOPED
+                return (
+                    None if turn.failures and executor.list_file_changes() else ForkOutcome.LOOPED
+                )
             problem = next(iter(turn.failures), "")
             report = _render_report(turn, texts)
             tail = (

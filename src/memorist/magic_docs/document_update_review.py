@@ -125,7 +125,7 @@ edit changes a few of them, a whole document written anew from what was shown ha
 
 
 def explain_unseen_part_loss(before: str, shown: str, after: str) -> str:
-    """Why a new text is not taken of which the model was shown only a part (`cut_seen_sections`):
+    """Why a new text is not taken of which the model was shown only a part (`elide_seen_sections`):
     it holds the marks of what was cut, or lacks it. Empty where neither is so.
     """
     whole, visible, new = (
