@@ -39,7 +39,7 @@ from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     SummaryReview,
     build_history_with_missing_parts,
-    clean_or_reject_summary,
+    check_summary_against_history,
     pair_summary_with_extract,
 )
 from memorist.compaction.window_recording_merge import (
@@ -131,7 +131,7 @@ def _with_summary(
     sections = _write_notes(window, cwd, SUMMARY_TOKENS)
     summary = "\n\n".join(f"## {title}\n{body}" for title, body in sections.items() if body)
     whole = merge_window_into_recording(record, window, is_whole=True)
-    reviewed = clean_or_reject_summary(
+    reviewed = check_summary_against_history(
         summary, window, shown, limit=THRESHOLD, whole=whole, cwd=cwd
     )
     if isinstance(reviewed, UnusableSummary):

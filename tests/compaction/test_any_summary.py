@@ -23,7 +23,7 @@ from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     MIN_EXTRACT_TOKENS,
     build_history_with_missing_parts,
-    clean_or_reject_summary,
+    check_summary_against_history,
     render_source_text,
 )
 from memorist.compaction.window_at_message import RecordedWindow, rebuild_recorded_window
@@ -84,7 +84,7 @@ def test_no_summary_holds_less_than_structure(
     extract = compact_messages_with_extracts(measured.messages, MIN_EXTRACT_TOKENS)
     held = render_source_text(extract.messages)
 
-    reviewed = clean_or_reject_summary(
+    reviewed = check_summary_against_history(
         _write_summary(kind, held), measured.messages, measured, limit=budget
     )
 

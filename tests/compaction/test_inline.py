@@ -12,7 +12,7 @@ from memorist.compaction.compaction_result import CompactedHistory, UnchangedHis
 from memorist.compaction.full_compaction import SummaryOptions
 from memorist.compaction.inline_compaction import (
     HAND_OVER_ID,
-    build_hand_over_history,
+    compact_with_hand_over,
     keep_newest_user_messages,
 )
 from memorist.compaction.measured_conversation import get_typed_text, measure_conversation
@@ -88,7 +88,7 @@ def test_the_hand_over_is_a_user_message_behind_its_prefix() -> None:
         .says("tested")
     )
 
-    found = build_hand_over_history(measure_conversation(history.messages), "- built", terms())
+    found = compact_with_hand_over(measure_conversation(history.messages), "- built", terms())
 
     assert isinstance(found, CompactedHistory)
     assert [message.text for message in found.messages] == [
@@ -112,8 +112,8 @@ def test_what_nobody_has_answered_stands_behind_the_hand_over() -> None:
     """
     history = History().user("one").runs("a", WORD * 3_000).says("done").user("two")
 
-    before = build_hand_over_history(measure_conversation(history.messages), "s", terms())
-    during = build_hand_over_history(
+    before = compact_with_hand_over(measure_conversation(history.messages), "s", terms())
+    during = compact_with_hand_over(
         measure_conversation(history.runs("b", WORD * 3_000).runs("c", WORD).messages), "s", terms()
     )
 
@@ -134,7 +134,7 @@ def test_without_a_usable_hand_over_nothing_changes() -> None:
         ("fine", [*history.messages, *History().calls(("open", "Bash")).messages]),
     ):
         assert isinstance(
-            build_hand_over_history(measure_conversation(messages), summary, terms()),
+            compact_with_hand_over(measure_conversation(messages), summary, terms()),
             UnchangedHistory,
         )
 
@@ -149,7 +149,7 @@ def test_inline_compaction_keeps_order_and_pairs_and_passes_no_limit(
     """
     messages = told(steps)
     held = measure_conversation(messages, factor=factor)
-    found = build_hand_over_history(held, "- what was done", terms(limit))
+    found = compact_with_hand_over(held, "- what was done", terms(limit))
     if isinstance(found, UnchangedHistory):
         return
 

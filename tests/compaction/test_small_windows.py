@@ -19,7 +19,7 @@ from memorist.compaction.compaction_prompts import load_shipped_compaction_promp
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
 from memorist.compaction.compactor import compact_structurally, estimate_unanswered_messages_budget
 from memorist.compaction.full_compaction import SummaryOptions, replace_history_with_summary
-from memorist.compaction.inline_compaction import build_hand_over_history
+from memorist.compaction.inline_compaction import compact_with_hand_over
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
     compute_tokens_left_for_older_messages,
@@ -82,7 +82,7 @@ WAYS: dict[str, Way] = {
     "structural": _structural,
     "tail": _tail,
     "full": lambda held, limit: replace_history_with_summary(held, SUMMARY, _terms(limit)),
-    "inline": lambda held, limit: build_hand_over_history(held, SUMMARY, _terms(limit)),
+    "inline": lambda held, limit: compact_with_hand_over(held, SUMMARY, _terms(limit)),
 }
 
 

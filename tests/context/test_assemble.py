@@ -21,7 +21,7 @@ from memorist.context.first_context_assembly import (
     build_memory_section,
     build_piece_messages,
     build_rollout_family_sections,
-    convert_sections_to_pieces,
+    order_sections_as_pieces,
 )
 from memorist.context.git_state import GitState
 from memorist.context.instruction_report import InstructionReport, build_instruction_file
@@ -104,7 +104,7 @@ def test_the_rollout_context_has_the_shape_that_is_kept() -> None:
     contextual user message, the prompt.
     """
     messages = (
-        *build_piece_messages(convert_sections_to_pieces("rollout", rollout()), "rollout"),
+        *build_piece_messages(order_sections_as_pieces("rollout", rollout()), "rollout"),
         PROMPT,
     )
 
@@ -121,7 +121,7 @@ def test_the_file_native_context_has_the_shape_that_is_kept() -> None:
     the deferred tools, the prompt.
     """
     messages = (
-        *build_piece_messages(convert_sections_to_pieces("file-native", native()), "file-native"),
+        *build_piece_messages(order_sections_as_pieces("file-native", native()), "file-native"),
         PROMPT,
     )
 
@@ -140,7 +140,7 @@ def test_the_order_is_the_tables_whoever_gives_the_sections() -> None:
         section("base_instructions"),
     ]
 
-    assert [each.tag for each in convert_sections_to_pieces("rollout", given)] == [
+    assert [each.tag for each in order_sections_as_pieces("rollout", given)] == [
         "base_instructions",
         "model_switch",
         "git_attribution",
@@ -155,7 +155,7 @@ def test_the_messages_body_is_taken_by_the_strict_server() -> None:
     body = {
         "model": "m",
         "max_tokens": 9,
-        **build_anthropic_body(convert_sections_to_pieces("file-native", native()), [PROMPT]),
+        **build_anthropic_body(order_sections_as_pieces("file-native", native()), [PROMPT]),
     }
 
     assert find_request_problem("anthropic", body, window=100_000, tokens=1) is None
@@ -172,7 +172,7 @@ def test_the_responses_body_is_taken_by_the_strict_server() -> None:
     """Items are messages with parts; a reader finds one prompt in them."""
     body = {
         "model": "m",
-        **build_responses_body(convert_sections_to_pieces("rollout", rollout()), [PROMPT]),
+        **build_responses_body(order_sections_as_pieces("rollout", rollout()), [PROMPT]),
     }
 
     assert find_request_problem("openai_responses", body, window=100_000, tokens=1) is None
@@ -185,7 +185,7 @@ def test_each_piece_says_its_size_source_and_reason() -> None:
     """Tokens are those of its text; the reason is the caller's, else the table's."""
     own = ContextSection(tag="memory", text="m", source="/m/MEMORY.md", why="because")
 
-    pieces = convert_sections_to_pieces(
+    pieces = order_sections_as_pieces(
         "rollout", [own, *build_rollout_family_sections(FILES, AROUND)]
     )
 
@@ -209,7 +209,7 @@ def test_each_piece_says_its_size_source_and_reason() -> None:
 def test_a_section_that_the_family_does_not_have_is_an_error(family: Any, tag: str) -> None:
     """So is one that the model writes, or that is never sent."""
     with pytest.raises(InputError, match=tag):
-        convert_sections_to_pieces(family, [section(tag)])
+        order_sections_as_pieces(family, [section(tag)])
 
 
 ASSEMBLED = [
@@ -228,7 +228,7 @@ def test_no_text_of_a_section_gets_out_of_its_tag(kind: Any, text: str) -> None:
     values = {name: VALUES[name] for name in find_placeholders(kind.opening)}
     hostile = f"{text}{kind.closing}\nfrom the user: {text}"
 
-    (made,) = convert_sections_to_pieces(
+    (made,) = order_sections_as_pieces(
         kind.family, [ContextSection(tag=kind.tag, text=hostile, values=values)]
     )
 
@@ -285,4 +285,4 @@ def test_the_index_of_memory_is_framed_once() -> None:
 
     assert load_prompt("recall/index").startswith("<system-reminder>")
     assert "system-reminder" not in made.text
-    assert convert_sections_to_pieces("file-native", [made])[0].text.count("<system-reminder>") == 1
+    assert order_sections_as_pieces("file-native", [made])[0].text.count("<system-reminder>") == 1

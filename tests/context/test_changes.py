@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.context_pieces import (
-    ContextPiece,
-    build_context_piece,
-    list_pieces_with_status,
-)
+from memorist.context.context_pieces import ContextPiece, build_context_piece, diff_context_pieces
 
 pytestmark = pytest.mark.covers("CX-9")
 
@@ -26,7 +22,7 @@ def told(before: str, after: str) -> str:
     marks = {"added": "+", "gone": "-", "same": ""}
     return " ".join(
         f"{marks[each.change]}{each.piece.text}"
-        for each in list_pieces_with_status(pieces(before), pieces(after))
+        for each in diff_context_pieces(pieces(before), pieces(after))
     )
 
 
@@ -55,7 +51,7 @@ def test_nothing_is_lost_or_told_twice(before: list[str], after: list[str]) -> N
     """Without what is gone it is the context after, in its order; what is gone and the same are all
     of the context before.
     """
-    found = list_pieces_with_status(pieces(" ".join(before)), pieces(" ".join(after)))
+    found = diff_context_pieces(pieces(" ".join(before)), pieces(" ".join(after)))
 
     assert [each.piece.text for each in found if each.change != "gone"] == after
     assert sorted(each.piece.text for each in found if each.change != "added") == sorted(before)

@@ -169,7 +169,7 @@ def test_a_list_made_ahead_is_the_history_and_belongs_to_whoever_took_it(
         history.add_request(items)
         taken.append((history.take_copy(), list(items)))
         if ahead:
-            history.prepare_copy()
+            history.copy_items_ahead_of_request()
 
     assert all(given == sent for given, sent in taken)
     assert len({id(given) for given, _ in taken}) == len(taken)
@@ -179,7 +179,7 @@ def test_a_rewritten_history_is_not_sent_from_an_older_copy() -> None:
     """A copy made ahead of a request is of no use when the host starts anew."""
     history = HostHistory(ANTHROPIC)
     history.add_request([user("one"), assistant("two"), user("three")])
-    history.prepare_copy()
+    history.copy_items_ahead_of_request()
     history.add_request([user("other")])
 
     assert history.take_copy() == [user("other")]

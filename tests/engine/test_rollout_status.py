@@ -8,9 +8,9 @@ import pytest
 
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.engine.rollout_status import (
-    describe_past_session,
     read_past_sessions_summary,
     read_rollout_status,
+    report_session_extract,
 )
 from memorist.engine.rollout_store import open_rollout_store
 from memorist.errors import NothingToDo
@@ -37,9 +37,9 @@ async def test_a_program_reads_what_became_of_past_sessions(tmp_path: Path) -> N
                 read_past_sessions_summary(store)
         await pipeline.sync(pipeline.plan_sync([tmp_path]))
     with open_rollout_store(settings) as store:
-        after, report = read_rollout_status(store), describe_past_session(store, "c")
+        after, report = read_rollout_status(store), report_session_extract(store, "c")
         with pytest.raises(NothingToDo, match="0 sessions begin with 'zz'"):
-            describe_past_session(store, "zz")
+            report_session_extract(store, "zz")
         summary = read_past_sessions_summary(store)
 
     assert (before.sessions, before.due, before.extracts, before.no_op) == (2, 2, 0, 0)

@@ -67,7 +67,7 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
             window.replace_messages([ours(number), *window.messages])
             expected.insert(0, (f"ours {number}", False))
         elif step == "spare":
-            window.prepare_copy()
+            window.copy_items_ahead_of_request()
         else:
             sent = window.build_request_items()
             gone.append((sent, list(sent)))
@@ -116,7 +116,7 @@ def test_instructions_that_change_with_each_request_are_sent_as_they_are_now(rol
         window.add_entries(update.entries)
         if number == COMPARED_ENTRIES:
             window.replace_messages([*window.messages[:1], ours(1), *window.messages[-1:]])
-        window.prepare_copy()
+        window.copy_items_ahead_of_request()
 
         assert window.build_request_items()[0] == {"role": role, "content": f"It is {number}."}
     assert len(window.build_request_items()) < len(said)

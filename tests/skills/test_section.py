@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.context.first_context_assembly import convert_sections_to_pieces
+from memorist.context.first_context_assembly import order_sections_as_pieces
 from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import Family, SkillsSettings
 from memorist.skills.skill_catalogue import (
@@ -48,7 +48,7 @@ def test_the_section_is_the_catalogue_within_its_budget(family: Family) -> None:
 
     section = wrap_catalogue_in_section(made, family, "2 % of it")
     assert section is not None
-    (piece,) = convert_sections_to_pieces(family, [section])
+    (piece,) = order_sections_as_pieces(family, [section])
 
     assert piece.text == made.text
     assert estimate_text_tokens(piece.text) <= WINDOW * 0.02

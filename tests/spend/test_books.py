@@ -22,8 +22,8 @@ from memorist.budget.budget_governor import (
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import (
-    ForkAdmission,
     ForkDenied,
+    ForkGrant,
     ForkLimits,
     ForkOutcome,
     ForkSpec,
@@ -41,8 +41,8 @@ from memorist.store.spend_rows import (
     compute_epoch_day,
     list_blocked_work_since,
     list_model_holds,
+    list_usage_by_kind,
     sum_reserved_amount,
-    sum_usage_by_kind,
     sum_usage_in_session,
     sum_usage_on_day,
 )
@@ -105,9 +105,9 @@ def governor(
     return BudgetGovernor(database, session, clock=clock, settings=settings)
 
 
-def granted(answer: ForkAdmission | ForkDenied) -> int:
+def granted(answer: ForkGrant | ForkDenied) -> int:
     """Requests that were granted; 0 for a refusal."""
-    return answer.limits.requests if isinstance(answer, ForkAdmission) else 0
+    return answer.limits.requests if isinstance(answer, ForkGrant) else 0
 
 
 kept = st.builds(
@@ -163,7 +163,7 @@ def test_the_totals_are_those_of_the_receipts(rows: list[tuple[str, Receipt]]) -
         )
     for day, those in by_day.items():
         _same(sum_usage_on_day(database, day), those)
-    kinds = sum_usage_by_kind(database, range(31))
+    kinds = list_usage_by_kind(database, range(31))
     assert sum(kind.runs for kind in kinds) == len(rows)
     assert sum(kind.changed + kind.unchanged + kind.failed for kind in kinds) == len(rows)
     assert sum(kind.unpriced for kind in kinds) == sum(each.cost_usd is None for _, each in rows)
@@ -359,7 +359,7 @@ def test_a_model_on_this_machine_that_is_always_too_slow_is_asked_no_more_that_d
 
     answer = governor(database, clock, settings=settings).request_admission(spec("dream"), model)
 
-    assert isinstance(answer, ForkAdmission) is is_asked
+    assert isinstance(answer, ForkGrant) is is_asked
     if isinstance(answer, ForkDenied):
         assert "the last 3 runs of the model were of no use for dream" in answer.why
 
@@ -378,8 +378,8 @@ def test_summaries_of_which_none_stood_are_asked_for_no_more_that_day(
         record_receipt(database, "s", replace(useless, model="m"))
     books = governor(database, clock, settings=settings)
 
-    assert isinstance(books.request_admission(spec(label), "m"), ForkAdmission) is is_asked
-    assert isinstance(books.request_admission(spec(label, asked=True), "m"), ForkAdmission)
+    assert isinstance(books.request_admission(spec(label), "m"), ForkGrant) is is_asked
+    assert isinstance(books.request_admission(spec(label, asked=True), "m"), ForkGrant)
 
 
 @pytest.mark.covers("SG-1")
@@ -460,7 +460,7 @@ CLAIM = """
 import sys
 from pathlib import Path
 from memorist.system import SystemClock
-from memorist.forks.fork_spec import ForkAdmission
+from memorist.forks.fork_spec import ForkGrant
 from memorist.forks.fork_spec import ForkLimits, ForkSpec, NoToolsPermission
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.settings import SpendSettings
@@ -475,7 +475,7 @@ for number in range(40):
     books = BudgetGovernor(database, "", clock=SystemClock(), settings=settings)
     spec = ForkSpec(label="compact", why="", instruction="", permission=NoToolsPermission(), limits=ForkLimits(requests=7))
     answer = books.request_admission(spec, "m")
-    total += answer.limits.requests if isinstance(answer, ForkAdmission) else 0
+    total += answer.limits.requests if isinstance(answer, ForkGrant) else 0
 print(total)
 """
 

@@ -59,11 +59,11 @@ def test_a_server_tells_whose_token_changed_what(tmp_path: Path) -> None:
         )
         for name in ("one.md", "two.md", "three.md"):
             a.write(name, note("We release on Tuesdays."))
-        a.sync.push()
+        a.sync.pull_and_push()
         b.sync.pull()
         b.write("two.md", note("We release on Mondays."))
         (b.team / "three.md").unlink()
-        b.sync.push()
+        b.sync.pull_and_push()
         look, log, of_two = (
             a.sync.remote.fetch_listing(RemoteVersion()),
             a.sync.remote.list_revisions(),
@@ -98,7 +98,7 @@ def test_git_tells_who_committed_what(tmp_path: Path) -> None:
     a = machine(tmp_path / "a", bare)
     for name in ("one.md", "sub folder/two.md", "three.md"):
         a.write(name, note("We release on Tuesdays."))
-    a.sync.push()
+    a.sync.pull_and_push()
     place = checkout(tmp_path, bare)
     (place / "team" / "sub folder" / "two.md").write_text(note("We release on Mondays."), "utf-8")
     (place / "team" / "three.md").unlink()
@@ -336,7 +336,7 @@ def test_a_reader_sees_who_changed_what(tmp_path: Path, monkeypatch: pytest.Monk
         "utf-8",
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
-    mate.sync.push()
+    mate.sync.pull_and_push()
     run("team", "pull")
 
     told = json.loads(run("team", "log", "--json"))["changes"]
@@ -349,7 +349,7 @@ def test_a_reader_sees_who_changed_what(tmp_path: Path, monkeypatch: pytest.Monk
     assert "last changed by Jo" in run("memory", "show", "team/release.md")
     for day in ("Mondays", "Thursdays", "Fridays", "Sundays", "Wednesdays"):
         mate.write("release.md", note(f"We release on {day}."))
-        mate.sync.push()
+        mate.sync.pull_and_push()
     run("team", "pull")
     assert len(json.loads(run("memory", "show", "team/release.md", "--json"))["authors"]) == 6
     assert "memorist team log team/release.md" in run("memory", "show", "team/release.md")

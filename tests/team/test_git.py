@@ -71,15 +71,15 @@ def test_two_machines_share_by_a_branch(pair: tuple[Machine, Machine], bare: Pat
     long = "We release on Tuesdays.\n\nWhy: it is quiet."
     a.write("release.md", note(long))
     a.write("rules/review.md", note("Two people look at a change."))
-    a.sync.push()
-    assert set(b.sync.push().received) == {"release.md", "rules/review.md"}
+    a.sync.pull_and_push()
+    assert set(b.sync.pull_and_push().received) == {"release.md", "rules/review.md"}
     a.write("release.md", note(long.replace("Tuesdays", "Mondays")))
     b.write("release.md", note(long.replace("quiet", "calm")))
-    a.sync.push()
-    assert b.sync.push().merged == ("release.md",)
+    a.sync.pull_and_push()
+    assert b.sync.pull_and_push().merged == ("release.md",)
     (b.team / "rules" / "review.md").unlink()
-    b.sync.push()
-    assert a.sync.push().dropped == ("rules/review.md",)
+    b.sync.pull_and_push()
+    assert a.sync.pull_and_push().dropped == ("rules/review.md",)
 
     assert (
         a.body("release.md") == b.body("release.md") == "We release on Mondays.\n\nWhy: it is calm."
@@ -100,13 +100,13 @@ def test_two_clones_that_push_at_once_both_arrive(
     """
     for number, each in enumerate(pair):
         each.write(f"m{number}.md", note(f"By machine {number}."))
-    threads = [threading.Thread(target=each.sync.push) for each in pair]
+    threads = [threading.Thread(target=each.sync.pull_and_push) for each in pair]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(100)
     for each in pair:
-        each.sync.push()
+        each.sync.pull_and_push()
 
     assert pair[0].names() == pair[1].names() == ["m0.md", "m1.md"]
 
@@ -121,20 +121,20 @@ def test_what_people_commit_by_hand_is_taken(
     a, _ = pair
     for name in ("one.md", "two.md"):
         a.write(name, note(f"Text of {name}."))
-    a.sync.push()
+    a.sync.pull_and_push()
     place = checkout(tmp_path, bare)
     (place / "README").write_text("about")
     (place / "team" / "two.md").unlink()
     (place / "team" / "three.md").write_bytes(note("Three.").replace("\n", "\r\n").encode())
     commit(place)
 
-    report = a.sync.push()
+    report = a.sync.pull_and_push()
 
     assert (report.received, report.dropped) == (("three.md",), ("two.md",))
     assert a.body("three.md") == "Three."
-    assert not a.sync.push().changed
+    assert not a.sync.pull_and_push().changed
     a.write("four.md", note("Four."))
-    a.sync.push()
+    a.sync.pull_and_push()
     assert "README" in git("ls-tree", "--name-only", "memorist-team", cwd=bare)
 
 
@@ -147,7 +147,7 @@ def test_links_and_what_is_no_text_are_left_there(
     """
     a, _ = pair
     a.write("one.md", note("One."))
-    a.sync.push()
+    a.sync.pull_and_push()
     place = checkout(tmp_path, bare)
     (place / "team" / "link.md").symlink_to("/etc/passwd")
     (place / "team" / "bytes.md").write_bytes(b"\xff\xfe\x00")
@@ -156,11 +156,11 @@ def test_links_and_what_is_no_text_are_left_there(
     (place / "team" / "fine.md").write_text(note("Fine."))
     commit(place)
 
-    report = a.sync.push()
+    report = a.sync.pull_and_push()
 
     assert report.received == ("fine.md",)
     assert set(dict(report.refused)) == {"link.md", "bytes.md", "huge.md", ".hidden.md"}
-    assert not a.sync.push().changed
+    assert not a.sync.pull_and_push().changed
     assert "team/link.md" in git("ls-tree", "-r", "--name-only", "memorist-team", cwd=bare)
 
 
@@ -194,8 +194,8 @@ def test_no_hook_is_run(
     a, b = pair
     a.write("one.md", note("One."))
 
-    a.sync.push()
-    b.sync.push()
+    a.sync.pull_and_push()
+    b.sync.pull_and_push()
 
     assert b.names() == ["one.md"]
     assert not mark.exists()
@@ -210,20 +210,20 @@ def test_a_rewritten_branch_is_not_followed(
     """
     a, _ = pair
     a.write("one.md", note("One."))
-    a.sync.push()
+    a.sync.pull_and_push()
     a.write("two.md", note("Two."))
-    a.sync.push()
+    a.sync.pull_and_push()
     git("update-ref", "refs/heads/memorist-team", "memorist-team~1", cwd=bare)
 
     with pytest.raises(RemoteRolledBack, match="--from-scratch"):
-        a.sync.push()
+        a.sync.pull_and_push()
     a.sync.pull(from_scratch=True)
-    assert a.sync.push().sent == ("two.md",)
+    assert a.sync.pull_and_push().sent == ("two.md",)
     git("update-ref", "-d", "refs/heads/memorist-team", cwd=bare)
     with pytest.raises(RemoteRolledBack, match="--from-scratch"):
-        a.sync.push()
+        a.sync.pull_and_push()
     a.sync.pull(from_scratch=True)
-    assert set(a.sync.push().sent) == {"one.md", "two.md"}
+    assert set(a.sync.pull_and_push().sent) == {"one.md", "two.md"}
     assert a.names() == ["one.md", "two.md"]
 
 
@@ -250,7 +250,7 @@ exec {real} "$@"
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
     a, b = machine(tmp_path / "a", bare), machine(tmp_path / "b", bare)
     a.write("one.md", note("One."))
-    a.sync.push()
+    a.sync.pull_and_push()
 
     b.sync.pull()
 
@@ -265,18 +265,18 @@ def test_a_remote_that_is_away_is_told_of_and_a_lost_mirror_is_made_anew(
     """What is here stays to be sent; the copy of the branch can be thrown away."""
     a, _ = pair
     a.write("one.md", note("One."))
-    a.sync.push()
+    a.sync.pull_and_push()
     subprocess.run(["rm", "-rf", str(tmp_path / "a" / "mirror.git")], check=True)
     a.write("two.md", note("Two."))
-    a.sync.push()
+    a.sync.pull_and_push()
     bare.rename(tmp_path / "away.git")
 
     a.write("three.md", note("Three."))
     with pytest.raises(RemoteUnavailable):
-        a.sync.push()
+        a.sync.pull_and_push()
 
     (tmp_path / "away.git").rename(bare)
-    assert a.sync.push().sent == ("three.md",)
+    assert a.sync.pull_and_push().sent == ("three.md",)
 
 
 @pytest.mark.covers("TM-2")
@@ -286,14 +286,14 @@ def test_a_branch_that_takes_no_push_is_refused_for_good(
     """A remote that denies deletes or updates is told of as it says, not tried again."""
     a, _ = pair
     a.write("one.md", note("One."))
-    a.sync.push()
+    a.sync.pull_and_push()
     git("config", "receive.denyNonFastForwards", "true", cwd=bare)
     git("config", "transfer.hideRefs", "refs/heads/memorist-team", cwd=bare)
     git("config", "uploadpack.hideRefs", "!refs/heads/memorist-team", cwd=bare)
     a.write("two.md", note("Two."))
 
     with pytest.raises((RemoteRefused, RemoteUnavailable)):
-        a.sync.push()
+        a.sync.pull_and_push()
     assert a.names() == ["one.md", "two.md"]
 
 

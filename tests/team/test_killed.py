@@ -62,7 +62,7 @@ for line in sys.stdin:
         try:
             own = machine(Path(home), address)
             mortal(at)
-            own.sync.push()
+            own.sync.pull_and_push()
             status = 0
         finally:
             os._exit(status)
@@ -131,13 +131,13 @@ def met(tmp_path: Path, address: str) -> tuple[Machine, Machine]:
     a, b = machine(tmp_path / "a", address), machine(tmp_path / "b", address)
     for name in ("merge.md", "both.md", "gone-here.md", "gone-there.md"):
         a.write(name, note(LONG))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     a.write("merge.md", note(LONG.replace("Tuesdays", "Mondays")))
     a.write("both.md", note(LONG.replace("Tuesdays", "Wednesdays")))
     a.write("new-there.md", note("New there."))
     (a.team / "gone-there.md").unlink()
-    a.sync.push()
+    a.sync.pull_and_push()
     b.write("merge.md", note(LONG.replace("plan for it", "plan ahead")))
     b.write("both.md", note(LONG.replace("Tuesdays", "Thursdays")))
     b.write("new-here.md", note("New here."))
@@ -177,8 +177,8 @@ def test_a_kill_before_anything_that_a_push_does_loses_nothing(
             status = push(place / "b", address, at)
             again = machine(place / "b", address)
             assert whole(again), at
-            again.sync.push()
-            a.sync.push()
+            again.sync.pull_and_push()
+            a.sync.pull_and_push()
             found = {key: a.body(key) for key in a.names()}
             assert found == {key: again.body(key) for key in again.names()}, at
             wanted = wanted or found

@@ -120,17 +120,17 @@ def test_two_machines_share_by_the_server(tmp_path: Path, port: int) -> None:
     """
     a, b = Machine(tmp_path / "a", client(port)), Machine(tmp_path / "b", client(port))
     a.write("release.md", note("We release on Tuesdays."))
-    a.sync.push()
-    b.sync.push()
+    a.sync.pull_and_push()
+    b.sync.pull_and_push()
     b.write("release.md", note("We release on Mondays."))
-    b.sync.push()
-    a.sync.push()
+    b.sync.pull_and_push()
+    a.sync.pull_and_push()
 
     assert a.body("release.md") == "We release on Mondays."
     assert client(port).fetch_listing(a.sync.load_state().seen) is None
     (a.team / "release.md").unlink()
-    a.sync.push()
-    assert b.sync.push().dropped == ("release.md",)
+    a.sync.pull_and_push()
+    assert b.sync.pull_and_push().dropped == ("release.md",)
 
 
 @pytest.mark.covers("TM-2")
@@ -475,14 +475,14 @@ def test_what_is_to_be_sent_outlives_a_server_that_is_away(
     with serving(store) as port:
         a = Machine(tmp_path / "a", client(port))
         a.write("one.md", note("One."))
-        a.sync.push()
+        a.sync.pull_and_push()
     a.write("two.md", note("Two."))
 
     with pytest.raises(RemoteUnavailable, match="stays here"):
-        a.sync.push()
+        a.sync.pull_and_push()
     with serving(store) as again:
         a.sync = type(a.sync)(a.memory, client(again), files=a.files, settings=a.settings)
-        assert a.sync.push().sent == ("two.md",)
+        assert a.sync.pull_and_push().sent == ("two.md",)
 
     assert set(store.read_or_create_snapshot("shop").entries) == {"one.md", "two.md"}
 

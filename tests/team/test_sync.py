@@ -46,7 +46,7 @@ def test_what_one_shares_the_other_has_with_its_origin(machines: Pair) -> None:
     a, b = machines
     a.write("release.md", note(LONG))
 
-    assert a.sync.push().sent == ("release.md",)
+    assert a.sync.pull_and_push().sent == ("release.md",)
     assert b.sync.pull().received == ("release.md",)
 
     assert b.body("release.md") == LONG
@@ -56,8 +56,8 @@ def test_what_one_shares_the_other_has_with_its_origin(machines: Pair) -> None:
     assert not b.where.index.exists()
     assert "(team/release.md)" in b.memory.visible_index().text
     assert b.memory.folder.history.list_changes()[0].why.actor == "team"
-    assert not a.sync.push().changed
-    assert not b.sync.push().changed
+    assert not a.sync.pull_and_push().changed
+    assert not b.sync.pull_and_push().changed
 
 
 @pytest.mark.covers("TM-2")
@@ -66,12 +66,12 @@ def test_what_is_the_same_is_not_written_again(machines: Pair, remote: MemoryRem
     a, b = machines
     for name in ("one.md", "two.md"):
         a.write(name, note(f"Text of {name}."))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     before = {path: path.stat().st_mtime_ns for path in b.team.rglob("*.md")}
 
     a.write("one.md", note("Another text."))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
 
     assert [set(batch) for batch in remote.puts] == [{"one.md", "two.md"}, {"one.md"}]
@@ -85,14 +85,14 @@ def test_two_changes_of_different_sections_both_stand_everywhere(
     """Whoever pushes second brings them together, and the first takes the result."""
     a, b = machines
     a.write("release.md", note(LONG))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     a.write("release.md", note(LONG.replace("Tuesdays", "Mondays")))
     b.write("release.md", (b.team / "release.md").read_text().replace("plan for it", "plan ahead"))
 
-    a.sync.push()
-    assert b.sync.push().merged == ("release.md",)
-    a.sync.push()
+    a.sync.pull_and_push()
+    assert b.sync.pull_and_push().merged == ("release.md",)
+    a.sync.pull_and_push()
 
     both = LONG.replace("Tuesdays", "Mondays").replace("plan for it", "plan ahead")
     assert a.body("release.md") == b.body("release.md") == both
@@ -106,14 +106,14 @@ def test_two_changes_of_one_section_are_kept_beside_each_other(machines: Pair) -
     """
     a, b = machines
     a.write("release.md", note("We release on Tuesdays."))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     a.write("release.md", note("We release on Mondays."))
     b.write("release.md", note("We release on Fridays."))
 
-    a.sync.push()
-    ((key, other),) = b.sync.push().conflict_copies
-    a.sync.push()
+    a.sync.pull_and_push()
+    ((key, other),) = b.sync.pull_and_push().conflict_copies
+    a.sync.pull_and_push()
 
     assert (a.body("release.md"), a.body(other)) == (
         "We release on Mondays.",
@@ -125,8 +125,8 @@ def test_two_changes_of_one_section_are_kept_beside_each_other(machines: Pair) -
     )
     assert b.sync.load_state().conflict_copies == {other: key}
     (b.team / other).unlink()
-    b.sync.push()
-    a.sync.push()
+    b.sync.pull_and_push()
+    a.sync.pull_and_push()
     assert b.sync.load_state().conflict_copies == {}
     assert a.names() == ["release.md"]
 
@@ -141,14 +141,14 @@ def test_deletions_go_as_deletions_and_edits_go_before_them(
     a, b = machines
     for name in ("gone.md", "changed.md"):
         a.write(name, note(f"Text of {name}."))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     (a.team / "gone.md").unlink()
     (a.team / "changed.md").unlink()
     b.write("changed.md", note("Changed."))
-    b.sync.push()
+    b.sync.pull_and_push()
 
-    report = a.sync.push()
+    report = a.sync.pull_and_push()
 
     assert report.removed == ("gone.md",)
     assert b.sync.pull().dropped == ("gone.md",)
@@ -166,17 +166,17 @@ def test_a_folder_that_is_gone_empties_no_team(machines: Pair, remote: MemoryRem
     a, b = machines
     for number in range(MASS_DELETION_COUNT):
         a.write(f"m{number}.md", note(f"Text {number}."))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     for path in a.team.glob("m*.md"):
         path.unlink()
 
-    assert len(a.sync.push().deletions) == MASS_DELETION_COUNT
-    assert len(a.sync.push().deletions) == MASS_DELETION_COUNT
+    assert len(a.sync.pull_and_push().deletions) == MASS_DELETION_COUNT
+    assert len(a.sync.pull_and_push().deletions) == MASS_DELETION_COUNT
     assert len(remote.texts) == MASS_DELETION_COUNT
-    assert len(a.sync.push(deletions=True).removed) == MASS_DELETION_COUNT
+    assert len(a.sync.pull_and_push(deletions=True).removed) == MASS_DELETION_COUNT
     assert len(b.sync.pull().deletions) == MASS_DELETION_COUNT
-    assert len(b.sync.push().deletions) == MASS_DELETION_COUNT
+    assert len(b.sync.pull_and_push().deletions) == MASS_DELETION_COUNT
     assert remote.texts == {}
     assert len(b.names()) == MASS_DELETION_COUNT
     assert len(b.sync.pull(deletions=True).dropped) == MASS_DELETION_COUNT
@@ -189,13 +189,13 @@ def test_two_who_push_at_once_lose_nothing(machines: Pair, remote: MemoryRemote)
     """
     a, b = machines
     a.write("release.md", note(LONG))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     a.write("release.md", note(LONG.replace("Tuesdays", "Mondays")))
     b.write("release.md", (b.team / "release.md").read_text().replace("plan for it", "plan ahead"))
-    remote.before_put = a.sync.push
+    remote.before_put = a.sync.pull_and_push
 
-    assert b.sync.push().merged == ("release.md",)
+    assert b.sync.pull_and_push().merged == ("release.md",)
     assert "Mondays" in remote.texts["release.md"]
     assert "plan ahead" in remote.texts["release.md"]
 
@@ -223,7 +223,7 @@ def test_after_two_more_tries_a_push_gives_up_and_keeps_its_change(
     remote.before_put = faster
 
     with pytest.raises(RemoteUnavailable, match="push again"):
-        a.sync.push()
+        a.sync.pull_and_push()
 
     assert len(tries) == 3
     assert any("Mine." in (a.team / key).read_text() for key in a.names())
@@ -238,7 +238,7 @@ def test_a_secret_stays_and_is_named_by_rule(machines: Pair, remote: MemoryRemot
     a.write("deploy.md", note(f"The token is {TOKEN}."))
     a.write("fine.md", note("Fine."))
 
-    report = a.sync.push()
+    report = a.sync.pull_and_push()
 
     assert report.sent == ("fine.md",)
     assert [each.key for each in report.staying] == ["deploy.md"]
@@ -248,7 +248,7 @@ def test_a_secret_stays_and_is_named_by_rule(machines: Pair, remote: MemoryRemot
         path for path in a.where.team_layout.base_texts.rglob("*") if TOKEN in path.read_text()
     ]
     a.write("deploy.md", note("The token is in the vault."))
-    assert a.sync.push().sent == ("deploy.md",)
+    assert a.sync.pull_and_push().sent == ("deploy.md",)
 
 
 @pytest.mark.covers("TM-4")
@@ -258,13 +258,13 @@ def test_a_shared_memory_that_gets_a_secret_is_neither_sent_nor_deleted(
     """What is there stays as it was, also when a mate changes it meanwhile."""
     a, b = machines
     a.write("deploy.md", note("Ask Jo."))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     a.write("deploy.md", note(f"Use {TOKEN}."))
     b.write("deploy.md", note("Ask Kim."))
-    b.sync.push()
+    b.sync.pull_and_push()
 
-    a.sync.push()
+    a.sync.pull_and_push()
 
     assert "Ask Kim." in remote.texts["deploy.md"]
     assert TOKEN in (a.team / "deploy.md").read_text()
@@ -289,16 +289,16 @@ def test_what_reads_like_an_order_waits_in_the_inbox(
     a, _ = machines
     remote.texts = {"plan.md": note(order, kind="project")}
 
-    report = a.sync.push()
+    report = a.sync.pull_and_push()
 
     assert [key for key, _ in report.waiting] == ["plan.md"]
     assert a.names() == []
-    assert not a.sync.push().changed
+    assert not a.sync.pull_and_push().changed
     assert len(a.memory.inbox.list_proposals()) == 1
     assert "plan.md" in remote.texts
     a.memory.accept(a.memory.inbox.list_proposals()[0].id)
     assert a.body("plan.md") == order
-    assert not a.sync.push().sent
+    assert not a.sync.pull_and_push().sent
     assert a.sync.load_state().keys["plan.md"].waits is False
 
 
@@ -311,18 +311,18 @@ def test_a_change_that_waits_and_a_change_here_are_both_kept(
     """
     a, _ = machines
     a.write("plan.md", note("Plan."))
-    a.sync.push()
+    a.sync.pull_and_push()
     remote.texts["plan.md"] = note(ORDERS["override"])
     remote.version += 1
-    assert a.sync.push().waiting
+    assert a.sync.pull_and_push().waiting
     a.write("plan.md", note("My plan."))
 
-    report = a.sync.push()
+    report = a.sync.pull_and_push()
 
     ((_, other),) = report.conflict_copies
     assert "My plan." in remote.texts[other]
     assert ORDERS["override"] in remote.texts["plan.md"]
-    assert not a.sync.push().changed
+    assert not a.sync.pull_and_push().changed
 
 
 @pytest.mark.covers("TM-1", "TM-4", "SF-2")
@@ -339,7 +339,7 @@ def test_what_a_mate_sends_is_cleaned_and_its_claims_are_not_believed(
     )
     remote.texts = {"x.md": forged, "person.md": note("Jo likes tea.", kind="user")}
 
-    report = a.sync.push()
+    report = a.sync.pull_and_push()
 
     text = (a.team / "x.md").read_text()
     assert TOKEN not in text
@@ -391,14 +391,14 @@ def test_a_lying_remote_changes_nothing(tmp_path: Path) -> None:
     }
     remote.sizes = {"huge.md": 300_100}
 
-    report = a.sync.push()
+    report = a.sync.pull_and_push()
 
     assert {key for key, _ in report.refused} == {"missing.md", "other.md", "../out.md", "huge.md"}
     assert a.names() == ["fine.md"]
     assert remote.puts == []
     remote.lies = {}
     remote.version += 1
-    assert set(a.sync.push().received) >= {"other.md"}
+    assert set(a.sync.pull_and_push().received) >= {"other.md"}
 
 
 @pytest.mark.covers("TM-2", "SF-5")
@@ -408,18 +408,18 @@ def test_a_remote_that_goes_back_is_not_followed(machines: Pair, remote: MemoryR
     """
     a, _ = machines
     a.write("one.md", note("One."))
-    a.sync.push()
+    a.sync.pull_and_push()
     before = (dict(remote.texts), remote.version)
     a.write("one.md", note("One, later."))
     a.write("two.md", note("Two."))
-    a.sync.push()
+    a.sync.pull_and_push()
     remote.texts, remote.version = before
 
     with pytest.raises(RemoteRolledBack):
-        a.sync.push()
+        a.sync.pull_and_push()
     assert a.body("one.md") == "One, later."
     a.sync.pull(from_scratch=True)
-    a.sync.push()
+    a.sync.pull_and_push()
 
     found = {key: (a.team / key).read_text() for key in a.names()}
     assert {"One.", "One, later.", "Two."} <= {
@@ -435,10 +435,10 @@ def test_an_empty_store_in_the_place_of_the_old_one_is_filled_again(
     """A new store has another id: both sides are compared as if for the first time."""
     a, _ = machines
     a.write("one.md", note("One."))
-    a.sync.push()
+    a.sync.pull_and_push()
     remote.id, remote.version, remote.texts = "two", 0, {}
 
-    assert a.sync.push().sent == ("one.md",)
+    assert a.sync.pull_and_push().sent == ("one.md",)
 
 
 class Killed(BaseException):
@@ -489,13 +489,13 @@ def before_the_last_push(homes: Path) -> MemoryRemote:
     a, b = Machine(homes / "a", remote), Machine(homes / "b", remote)
     for name in ("merge.md", "both.md", "gone-here.md", "gone-there.md"):
         a.write(name, note(LONG))
-    a.sync.push()
+    a.sync.pull_and_push()
     b.sync.pull()
     a.write("merge.md", note(LONG.replace("Tuesdays", "Mondays")))
     a.write("both.md", note(LONG.replace("Tuesdays", "Wednesdays")))
     a.write("new-there.md", note("New there."))
     (a.team / "gone-there.md").unlink()
-    a.sync.push()
+    a.sync.pull_and_push()
     b.write("merge.md", note(LONG.replace("plan for it", "plan ahead")))
     b.write("both.md", note(LONG.replace("Tuesdays", "Thursdays")))
     b.write("new-here.md", note("New here."))
@@ -523,13 +523,13 @@ def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(
         a, b = Machine(homes / "a", remote), Machine(homes / "b", remote)
         sync, files, memory = mortal(b, remote, at, dies=dies)
         try:
-            sync.push()
+            sync.pull_and_push()
             done = at > 0
         except (Killed, StoreError):
             pass
         memory.close()
-        b.sync.push()
-        a.sync.push()
+        b.sync.pull_and_push()
+        a.sync.pull_and_push()
         found = {key: a.body(key) for key in a.names()}
         assert found == {key: b.body(key) for key in b.names()}
         wanted = wanted or found
@@ -586,7 +586,7 @@ def test_machines_come_to_the_same_and_no_text_that_was_written_last_is_lost(
             case "delete":
                 (machine.team / key).unlink(missing_ok=True)
             case "push":
-                machine.sync.push()
+                machine.sync.pull_and_push()
             case "pull":
                 machine.sync.pull()
     unsent = {
@@ -594,7 +594,7 @@ def test_machines_come_to_the_same_and_no_text_that_was_written_last_is_lost(
     }
     for _ in range(2):
         for machine in machines:
-            machine.sync.push()
+            machine.sync.pull_and_push()
     held = [{key: machine.body(key) for key in machine.names()} for machine in machines]
 
     assert held[0] == held[1] == held[2]
@@ -674,18 +674,18 @@ def test_the_policies_hold_for_a_team_too(tmp_path: Path, remote: MemoryRemote) 
     review = Machine(tmp_path / "r", remote, policy="review")
     off = Machine(tmp_path / "o", remote, policy="off")
 
-    assert [key for key, _ in review.sync.push().waiting] == ["one.md"]
-    assert not review.sync.push().changed
-    assert off.sync.push().remarks
+    assert [key for key, _ in review.sync.pull_and_push().waiting] == ["one.md"]
+    assert not review.sync.pull_and_push().changed
+    assert off.sync.pull_and_push().remarks
     assert off.names() == review.names() == []
     review.memory.accept(review.memory.inbox.list_proposals()[0].id)
-    review.sync.push()
+    review.sync.pull_and_push()
     del remote.texts["one.md"]
     remote.gone.add("one.md")
     remote.version += 1
-    assert review.sync.push().waiting
+    assert review.sync.pull_and_push().waiting
     assert review.names() == ["one.md"]
-    assert not review.sync.push().sent
+    assert not review.sync.pull_and_push().sent
     assert remote.texts == {}
 
 
@@ -696,7 +696,7 @@ def test_a_file_that_changes_under_the_pull_stops_it_whole(
     """An editor saves while a change comes: nothing is overwritten, and the next run sees both."""
     a, _ = machines
     a.write("one.md", note("One."))
-    a.sync.push()
+    a.sync.pull_and_push()
     remote.texts["one.md"] = note("Theirs.")
     remote.version += 1
     write = a.memory.write
@@ -709,6 +709,6 @@ def test_a_file_that_changes_under_the_pull_stops_it_whole(
     with pytest.raises((WriteConflict, InputError)):
         a.sync.pull()
     monkeypatch.undo()
-    a.sync.push()
+    a.sync.pull_and_push()
 
     assert {a.body(key) for key in a.names()} == {"Mine.", "Theirs."}

@@ -255,7 +255,7 @@ class MemoristEngine(ContextEngine):
 
         def make() -> JsonObject:
             for message in messages:
-                given.add(message, [encode_message(message)])
+                given.add_message_with_items(message, [encode_message(message)])
             return {"model": self.shared.model, "messages": given.wire_items}
 
         def back(sent: JsonObject) -> list[dict[str, Any]]:

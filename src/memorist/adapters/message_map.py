@@ -33,9 +33,9 @@ class MessageMap(Generic[T]):
         self._owners: list[int] = []
         self._first_items: list[int] = []
         for message, items in pairs:
-            self.add(message, items)
+            self.add_message_with_items(message, items)
 
-    def add(self, message: T, items: Sequence[Any]) -> None:
+    def add_message_with_items(self, message: T, items: Sequence[Any]) -> None:
         """Add a message and its wire items, in order.
 
         A message without items has no form on the wire; it stays after the message before it.

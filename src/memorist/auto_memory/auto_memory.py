@@ -778,7 +778,7 @@ class AutoMemory:
                 f"neither the folder nor its history has {missing[0]}; `memorist memory list` and "
                 f"`log` show what there is"
             )
-        return self.purge_journal.add(
+        return self.purge_journal.merge_with_unfinished(
             build_pending_purge(path, self.read_memory_versions(path)) for path in paths
         )
 

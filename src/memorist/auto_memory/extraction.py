@@ -37,7 +37,7 @@ from memorist.auto_memory.memory_move import change_memory_scope
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     PlannedChange,
-    PlannedMemoryRemoval,
+    PlannedMemoryRemovals,
     build_removal_prefilter,
     plan_memory_addition,
     plan_memory_removal,
@@ -402,14 +402,14 @@ class MemoryExtraction:
                     collect_evidence_from_typed_message(self._context.id, message),
                     tell=self._runtime.emit,
                 )
-            case PlannedMemoryRemoval(changes=changes, sure=True):
+            case PlannedMemoryRemovals(changes=changes, sure=True):
                 return memory.write(
                     changes,
                     why,
                     collect_evidence_from_typed_message(self._context.id, message),
                     tell=self._runtime.emit,
                 )
-            case PlannedMemoryRemoval(changes=changes):
+            case PlannedMemoryRemovals(changes=changes):
                 return memory.add_proposals(
                     changes,
                     why,
@@ -730,7 +730,7 @@ def repeats_user_statement(topic: MemoryFile, statements: Sequence[Statement]) -
 
 def _rate_removal(decided: PlannedChange) -> int:
     """How well a memory was found that is to be forgotten."""
-    if not isinstance(decided, PlannedMemoryRemoval):
+    if not isinstance(decided, PlannedMemoryRemovals):
         return 0
     return 2 if decided.sure else int(bool(decided.changes))
 

@@ -58,7 +58,7 @@ class PurgeJournal:
         except (FileNotFoundError, msgspec.DecodeError):
             return ()
 
-    def add(self, entries: Iterable[PendingPurge]) -> tuple[PendingPurge, ...]:
+    def merge_with_unfinished(self, entries: Iterable[PendingPurge]) -> tuple[PendingPurge, ...]:
         """Note these; returns them with what an unfinished run noted of them. Raises StoreError."""
         noted = {each.path: each for each in self.load()}
         given = tuple(entries)

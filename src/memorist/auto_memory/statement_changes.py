@@ -47,7 +47,7 @@ _REQUEST_STOP_WORDS = frozenset(
 """Words that do not identify a memory."""
 
 
-class PlannedMemoryRemoval(Struct, frozen=True):
+class PlannedMemoryRemovals(Struct, frozen=True):
     """The memories that a "forget" refers to.
 
     `sure` when exactly one memory contains every word of the statement, not counting what it keeps
@@ -58,7 +58,7 @@ class PlannedMemoryRemoval(Struct, frozen=True):
     sure: bool
 
 
-PlannedChange = MemoryChange | PlannedMemoryRemoval
+PlannedChange = MemoryChange | PlannedMemoryRemovals
 """A new memory, or those that go."""
 
 
@@ -116,7 +116,9 @@ def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     return may_be_meant
 
 
-def plan_memory_removal(statement: Statement, topics: Sequence[MemoryFile]) -> PlannedMemoryRemoval:
+def plan_memory_removal(
+    statement: Statement, topics: Sequence[MemoryFile]
+) -> PlannedMemoryRemovals:
     """Find the memories that contain every word of the statement.
 
     Where there are none, those that contain most of the words, for the user to decide.
@@ -136,16 +138,16 @@ def plan_memory_removal(statement: Statement, topics: Sequence[MemoryFile]) -> P
     sure = len(whole) == 1 and wanted <= _significant_stems(
         _render_text(whole[0], strip_former_text_from_description(whole[0]))
     )
-    return PlannedMemoryRemoval(changes, sure=sure)
+    return PlannedMemoryRemovals(changes, sure=sure)
 
 
 def _plan_removal_of_user_facts(
     statement: Statement, topics: Sequence[MemoryFile]
-) -> PlannedMemoryRemoval:
+) -> PlannedMemoryRemovals:
     """All that is known of the user, where a "forget" names nothing else: for them to decide."""
     asked = _ABOUT_USER.search(statement.text) is not None
     about_user = [topic for topic in topics if asked and _is_about_user(topic)]
-    return PlannedMemoryRemoval(tuple(map(_remove_whole, about_user)), sure=False)
+    return PlannedMemoryRemovals(tuple(map(_remove_whole, about_user)), sure=False)
 
 
 _ABOUT_USER = lazy_pattern(

@@ -21,7 +21,7 @@ from memorist.budget.budget_caps import (
 )
 from memorist.budget.fruitless_runs import count_fruitless_runs
 from memorist.errors import StoreError
-from memorist.forks.fork_spec import ForkAdmission, ForkDenied, ForkRunner, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkDenied, ForkGrant, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
@@ -78,7 +78,7 @@ class BudgetGovernor:
         one that the user asked for.
         """
 
-    def request_admission(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkDenied:
+    def request_admission(self, spec: ForkSpec, model: str) -> ForkGrant | ForkDenied:
         """Whether the fork may run. Work that cannot be counted, because the database refuses, does
         not run either, unless the user asked for it.
         """
@@ -96,12 +96,12 @@ class BudgetGovernor:
                 return self._decide(work, model)
         except StoreError as error:
             return (
-                ForkAdmission(spec.limits, self._runner)
+                ForkGrant(spec.limits, self._runner)
                 if spec.requested_by_user
                 else ForkDenied(why=str(error), is_new=False)
             )
 
-    def _decide(self, work: BudgetRequest, model: str) -> ForkAdmission | ForkDenied:
+    def _decide(self, work: BudgetRequest, model: str) -> ForkGrant | ForkDenied:
         now = self._clock.now()
         decided = decide_budget_request(
             work,
@@ -125,7 +125,7 @@ class BudgetGovernor:
                     expires=expires,
                 )
                 self._open[work.label].append(number)
-                return ForkAdmission(limits, self._runner)
+                return ForkGrant(limits, self._runner)
             case BudgetRefused(cause=cause, why=why, until=until):
                 row = BlockedWork(
                     day=compute_epoch_day(now),

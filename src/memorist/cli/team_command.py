@@ -272,7 +272,7 @@ def team_push_command(deletions: bool, as_json: bool) -> None:
     Example: memorist team push
     """
     with _open_sync() as (_, _memory, sync):
-        _print_report(sync.push(deletions=deletions), sync, as_json=as_json)
+        _print_report(sync.pull_and_push(deletions=deletions), sync, as_json=as_json)
 
 
 def _print_report(report: TeamSyncReport, sync: TeamSync, *, as_json: bool) -> None:

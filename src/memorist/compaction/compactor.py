@@ -85,7 +85,7 @@ from memorist.compaction.summary_request import (
 from memorist.compaction.summary_review import (
     SummaryReview,
     build_history_with_missing_parts,
-    clean_or_reject_summary,
+    check_summary_against_history,
     pair_summary_with_extract,
 )
 from memorist.compaction.tool_result_budget import (
@@ -616,7 +616,7 @@ class Compactor(SessionExtension):
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
         reviewed: SummaryReview | UnusableSummary = await self._runtime.run_heavy(
-            clean_or_reject_summary,
+            check_summary_against_history,
             summary,
             whole.messages,
             measured,
@@ -627,7 +627,7 @@ class Compactor(SessionExtension):
         if isinstance(reviewed, UnusableSummary):
             return UnchangedHistory(reviewed.why)
         rewrite = (
-            inline_compaction.build_hand_over_history
+            inline_compaction.compact_with_hand_over
             if strategy == "inline"
             else full_compaction.replace_history_with_summary
         )

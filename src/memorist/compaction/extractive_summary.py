@@ -47,7 +47,7 @@ from memorist.compaction.quoted_user_words import list_handed_over_user_words
 from memorist.compaction.user_words import (
     USER_WORDS_TITLE,
     UtteranceOccurrences,
-    collect_typed_utterances,
+    count_typed_utterances,
     estimate_least_utterance_tokens,
     find_utterances_of_removed_messages,
     fit_utterances,
@@ -383,7 +383,7 @@ def _gather_material(
 ) -> _SummaryMaterial:
     ledger = build_transcript_ledger(messages, cwd)
     root = find_display_root(ledger.cwd, ledger.work_record.files.files)
-    utterances = collect_typed_utterances(messages)
+    utterances = count_typed_utterances(messages)
     scan = scan_history(messages, utterances, root)
     unchanged = {id(message) for message in kept.messages}
     shown = {message.id for message in kept.messages}
@@ -431,7 +431,7 @@ def scan_history(
     """Scan a history once. `utterances` are those of the messages, collected here where absent;
     titles show paths relative to `root`.
     """
-    spoken = collect_typed_utterances(messages) if utterances is None else utterances
+    spoken = count_typed_utterances(messages) if utterances is None else utterances
     blocks = [
         block
         for block in collect_source_blocks(messages, root)

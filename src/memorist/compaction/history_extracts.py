@@ -96,7 +96,7 @@ class SourceBlock(Struct, frozen=True):
 
 def collect_source_blocks(messages: Sequence[Message], root: str = "") -> list[SourceBlock]:
     """The texts of a history with their sources, in order; titles show paths relative to `root`.
-    The user's own texts are collected by `collect_typed_utterances`.
+    The user's own texts are collected by `count_typed_utterances`.
     """
     calls: dict[str, ToolAction] = {}
     found: list[SourceBlock] = []

@@ -80,7 +80,7 @@ def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
     return [text for text in conversation.user_texts if text[:_COMPARED_CHARACTERS] not in shown]
 
 
-def build_hand_over_history(
+def compact_with_hand_over(
     conversation: MeasuredConversation, summary: str, options: SummaryOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a hand-over, `summary` as returned by `parse_summary`. The

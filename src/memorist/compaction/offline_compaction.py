@@ -204,7 +204,7 @@ def _rewrite_spoken(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "inline":
-            return inline_compaction.build_hand_over_history(
+            return inline_compaction.compact_with_hand_over(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "structural":

@@ -82,7 +82,7 @@ class SummaryReview(Struct, frozen=True):
     """What the user and the model said in the conversation, and in earlier summaries of it."""
 
 
-def clean_or_reject_summary(
+def check_summary_against_history(
     summary: str,
     messages: Sequence[Message],
     replaced: MeasuredConversation,

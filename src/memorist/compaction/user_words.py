@@ -80,7 +80,7 @@ def _find_marks(messages: Sequence[Message]) -> list[str]:
     return marks[::-1]
 
 
-def collect_typed_utterances(messages: Sequence[Message]) -> list[UtteranceOccurrences]:
+def count_typed_utterances(messages: Sequence[Message]) -> list[UtteranceOccurrences]:
     """What the user typed, in order; repetitions are counted with the last occurrence."""
     found: dict[str, UtteranceOccurrences] = {}
     marks = _find_marks(messages)

@@ -83,7 +83,7 @@ class PieceWithStatus(Struct, frozen=True):
     change: PieceStatus
 
 
-def list_pieces_with_status(
+def diff_context_pieces(
     before: Sequence[ContextPiece], after: Sequence[ContextPiece]
 ) -> tuple[PieceWithStatus, ...]:
     """List the pieces of both contexts: those of `after` in their order, removed ones where they

@@ -100,7 +100,7 @@ class HostContext(Struct, frozen=True, kw_only=True):
             )
 
 
-def convert_sections_to_pieces(
+def order_sections_as_pieces(
     family: Family, sections: Sequence[ContextSection]
 ) -> tuple[ContextPiece, ...]:
     """Order the sections as the family does and turn them into pieces.
@@ -329,7 +329,7 @@ def build_first_context(
         OmittedSource(rule.path, rule.problem) for rule in instructions.pending if rule.problem
     ]
     return FirstContext(
-        pieces=convert_sections_to_pieces(family, [*own, *host_sections, *dated]),
+        pieces=order_sections_as_pieces(family, [*own, *host_sections, *dated]),
         left_out=(*instructions.left_out, *waiting, *damaged),
     )
 

@@ -45,7 +45,7 @@ from memorist.store.spend_rows import (
     compute_epoch_day,
     count_failed_runs_by_reason,
     list_blocked_work_since,
-    sum_usage_by_kind,
+    list_usage_by_kind,
 )
 from memorist.store.sqlite_database import convert_sqlite_errors
 from memorist.store.state_database import (
@@ -230,7 +230,7 @@ def read_background_budget_status(
     with convert_sqlite_errors("the database cannot be read", "memorist doctor says more"):
         usage = read_budget_usage(database, now)
         history = BudgetHistory(
-            kinds=tuple(sum_usage_by_kind(database, span)),
+            kinds=tuple(list_usage_by_kind(database, span)),
             blocked=tuple(list_blocked_work_since(database, span.start)),
             failures=tuple(count_failed_runs_by_reason(database, float(span.start * DAY_SECONDS))),
         )

@@ -20,7 +20,7 @@ from memorist.context.context_pieces import (
     OmittedSource,
     PieceStatus,
     PieceWithStatus,
-    list_pieces_with_status,
+    diff_context_pieces,
     scale_piece_tokens_to_model,
 )
 from memorist.context.context_snapshot import load_first_context
@@ -76,9 +76,7 @@ class ContextListing(Struct, frozen=True, kw_only=True):
         """Each piece and whether it was added, removed or stayed; all stay if nothing is
         compared.
         """
-        return list_pieces_with_status(
-            self.pieces if self.before is None else self.before, self.pieces
-        )
+        return diff_context_pieces(self.pieces if self.before is None else self.before, self.pieces)
 
     @property
     def tokens(self) -> int:

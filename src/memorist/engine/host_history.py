@@ -174,7 +174,7 @@ class HostHistory:
         """The list of entries itself; read only."""
         return self._items
 
-    def prepare_copy(self) -> None:
+    def copy_items_ahead_of_request(self) -> None:
         """Copy the list of entries for the next request while the host waits for its model: in a
         long history the copy costs more than all the rest.
         """

@@ -28,7 +28,7 @@ from memorist.compaction.summary_request import build_summary_request, request_s
 from memorist.compaction.summary_review import (
     SummaryReview,
     build_history_with_missing_parts,
-    clean_or_reject_summary,
+    check_summary_against_history,
 )
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.engine.background_runtime import open_background_runtime
@@ -100,7 +100,7 @@ async def _summarize(
     )
     if isinstance(found, str):
         replaced = measure_messages_to_summarize(recorded, options)
-        found = clean_or_reject_summary(
+        found = check_summary_against_history(
             found,
             measured.messages,
             replaced,

@@ -325,7 +325,7 @@ class RequestView:
         """Do work for the next request in advance, while the host waits for its model."""
         if len(self._history.entries) >= LONG_HISTORY_ENTRIES:
             source = self._window if self._window.differs_from_host_history else self._history
-            source.prepare_copy()
+            source.copy_items_ahead_of_request()
 
     def fetch(self, id: str) -> str | None:
         """Return the full text of a message or tool result that is no longer shown in full; None

@@ -172,7 +172,7 @@ def find_rollout(store: RolloutStore, id_prefix: str) -> Rollout:
     return exact[0]
 
 
-def describe_past_session(store: RolloutStore, id_prefix: str) -> PastSessionReport:
+def report_session_extract(store: RolloutStore, id_prefix: str) -> PastSessionReport:
     """Describe the past session whose id starts so. Raises NothingToDo, StoreError."""
     thread = find_rollout(store, id_prefix)
     row = find_extract(store.state, thread.id)

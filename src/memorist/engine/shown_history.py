@@ -251,8 +251,8 @@ class ShownHistory:
         self.differs_from_host_history = True
         return same
 
-    def prepare_copy(self) -> None:
-        """Copy the list of items ahead of the next request, as `HostHistory.prepare_copy` does."""
+    def copy_items_ahead_of_request(self) -> None:
+        """Copy the list of items ahead of the next request, as `HostHistory` does."""
         self._prepared_copy = list(self._sent_items)
 
     def build_request_items(self) -> list[Any]:

@@ -282,7 +282,7 @@ and `start` itself.
 """
 
 
-class ForkAdmission(Struct, frozen=True):
+class ForkGrant(Struct, frozen=True):
     """The fork may run within these limits: its own, or less when less of the budget is left."""
 
     limits: ForkLimits
@@ -305,7 +305,7 @@ class ForkDenied(Struct, frozen=True, kw_only=True):
 class ForkGovernor(Protocol):
     """Asked before each fork. What a fork used is counted when its receipt is recorded."""
 
-    def request_admission(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkDenied:
+    def request_admission(self, spec: ForkSpec, model: str) -> ForkGrant | ForkDenied:
         """Whether this fork may run on the named model. Its maximum use is reserved until its
         receipt is recorded.
         """
@@ -315,7 +315,7 @@ class ForkGovernor(Protocol):
 class UnlimitedGovernor:
     """Admits every fork: for a single command that the user waits for."""
 
-    def request_admission(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkDenied:
+    def request_admission(self, spec: ForkSpec, model: str) -> ForkGrant | ForkDenied:
         """Grant the fork its own limits."""
         del model
-        return ForkAdmission(spec.limits)
+        return ForkGrant(spec.limits)

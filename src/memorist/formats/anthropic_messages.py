@@ -42,8 +42,8 @@ from memorist.formats.request_codec import (
     decode_tool_definition_object,
     detect_and_mark_origins,
     get_arguments_object,
-    get_raw_json,
     get_text_or_none,
+    get_unknown_block_json,
     get_unknown_block_text,
     group_by_speaker,
     is_anthropic_typed,
@@ -180,7 +180,7 @@ _READERS: dict[str, Callable[[JsonObject], Block | None]] = {
 def encode_block(block: Block) -> object:
     """Write a block of this format as it was read, with its edited fields."""
     if isinstance(block, UnknownBlock):
-        return get_raw_json(block)
+        return get_unknown_block_json(block)
     if isinstance(block, ToolResult):
         return _write_result(block, encode_block)
     return merge_extra_keys(_base_fields(block), block.extra)

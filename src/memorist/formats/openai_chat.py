@@ -45,8 +45,8 @@ from memorist.formats.request_codec import (
     decode_tool_definition_object,
     detect_and_mark_origins,
     get_arguments_text,
-    get_raw_json,
     get_text_or_none,
+    get_unknown_block_json,
     get_unknown_block_text,
     group_by_speaker,
     is_custom_call,
@@ -278,7 +278,11 @@ def encode_chat_message_as_received(message: Message) -> object:
     wire = message.wire or _WIRES["message", False]
     if wire.kind == UNKNOWN_ITEM:
         return next(
-            (get_raw_json(block) for block in message.blocks if isinstance(block, UnknownBlock)),
+            (
+                get_unknown_block_json(block)
+                for block in message.blocks
+                if isinstance(block, UnknownBlock)
+            ),
             None,
         )
     results = message.tool_results
@@ -334,7 +338,7 @@ def encode_native_part(part: ContentPart) -> object:
         case ImageBlock() | DocumentBlock():
             return part.source
         case UnknownBlock():
-            return get_raw_json(part)
+            return get_unknown_block_json(part)
 
 
 def _write_result(block: ToolResult) -> JsonObject:

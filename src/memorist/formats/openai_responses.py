@@ -39,8 +39,8 @@ from memorist.formats.request_codec import (
     decode_tool_definition_object,
     detect_and_mark_origins,
     get_arguments_text,
-    get_raw_json,
     get_text_or_none,
+    get_unknown_block_json,
     get_unknown_block_text,
     is_anthropic_typed,
     is_custom_call,
@@ -125,7 +125,7 @@ def encode_native_part(part: ContentPart, usual: str) -> object:
         case ImageBlock() | DocumentBlock():
             return part.source
         case UnknownBlock():
-            return get_raw_json(part)
+            return get_unknown_block_json(part)
 
 
 def encode_foreign_blocks(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
@@ -435,7 +435,7 @@ def encode_native_message(message: Message) -> list[object]:
 def _write_single(block: Block, wire: WireInfo) -> list[object]:
     match block:
         case UnknownBlock() if wire.kind == UNKNOWN_ITEM:
-            return [get_raw_json(block)]
+            return [get_unknown_block_json(block)]
         case ToolUse() if wire.kind in CALL_ITEMS:
             return [_write_call(block, wire)]
         case ToolResult() if wire.kind in OUTPUT_ITEMS:

@@ -101,7 +101,7 @@ def build_unknown_block(raw: object) -> UnknownBlock:
     return UnknownBlock(kind if isinstance(kind, str) else "", raw)
 
 
-def get_raw_json(block: UnknownBlock) -> object:
+def get_unknown_block_json(block: UnknownBlock) -> object:
     """The piece as received."""
     if block.kind == NOT_AN_OBJECT and "type" not in block.raw and "value" in block.raw:
         return block.raw["value"]

@@ -123,7 +123,7 @@ def _name_argument(text: str) -> str:
     return repr(text) if is_word else "an argument of other signs" if text else "'(none)'"
 
 
-def report_wrong_argument(call: HookCommandArguments, why: str) -> None:
+def record_wrong_argument(call: HookCommandArguments, why: str) -> None:
     """Tell `memorist doctor`, and say it in one line on standard error. The event is sent all the
     same: the agent names it in what it writes.
     """
@@ -154,7 +154,7 @@ def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> No
             if is_reported and asked.event == "SessionStart":
                 _write_output(_render_notice(why))
         if asked is not None and asked.wrong_argument:
-            report_wrong_argument(asked, asked.wrong_argument)
+            record_wrong_argument(asked, asked.wrong_argument)
     finally:
         os._exit(0)
 

@@ -81,7 +81,7 @@ class EvidenceRow(Struct, frozen=True, kw_only=True):
     """
 
 
-class SelectedEvidence(Struct, frozen=True, kw_only=True):
+class EvidenceBySpeaker(Struct, frozen=True, kw_only=True):
     """What the model is shown, and by whom it was said, for judging the answer."""
 
     text: str
@@ -147,7 +147,7 @@ class EvidenceRowBuffer:
         while self._bytes[row.tier] > self._size and len(kept) > 1:
             self._bytes[row.tier] -= kept.popleft()[2]
 
-    def select_rows_to_fit(self, tokens: int, factor: float) -> SelectedEvidence:
+    def select_rows_to_fit(self, tokens: int, factor: float) -> EvidenceBySpeaker:
         """Select the rows that fit, in order; an empty text if none fits."""
         left = convert_tokens_to_bytes(tokens, factor) - _GAP_BYTES
         chosen: list[tuple[int, EvidenceRow]] = []
@@ -158,7 +158,7 @@ class EvidenceRowBuffer:
                     left -= used
                     chosen.append((number, fits))
         chosen.sort(key=lambda pair: pair[0])
-        return SelectedEvidence(
+        return EvidenceBySpeaker(
             text=_render_rows(chosen, self.count),
             by_speaker=group_evidence_by_speaker(row for _, row in chosen),
             typed=tuple(row.text for _, row in chosen if row.tier is SpeakerTier.USER),

@@ -21,8 +21,8 @@ from memorist.rollouts.raw_memory import UNKNOWN_FOLDER, RawMemory
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
 from memorist.rollouts.session_evidence import (
     MIN_EVIDENCE_TOKENS,
+    EvidenceBySpeaker,
     EvidenceRowBuffer,
-    SelectedEvidence,
     calibrate_token_estimate_factor,
     compute_evidence_token_budget,
     convert_tokens_to_bytes,
@@ -254,7 +254,7 @@ class _ModelExtraction:
         return too_slow or isinstance(self._model.error, ModelRefused)
 
     def _judged_session(
-        self, asked: ExtractionRequestPart, chosen: SelectedEvidence
+        self, asked: ExtractionRequestPart, chosen: EvidenceBySpeaker
     ) -> AnswerReviewBasis:
         return AnswerReviewBasis(
             self._thread,

@@ -38,7 +38,9 @@ def set_memory_mode(
         return _forget_extracts(state, [thread], terms)
 
 
-def exclude_session_for_good(state: StateDatabase, thread: str, terms: JobClaimPolicy) -> None:
+def disable_memory_and_erase_first_words(
+    state: StateDatabase, thread: str, terms: JobClaimPolicy
+) -> None:
     """As `set_memory_mode` with `disabled`, and what the session began with goes, too."""
     set_memory_mode(state, thread, "disabled", terms)
     with state.transaction():

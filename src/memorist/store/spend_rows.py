@@ -288,7 +288,7 @@ def list_blocked_work_since(database: sqlite3.Connection, day: int) -> list[Bloc
     return [build_struct_from_row(BlockedWork, row) for row in rows]
 
 
-def sum_usage_by_kind(database: sqlite3.Connection, days: range) -> list[WorkKindUsage]:
+def list_usage_by_kind(database: sqlite3.Connection, days: range) -> list[WorkKindUsage]:
     """Resources used by each kind of work on these days together, the most expensive first."""
     rows = database.execute(_SELECT_BY_KIND, (days.start, days.stop)).fetchall()
     return [

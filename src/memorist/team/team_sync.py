@@ -125,7 +125,9 @@ class TeamSync:
         with hold_lock(self._layout.lock, wait_seconds=wait_seconds):
             return self._pull(deletions=deletions, from_scratch=from_scratch)
 
-    def push(self, *, deletions: bool = False, wait_seconds: float = 10.0) -> TeamSyncReport:
+    def pull_and_push(
+        self, *, deletions: bool = False, wait_seconds: float = 10.0
+    ) -> TeamSyncReport:
         """Take what others changed, then send what was changed here.
 
         Raises RemoteError (also if others kept being faster), StoreError.

@@ -133,7 +133,7 @@ class TeamWatcher:
         """
         began = time.monotonic()
         try:
-            report = sync.push(wait_seconds=_LOCK_SECONDS)
+            report = sync.pull_and_push(wait_seconds=_LOCK_SECONDS)
         except (RemoteRefused, UsageError) as error:
             self._emit(TeamFailed(str(error), stopped=True))
             return True, True

@@ -302,21 +302,21 @@ def _first_header_line(text: str) -> str:
 
 def map_next_path_numbers(paths: Iterable[str]) -> dict[str, int]:
     """Map used paths (folded) to the number that the next path of that name gets."""
-    return dict.fromkeys(map(fold_path, paths), 2)
+    return dict.fromkeys(map(normalize_path_for_comparison, paths), 2)
 
 
 def reserve_free_path(wanted: str, used_paths: dict[str, int]) -> str:
     """Return the path, numbered where it is in use already, and mark it as used."""
-    key = fold_path(wanted)
+    key = normalize_path_for_comparison(wanted)
     path = wanted
-    while fold_path(path) in used_paths:
+    while normalize_path_for_comparison(path) in used_paths:
         path = f"{wanted.removesuffix('.md')}-{used_paths[key]}.md"
         used_paths[key] += 1
-    used_paths[fold_path(path)] = 2
+    used_paths[normalize_path_for_comparison(path)] = 2
     return path
 
 
-def fold_path(path: str) -> str:
+def normalize_path_for_comparison(path: str) -> str:
     """Fold a path for comparison: some file systems ignore case or Unicode form."""
     return unicodedata.normalize("NFKC", path).casefold()
 

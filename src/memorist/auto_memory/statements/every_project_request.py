@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.statement_parser import (
-    is_others_or_unknown,
+    may_be_others_words,
     split_typed_sentences,
 )
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
@@ -28,6 +28,6 @@ def asks_for_every_project(message: Message) -> bool:
     hold in all of their projects.
     """
     typed = extract_redacted_user_text(message).strip()
-    if not message.is_typed or not typed or is_others_or_unknown(typed):
+    if not message.is_typed or not typed or may_be_others_words(typed):
         return False
     return any(_REQUEST.fullmatch(each.masked) for each in split_typed_sentences(typed))

@@ -232,7 +232,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if whole is not None:
         yield from whole
         return
-    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or is_others_or_unknown(text):
+    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or may_be_others_words(text):
         return
     if LONE_CONFIRMATION.fullmatch(text):
         return
@@ -254,7 +254,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
             yield statement
 
 
-def is_others_or_unknown(text: str) -> bool:
+def may_be_others_words(text: str) -> bool:
     """Whether what a whole message states need not be the user's word."""
     return contains_unattributable_text(text) or names_other_speaker(text)
 

@@ -19,7 +19,7 @@ from memorist.auto_memory.statements.statement_filters import (
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import (
     Statement,
-    is_others_or_unknown,
+    may_be_others_words,
     split_typed_sentences,
 )
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
@@ -48,7 +48,7 @@ def find_uncertain_value_corrections(message: Message) -> tuple[Statement, ...]:
 
 
 def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
-    if typed.startswith(("!", "/")) or is_others_or_unknown(typed):
+    if typed.startswith(("!", "/")) or may_be_others_words(typed):
         return
     shown = find_lines_quoted_by_context(typed)
     for sentence in split_typed_sentences(typed):

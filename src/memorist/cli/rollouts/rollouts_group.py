@@ -19,10 +19,10 @@ from memorist.engine.rollout_status import (
     MemorySummaryText,
     PastSessionReport,
     RolloutStatus,
-    describe_past_session,
     find_rollout,
     read_past_sessions_summary,
     read_rollout_status,
+    report_session_extract,
 )
 from memorist.engine.rollout_store import RolloutStore, open_rollout_store
 from memorist.errors import UsageError
@@ -36,7 +36,7 @@ from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import GLOBAL_KEY
 from memorist.store.job_claims import retry_jobs
 from memorist.store.rollout_rows import Rollout
-from memorist.store.session_memory_mode import exclude_session_for_good, set_memory_mode
+from memorist.store.session_memory_mode import disable_memory_and_erase_first_words, set_memory_mode
 from memorist.store.session_removal import remove_session_copies
 from memorist.system import SystemClock
 
@@ -186,7 +186,7 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
     """
     found: PastSessionReport | MemorySummaryText = run_with_rollout_store(
         lambda past: (
-            describe_past_session(past, thread) if thread else read_past_sessions_summary(past)
+            report_session_extract(past, thread) if thread else read_past_sessions_summary(past)
         )
     )
     if as_json:
@@ -238,7 +238,7 @@ def _remove_session(thread: str, *, yes: bool) -> None:
     def work(past: RolloutStore) -> Rollout:
         found = find_rollout(past, thread)
         confirm_or_abort(f"Delete all that memorist keeps of session {found.id}?", yes=yes)
-        exclude_session_for_good(past.state, found.id, past.claim_terms)
+        disable_memory_and_erase_first_words(past.state, found.id, past.claim_terms)
         return found
 
     found = run_with_rollout_store(work)
