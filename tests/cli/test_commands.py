@@ -77,7 +77,10 @@ def test_replay_prints_the_object_that_the_documentation_promises(
             "updates": [{"message": "str", "tokens": "int", "why": "str"}],
             "final": {"message": "str", "tokens": "int", "why": "str"},
         },
-        "memory": {"steps": "list", "given": "list"},
+        "memory": {
+            "steps": [{"message": "int", "what": "str", "paths": ["str"], "why": "str"}],
+            "given": "list",
+        },
         "prefix": {"requests": "int", "breaks": "list"},
         "receipts": {
             "requests": "int",

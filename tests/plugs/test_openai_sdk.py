@@ -249,15 +249,25 @@ def plug(tmp_path: Path) -> Iterator[MemoristOpenAI]:
         settings=Settings(models=known, compaction=CompactionSettings(schedule="threshold")),
     ) as made:
         yield made
+    while OPENED:
+        OPENED.pop().close()
+
+
+OPENED: list[Any] = []
+"""Clients to be closed at a test's end: a connection that the collector finds later fails another
+test.
+"""
 
 
 def client_of(server: ScriptedServer, plug: MemoristOpenAI, retries: int = 0) -> Any:
-    return openai.OpenAI(
+    client = openai.OpenAI(
         base_url=server.openai_url,
         api_key="none",
         max_retries=retries,
         http_client=plug.http_client(),
     )
+    OPENED.append(client)
+    return client
 
 
 def ask(client: Any, wire: str, *history: Any, **given: Any) -> Any:
