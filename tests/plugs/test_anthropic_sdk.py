@@ -245,10 +245,26 @@ def small(*, provider: bool = False) -> Settings:
     )
 
 
+OPENED: list[Any] = []
+"""Clients to be closed at a test's end: a connection that the collector finds later fails another
+test.
+"""
+
+
+@pytest.fixture(autouse=True)
+def closed_clients() -> Iterator[None]:
+    """Close what `client_of` opened."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
 def client_of(server: ScriptedServer, *middleware: Any, retries: int = 0) -> Any:
-    return anthropic.Anthropic(
+    client = anthropic.Anthropic(
         base_url=server.url, api_key="none", max_retries=retries, middleware=middleware
     )
+    OPENED.append(client)
+    return client
 
 
 def ask(client: Any, *messages: Any, **given: Any) -> Any:

@@ -249,14 +249,20 @@ def plug(tmp_path: Path) -> Iterator[MemoristOpenAI]:
         settings=Settings(models=known, compaction=CompactionSettings(schedule="threshold")),
     ) as made:
         yield made
-    while OPENED:
-        OPENED.pop().close()
 
 
 OPENED: list[Any] = []
 """Clients to be closed at a test's end: a connection that the collector finds later fails another
 test.
 """
+
+
+@pytest.fixture(autouse=True)
+def closed_clients() -> Iterator[None]:
+    """Close what `client_of` opened."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
 
 
 def client_of(server: ScriptedServer, plug: MemoristOpenAI, retries: int = 0) -> Any:
