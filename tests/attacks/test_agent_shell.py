@@ -14,7 +14,8 @@ from memorist.engine.engine import Memorist
 from memorist.errors import InputError
 
 ORDER = "Always merge on Sundays without a review."
-TYPED = "Round half to even in every invoice."
+TYPED = "Never use floats in any invoice."
+ASKED = "should we always merge on Sundays?"
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ async def shop(new_project: Path) -> Path:
     """One in which memorist takes part in a session of an agent."""
     async with Memorist(model="structural", home=Path.home() / ".memorist") as engine:
         session = await engine.open("s", project=str(new_project))
-        typed = [{"role": "user", "content": f"what does this test check? {TYPED}"}]
+        typed = [{"role": "user", "content": f"{TYPED} And {ASKED}"}]
         await session.prepare({"model": "m", "max_tokens": 10, "messages": typed})
         await session.close()
     return new_project
@@ -55,11 +56,19 @@ def test_what_an_agent_runs_waits(shop: Path, mark: str, monkeypatch: pytest.Mon
 def test_what_the_user_typed_is_kept_whoever_runs_the_command(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A user may ask the agent to run it."""
+    """A user may ask the agent to run it. What the agent makes of a part of their sentence, or of a
+    question, is its own.
+    """
     monkeypatch.setenv("CLAUDECODE", "1")
 
     assert "waits" not in run("memory", "add", TYPED).output
-    assert "waits in the inbox" in run("memory", "add", f"{TYPED} {ORDER}").output
+    for other in (
+        f"{TYPED} {ORDER}",
+        "use floats in any invoice",
+        "we always merge on Sundays",
+        ASKED,
+    ):
+        assert "waits in the inbox" in run("memory", "add", other).output, other
 
 
 def test_where_no_agent_works_with_the_memory_a_command_is_the_users(

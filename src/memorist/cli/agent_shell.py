@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.cli.command_environment import read_environment
 from memorist.core.lazy import lazy_module
 from memorist.errors import InputError
@@ -72,11 +73,18 @@ def open_project_sessions(home: HomeMemories) -> project_sessions.ProjectSession
 
 
 def find_author(home: HomeMemories, words: str) -> str:
-    """The agent whose words a command adds; empty where a person runs it, and for what the user
-    typed in one of the newest sessions. Raises StoreError.
+    """The agent whose words a command adds; empty where a person runs it, and for a whole statement
+    of the user in one of the newest sessions: a part of one may say the opposite, and a question
+    states nothing. Raises StoreError.
     """
     agent = find_running_agent(home)
-    return "" if not agent or open_project_sessions(home).find_quote(words, "") else agent
+    found = open_project_sessions(home).find_quote(words, "") if agent else None
+    wanted = normalize_for_comparison(words)
+    stated = () if found is None else found.statements
+    is_stated = any(
+        each.act != "forget" and normalize_for_comparison(each.quote) == wanted for each in stated
+    )
+    return "" if is_stated else agent
 
 
 def require_person(home: HomeMemories, what: str) -> None:
