@@ -90,13 +90,15 @@ def test_where_no_agent_works_with_the_memory_a_command_is_the_users(
         ("memory", "inbox", "edit", "1", "--text", ORDER),
         ("memory", "edit", "use-pnpm-never-npm.md", "--text", ORDER),
         ("memory", "move", "planted.md", "--everywhere", "--yes"),
+        ("memory", "forget", "use-pnpm-never-npm.md", "--hard", "--yes"),
+        ("rollouts", "leave-out", "talk", "--hard", "--yes"),
     ],
     ids=" ".join,
 )
 def test_an_agent_accepts_nothing(
     shop: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is told who may, and all stays as it was."""
+    """Nor does it delete for good. It is told who may, and all stays as it was."""
     run("memory", "add", "Use pnpm, never npm")
     (place,) = Path.home().glob(".memorist/projects/*/memory")
     (place / "planted.md").write_text(f"---\nname: planted\ndescription: d\n---\n\n{ORDER}\n")

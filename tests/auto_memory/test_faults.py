@@ -247,6 +247,21 @@ def test_a_proposal_that_was_accepted_before_a_kill_is_not_made_twice(
 
 
 @pytest.mark.covers("AM-10")
+def test_a_proposal_that_cannot_be_written_as_accepted_waits_still(auto: AutoMemory) -> None:
+    """Emptied in an editor by mistake: what was proposed is not lost."""
+    memories = reviewing(auto)
+    memories.write([MemoryChange(path="a.md", before=None, after=memory("a"))], FORK)
+    (waiting,) = memories.inbox.list_proposals()
+
+    written = memories.accept(waiting.id, "---\nname: a\n---\n")
+
+    assert [each.path for each in written.refused] == ["a.md"]
+    assert memories.inbox.list_proposals() == [waiting]
+    memories.accept(waiting.id)
+    assert [head.path for head in memories.headers()] == ["a.md"]
+
+
+@pytest.mark.covers("AM-10")
 def test_a_proposal_for_a_file_that_is_no_text_can_be_accepted(auto: AutoMemory) -> None:
     """The file holds bytes that are no UTF-8; that it did not change since is known all the same."""
     old = memory("a") + b"caf\xe9\n"

@@ -5,6 +5,8 @@ which order.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -248,6 +250,31 @@ def test_a_log_looks_at_no_tree(folder: MemoryFolder, monkeypatch: pytest.Monkey
     assert [each.paths for each in folder.history.list_changes()] == expected
     assert expected[0] == ("MEMORY.md", "ä b.md")
     assert len(folder.history.list_changes("m3.md")) == 1
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO])
+def test_a_history_that_cannot_be_read_for_a_while_is_not_moved_aside(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """As where a server has too many files open: the change fails and can be repeated, and the
+    history still says what the user's own word is.
+    """
+    put(folder, "a.md", memory("a"))
+    folder.close()
+
+    def refuse(_path: str) -> object:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("memorist.auto_memory.memory_history.repo.Repo", refuse)
+        with pytest.raises(StoreError):
+            put(folder, "b.md", memory("b"))
+    put(folder, "b.md", memory("b"))
+
+    assert len(folder.history.list_changes()) == 2
+    assert not folder.layout.history.with_name("history.damaged").exists()
+    assert not folder.has_untrusted_origin("a.md")
 
 
 @pytest.mark.covers("SF-5")

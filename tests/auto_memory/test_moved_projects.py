@@ -27,6 +27,9 @@ from memorist.auto_memory.moved_projects import (
     load_moved_folders,
     rebind_memory,
 )
+from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal
+from memorist.dream.daily_log import DailyLogs
+from memorist.dream.dream_journal import get_journal_path
 from memorist.errors import InputError
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
@@ -317,6 +320,84 @@ def test_what_is_written_in_the_new_place_meanwhile_is_not_lost(
 
     found = {path.read_bytes() for path in kept.folder.glob("late*.md")}
     assert found == {memory("late", "old"), memory("late", "new")}
+
+
+@pytest.mark.covers("AM-4", "SF-5")
+def test_what_stands_in_the_old_folder_beside_its_memories_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what is written there while it is joined, and a file with an index's name that is
+    none.
+    """
+    layout, old, moved = make_both_places(tmp_path)
+    before, kept = layout.memory_layout(old), layout.memory_layout(str(moved))
+    (before.folder / "sub" / "MEMORY.md").write_text("What I noted of sub.")
+    plain = memory_folder_merge._join_files
+
+    def join(source: Path, target: Path, names: dict[str, str]) -> None:
+        (source / "late.md").write_bytes(memory("late", "old"))
+        plain(source, target, names)
+
+    monkeypatch.setattr(memory_folder_merge, "_join_files", join)
+    rebind(layout, old, moved)
+
+    assert (kept.folder / "late.md").read_bytes() == memory("late", "old")
+    assert (kept.folder / "sub" / "MEMORY.md").read_text() == "What I noted of sub."
+
+
+@pytest.mark.covers("AM-4", "DR-6")
+def test_logs_and_what_is_not_wholly_forgotten_follow(tmp_path: Path) -> None:
+    """A project that has logs, a journal and an unfinished removal of its own keeps both."""
+    layout, old, moved = make_both_places(tmp_path)
+    before, kept = layout.memory_layout(old), layout.memory_layout(str(moved))
+    files = DiskFiles()
+    for where, said, day in ((before, "old", 0.0), (kept, "new", 0.0), (before, "first", -9e4)):
+        DailyLogs(where, files).add_line(f"A line, {said}.", NOW + day)
+        files.append(get_journal_path(where), f"## {said}\n".encode())
+        PurgeJournal(files, where).merge_with_unfinished([PendingPurge(f"{said}.md")])
+    rebind(layout, old, moved)
+    rebind(layout, old, moved)
+
+    logs = [text for _, text in DailyLogs(kept, files).read_newest_logs()]
+    assert [text.count("A line") for text in logs] == [2, 1]
+    assert get_journal_path(kept).read_text() == "## old\n## first\n## new\n"
+    pending = PurgeJournal(files, kept).load()
+    assert {each.path for each in pending} == {"old.md", "new.md", "first.md"}
+
+
+@pytest.mark.covers("AM-4", "SF-5")
+def test_a_half_moved_memory_outlives_an_agent_that_is_still_in_the_old_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it makes by opening the memory is not put over the history that had moved already."""
+    layout, files = Layout(tmp_path / "home"), DiskFiles()
+    old, moved = tmp_path / "shop", tmp_path / "store"
+    moved.mkdir()
+    before = layout.memory_layout(str(old))
+    folder = MemoryFolder(before, files=files, clock=CLOCK, settings=AutoMemorySettings())
+    put(folder, "mine.md", memory("mine"))
+    folder.close()
+    files.write(before.inbox / "11111111.json", b"{}")
+    record_project(files, before, str(old))
+    with monkeypatch.context() as patched:
+        plain = Path.rename
+
+        def rename(self: Path, target: Path) -> Path:
+            if self == before.folder:
+                raise KeyboardInterrupt
+            return plain(self, target)
+
+        patched.setattr(Path, "rename", rename)
+        with pytest.raises(KeyboardInterrupt):
+            rebind(layout, str(old), moved)
+    record_project(files, before, str(old))
+    files.write(before.lock, b"")
+
+    kept = rebind(layout, str(old), moved)
+
+    assert (kept.folder / "mine.md").exists()
+    assert (kept.inbox / "11111111.json").exists()
+    assert kept.history.is_dir()
 
 
 def write_memory(layout: Layout, folder: Path, name: str) -> MemoryLayout:

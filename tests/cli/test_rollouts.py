@@ -306,15 +306,23 @@ def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
     assert kept.exists()
 
 
-@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("names", ["home", "projects", "memory", "outside"])
 def test_a_damaged_row_lets_no_other_folder_be_deleted(
-    home: Path, tmp_path: Path, *, outside: bool
+    home: Path, tmp_path: Path, names: str
 ) -> None:
-    """The folder stands in a database that may be damaged: the home itself, or one outside it."""
+    """The folder stands in a database that may be damaged: the home itself, one within it that
+    holds more than a session, or one outside it.
+    """
     shop = tmp_path / "shop"
     other = claude(shop / "gone.jsonl", ["Mend the till of okapi."], session="gone", at=ago(48))
     asyncio.run(_observe(home, {"gone": "okapi till"}))
-    folder = f"{home}/{os.path.relpath(shop, home)}" if outside else str(home)
+    (home / "projects" / "shop" / "memory").mkdir(parents=True)
+    folder = {
+        "home": str(home),
+        "projects": f"{home}/projects",
+        "memory": f"{home}/projects/shop/memory",
+        "outside": f"{home}/{os.path.relpath(shop, home)}",
+    }[names]
     with closing(open_database(Layout(home).database)) as database, transaction(database):
         database.execute("update sessions set folder = ?", (folder,))
 

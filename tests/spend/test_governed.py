@@ -16,7 +16,7 @@ import pytest
 
 import memorist
 from memorist.budget.budget_governor import BudgetGovernor
-from memorist.core.messages import Usage
+from memorist.core.messages import Message, Origin, TextBlock, Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import InputError, ModelUnavailable
@@ -175,6 +175,35 @@ async def test_at_the_cap_notes_are_made_from_structure_and_one_receipt_says_why
 
 
 @pytest.mark.covers("SG-1")
+@pytest.mark.parametrize("why", ["the session ended", "the agent is about to compact"])
+async def test_what_the_hooks_bring_up_to_date_keeps_to_the_cap(
+    tmp_path: Path, project: Path, why: str
+) -> None:
+    """A client that ends or compacts is no person who asks: structure keeps the notes then, and a
+    model that has written them up to this message is not asked again.
+    """
+    reply = Message(id="m2", role="assistant", blocks=(TextBlock("Done."),), origin=Origin.MODEL)
+    asked: dict[int, int] = {}
+    for spend in (NONE, SpendSettings()):
+        host = Host(tmp_path / str(spend.day_requests), spend=spend)
+        host.forks["session_memory"] = Say(text="There is nothing to add to the notes.")
+        async with Memorist(
+            home=host.settings.home, settings=host.settings, model=host.model
+        ) as engine:
+            observed = engine.observe_session("s1", project=str(project))
+            typed = Message(id="m1", role="user", blocks=(TextBlock(QUESTION),), origin=Origin.USER)
+            await observed.add_records(None, [typed, reply])
+            await observed.update_notes(why)
+            assert observed.notes is not None
+            notes = observed.layout.notes_cursor
+            notes.write_bytes(notes.read_bytes().replace(b'"structural"', b'"model"'))
+            await observed.update_notes(why)
+            await observed.close()
+        asked[spend.day_requests] = host.asked("session_memory")
+
+    assert asked == {0: 0, SpendSettings().day_requests: 1}
+
+
 async def test_the_next_day_the_model_keeps_the_notes_again(tmp_path: Path, project: Path) -> None:
     """Nobody has to do anything."""
     host = Host(tmp_path / "home", spend=SpendSettings(day_requests=10))

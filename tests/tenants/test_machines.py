@@ -402,6 +402,26 @@ async def test_the_server_holds_no_secret_and_nothing_for_ever(
     assert len(said(moved / "transcript.jsonl")) == 3
 
 
+async def test_a_tenant_who_is_removed_is_gone_from_the_server_too(
+    two: tuple[Tenants, Tenants], address: str
+) -> None:
+    """Their session begins afresh on every machine that had none of it; another tenant's is left,
+    also where the one name begins like the other.
+    """
+    one, other = two
+    await turn(one, "Mine alone.")
+    async with one.session("alice-2", "t1", project="shop") as session:
+        await session.prepare(request("Another's."))
+        await session.end_turn()
+    await one.remove("alice")
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        names = connection.execute("select name from memorist.shared_sessions").fetchall()
+    assert [name.split("/")[0] for (name,) in names] == ["alice-2"]
+    moved = await turn(other, "Afresh.")
+    assert said(moved / "transcript.jsonl") == ["Afresh."]
+
+
 async def test_a_folder_that_is_too_large_is_not_shared_and_delays_no_other(
     two: tuple[Tenants, Tenants], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

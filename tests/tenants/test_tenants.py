@@ -5,6 +5,7 @@ whole.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from memorist.engine import tenants as tenants_module
 from memorist.engine.session import Session
 from memorist.engine.tenants import Tenants
-from memorist.errors import SettingsError, UsageError
+from memorist.errors import SettingsError, StoreError, UsageError
 from memorist.models.rate_limits import RateLimitReport
 from memorist.models.shared_model import SharedModelPool
 from memorist.ports import HostInfo
@@ -479,6 +480,44 @@ async def test_memory_and_search_of_a_tenant_know_a_project_by_its_name(tmp_path
         assert [each.description for each in memory.headers()] == ["use bandicoot for linting."]
         assert [each.path for each in found.memories] == ["bandicoot-linting.md"]
         assert other.headers() == []
+
+
+async def test_a_removal_that_was_killed_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not deleted yet is no tenant's home, and goes with the next call."""
+    async with Tenants(tmp_path) as tenants:
+        await _say(tenants, "alice", "From now on use wombat for linting.")
+        with monkeypatch.context() as patched:
+            patched.setattr(tenants_module, "_remove_folder", _fail_on_tree)
+            with pytest.raises(StoreError, match="remove"):
+                await tenants.remove("alice")
+        assert not tenants.home("alice").exists()
+        await tenants.remove("alice")
+
+        assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+
+
+def _fail_on_tree(folder: Path) -> None:
+    if folder.exists():
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+async def test_a_session_that_waits_for_a_removal_begins_afresh(tmp_path: Path) -> None:
+    """A task that asks for a session of the tenant meanwhile keeps what it writes."""
+    async with Tenants(tmp_path) as tenants:
+        async with tenants.session("alice", "thread", project="shop") as session:
+            removing = asyncio.ensure_future(tenants.remove("alice"))
+            await asyncio.sleep(0)
+            later = asyncio.ensure_future(_say(tenants, "alice", "Use bandicoot for linting."))
+            await asyncio.sleep(0)
+            await session.prepare(body("From now on use wombat for linting."))
+        await asyncio.gather(removing, later)
+        await _say(tenants, "alice", "Is that right?")
+        said = b"".join(each.read_bytes() for each in tmp_path.rglob("transcript.jsonl"))
+
+    assert b"wombat" not in said
+    assert b"Is that right?" in said
 
 
 async def test_a_tenant_can_be_removed_while_others_are_served(tmp_path: Path) -> None:

@@ -875,8 +875,8 @@ class AutoMemory:
     def accept(self, id_prefix: str, text: str | None = None) -> WriteResult:
         """Write a proposal, as it is or with another text, and remove it from the inbox.
 
-        Where the memory already is as proposed, nothing is written. Raises WriteConflict when the
-        file changed since it was proposed.
+        Where the memory already is as proposed, nothing is written; what is refused stays in the
+        inbox. Raises WriteConflict when the file changed since it was proposed.
         """
         owner, given = self.find_proposal(id_prefix)
         if owner is not self:
@@ -899,7 +899,8 @@ class AutoMemory:
             given.why, actor="inbox", what=render_change_headline("accepted", given.why.what)
         )
         written = self.write([change], why)
-        self.inbox.remove(given)
+        if not written.refused and given.id not in {each.id for each in written.proposals}:
+            self.inbox.remove(given)
         return written
 
     def reject(self, id_prefix: str) -> Proposal:

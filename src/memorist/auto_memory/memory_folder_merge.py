@@ -15,10 +15,12 @@ from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import FORMER_HISTORY, MemoryFolder
 from memorist.auto_memory.memory_index import add_own_index_lines
 from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_size
+from memorist.auto_memory.purge_journal import PurgeJournal
+from memorist.auto_memory.team_memory import TEAM_INDEX_PATH
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import convert_os_error_to_store_error, make_folders
+from memorist.store.disk_files import convert_os_error_to_store_error, make_folders, read_if_exists
 from memorist.store.home_layout import MemoryLayout
 
 
@@ -53,6 +55,9 @@ def merge_memory_folder_into(
         new.close()
 
 
+_INDEXES = (INDEX_NAME, TEAM_INDEX_PATH)
+
+
 def _choose_names(old: MemoryFolder, new: MemoryFolder) -> dict[str, str]:
     """By path in the old folder, the path in the new one: the same where that is free or says the
     same, else numbered.
@@ -66,7 +71,7 @@ def _choose_names(old: MemoryFolder, new: MemoryFolder) -> dict[str, str]:
     used = {path.casefold(): path for path in _list_files(target)}
     names: dict[str, str] = {}
     for path in _list_files(source):
-        if path.rsplit("/", 1)[-1] == INDEX_NAME:
+        if path in _INDEXES:
             continue
         chosen, number = path, 1
         while (there := used.get(chosen.casefold())) and not (
@@ -151,15 +156,16 @@ def _join_index_lines(files: FileSystem, old: MemoryFolder, new: MemoryFolder) -
 def _join_files(source: Path, target: Path, names: dict[str, str]) -> None:
     """Move the files of the old folder, and remove it. What the new one has already is no loss."""
     for path in sorted(source.rglob("*"), reverse=True):
+        # Another process may have written in either folder since the names were chosen.
         name = path.relative_to(source).as_posix()
+        chosen = names.get(name, name)
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
-        elif name not in names or _is_known(path, target / names[name]):
+        elif name in _INDEXES or _is_known(path, target / chosen):
             path.unlink()
         else:
-            make_folders((target / names[name]).parent)
-            # Another process may have written there since.
-            path.rename(_find_free_file(target, names[name]))
+            make_folders((target / chosen).parent)
+            path.rename(_find_free_file(target, chosen))
     if source.exists():
         source.rmdir()
 
@@ -173,18 +179,33 @@ def _join_state(files: FileSystem, source: MemoryLayout, target: MemoryLayout) -
     if not source.state.exists():
         return
     for path in source.inbox.glob("*"):
-        make_folders(target.inbox)
-        if not (target.inbox / path.name).exists():
-            path.replace(target.inbox / path.name)
+        _move_unless_there(path, target.inbox / path.name)
+    for path in source.dream_state.rglob("*.md"):
+        _join_lines(files, path, target.dream_state / path.relative_to(source.dream_state))
+    if pending := PurgeJournal(files, source).load():
+        PurgeJournal(files, target).merge_with_unfinished(pending)
     digests = AcceptedMemoryDigests(target, files)
     for digest in AcceptedMemoryDigests(source, files).list_digests():
         digests.add(digest)
     if source.history.exists():
         source.history.rename(_find_free_name(target.state, FORMER_HISTORY))
     for path in source.state.iterdir():
-        if path.name not in _NOT_MOVED and not (target.state / path.name).exists():
-            path.rename(target.state / path.name)
+        if path.name not in _NOT_MOVED:
+            _move_unless_there(path, target.state / path.name)
     shutil.rmtree(source.state)
+
+
+def _move_unless_there(path: Path, there: Path) -> None:
+    make_folders(there.parent)
+    if not there.exists():
+        path.rename(there)
+
+
+def _join_lines(files: FileSystem, path: Path, there: Path) -> None:
+    """Put the lines of a log, or of the journal, before those of the same one in the new place."""
+    earlier, present = path.read_bytes(), read_if_exists(files, there) or b""
+    if earlier not in present:
+        files.write(there, earlier + present)
 
 
 def _find_free_name(folder: Path, name: str) -> Path:

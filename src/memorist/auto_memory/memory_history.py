@@ -8,6 +8,7 @@ change it. `git --git-dir=…/history log` can read it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import shutil
@@ -70,6 +71,12 @@ same in every history and never changes.
 """
 _LOCK_ATTEMPTS = 10
 """Stale Git locks that one change removes; a killed writer leaves one."""
+
+
+_DAMAGE_NUMBERS = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP)
+"""Errors of the system that mean a damaged history; others, such as too many open files, say
+nothing of it.
+"""
 
 
 def _damage_errors() -> tuple[type[Exception], ...]:
@@ -172,9 +179,11 @@ class FolderHistory:
             return True
         try:
             self.map_paths_to_blob_ids()
-        except StoreError:
+        except StoreError as error:
             self.close()
-            if not self.path.is_dir():
+            cause = error.__cause__
+            is_damaged = not isinstance(cause, OSError) or cause.errno in _DAMAGE_NUMBERS
+            if not (is_damaged and self.path.is_dir()):
                 raise
             with self.translate_errors("move"):
                 move_damaged_database_aside(self.path)

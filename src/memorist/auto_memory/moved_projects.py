@@ -241,9 +241,12 @@ def rebind_memory(
                 f"there is no memory of {old_root}; `memorist memory check` names what may belong "
                 f"here"
             )
-    elif _is_unused(target.folder) and (_is_unused(target.state) or half_moved):
+    elif _is_unused(target.folder) and (
+        _is_unused(target.state) or (half_moved and _is_unused(source.state))
+    ):
         # The memories move last: until then a repeated call finds them at the old place.
-        _move_folder(source.state, target.state)
+        if _is_unused(target.state):
+            _move_folder(source.state, target.state)
         _move_folder(source.folder, target.folder)
     else:
         _record_move(files, target, root, old_root, clock.now())
@@ -296,6 +299,6 @@ def _remove_unused(folder: Path) -> None:
         for path in sorted(folder.rglob("*"), reverse=True):
             if path.is_dir():
                 path.rmdir()
-            else:
+            elif path.name in _MADE_BY_OPENING:
                 path.unlink()
-        folder.rmdir()
+        folder.rmdir()  # refused where something was written there meanwhile

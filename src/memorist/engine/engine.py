@@ -593,13 +593,19 @@ class Memorist(ProcessBound):
             ).search(query[:MAX_QUERY_CHARS], limit)
 
     async def close(self) -> None:
-        """Close every open session, the flags and the model. May be called twice."""
+        """Close every open session, the flags and the model; an error of a session is raised when
+        all is closed. May be called twice.
+        """
         closing = (session.close() for session in list(self._sessions))
         ended = await asyncio.gather(*closing, return_exceptions=True)
+        self._sessions.clear()
+        await self._close_shared()
         for error in ended:
             if isinstance(error, BaseException):
                 raise error
-        self._sessions.clear()
+
+    async def _close_shared(self) -> None:
+        """Close what the sessions used."""
         for search in self._memory_searches:
             search.close()
         self._memory_searches.clear()

@@ -271,10 +271,12 @@ class ObservedSession:
             self._session_recall.preload_in_background()
 
     async def update_notes(self, why: str) -> None:
-        """Update the notes and wait for it. `why` is recorded as the reason."""
+        """Update the notes at a break of the client's and wait for it. `why` is recorded as the
+        reason.
+        """
         if self._log.session_memory.are_notes_kept and self.message_count:
             await self._log.session_memory.wait_for_running_update()
-            await self._log.session_memory.update_if_due(
+            await self._log.session_memory.update_at_break(
                 NotesDue(why=why, tokens=self._log.tracker.tokens)
             )
 

@@ -29,7 +29,8 @@ from memorist.config import check_settings_isolate_tenants, load_settings, overl
 from memorist.engine.engine import Memorist
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
-from memorist.engine.session_pool import PoolLimits, SessionPool
+from memorist.engine.session_pool import WATCH_SECONDS, PoolLimits, SessionPool
+from memorist.engine.shared_session_lease import open_shared_sessions
 from memorist.errors import UsageError
 from memorist.events import EventListener
 from memorist.models.model_choice import open_model
@@ -37,7 +38,7 @@ from memorist.models.shared_model import SharedModel, SharedModelHandle, SharedM
 from memorist.ports import Clock, HostInfo, Model
 from memorist.runtime import HeavyRunner
 from memorist.settings import Settings
-from memorist.store.disk_files import convert_os_error_to_store_error
+from memorist.store.disk_files import raise_os_errors_as_store_errors
 from memorist.store.home_layout import make_portable_folder_name
 from memorist.system import SystemClock
 
@@ -190,22 +191,39 @@ class Tenants:
         return engine.search(query, project=self._project_root(project), limit=limit)
 
     async def remove(self, tenant: str) -> None:
-        """Delete all data of a tenant, for good: its sessions and its engine are closed first,
-        those in use when their task lets go of them. A later session begins afresh.
+        """Delete all data of a tenant, for good, here and on the server of shared sessions: its
+        sessions and its engine are closed first, those in use when their task lets go of them. A
+        later session begins afresh. Called again it finishes what was interrupted.
 
-        Raises UsageError for an empty name, StoreError where the folder cannot be deleted.
+        Raises UsageError for an empty name, SettingsError for the tenant's own settings, StoreError
+        where the server does not answer, and where the folder cannot be deleted.
         """
         home = self.home(tenant)
-        for key in self._sessions.list_keys():
-            if key[0] == tenant:
+        removed = home.with_name(f".{home.name}-removed")
+        with raise_os_errors_as_store_errors("remove", home):
+            await asyncio.to_thread(_remove_folder, removed)
+            await self._close_tenant(tenant)
+            shared = open_shared_sessions(
+                overlay_tenant_settings(self._settings, home).shared_sessions
+            )
+            if shared is not None:
+                await asyncio.to_thread(shared.remove_sessions, home.name)
+                await self._close_tenant(tenant)
+            # Nothing is awaited before: no task may begin a session that would lose its folder.
+            if home.exists():
+                home.rename(removed)
+            await asyncio.to_thread(_remove_folder, removed)
+
+    async def _close_tenant(self, tenant: str) -> None:
+        """Close the sessions and the engine of a tenant, also those that are opened meanwhile."""
+        while True:
+            keys = [key for key in self._sessions.list_keys() if key[0] == tenant]
+            for key in keys:
                 await self._sessions.close_key(key)
-        await self._engines.close_key(tenant)
-        try:
-            await asyncio.to_thread(shutil.rmtree, home)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise convert_os_error_to_store_error("remove", home, error) from error
+            await self._engines.close_key(tenant)
+            if not keys and tenant not in self._engines.list_keys():
+                return
+            await asyncio.sleep(WATCH_SECONDS)
 
     async def open(
         self,
@@ -341,3 +359,8 @@ class Tenants:
                 f"other; keep them apart"
             )
         return project
+
+
+def _remove_folder(folder: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)

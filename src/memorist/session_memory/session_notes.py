@@ -232,11 +232,25 @@ class SessionMemory(SessionExtension):
         if due is not None and self.are_notes_kept:
             self.schedule_update(due, parent())
 
-    async def update_if_due(self, due: NotesDue | None = None) -> None:
+    async def update_if_due(self) -> None:
         """Update the notes and wait for it, if that is due and notes are kept."""
-        due = due or self._tracker.take_due_notes_update()
+        due = self._tracker.take_due_notes_update()
         if due is not None and self.are_notes_kept:
             await self.update_notes(due, None)
+
+    async def update_at_break(self, due: NotesDue) -> None:
+        """Update the notes and wait for it, where the client ends the session or compacts it:
+        within the budget, as nobody asked, and not where a model wrote them up to this message.
+        """
+        cursor = self.read_cursor()
+        is_current = (
+            cursor is not None
+            and (cursor.way, cursor.message) == ("model", self._tracker.last_complete_message)
+            and self.read_notes() is not None
+        )
+        if self.are_notes_kept and not is_current:
+            self._tracker.on_notes_updated(due.tokens)
+            await self._update(due, None, asked=False)
 
     def schedule_update(self, due: NotesDue, parent: ParentCall | None) -> None:
         """Update in the background: one run at a time, and of the waiting ones only the newest
@@ -283,7 +297,9 @@ class SessionMemory(SessionExtension):
         await self._queue.wait_or_cancel(seconds)
 
     async def update_notes(self, due: NotesDue, parent: ParentCall | None) -> None:
-        """Update the notes now: by the model, or structurally where there is none or it failed."""
+        """Update the notes now, for a user who asked for it, whatever the budget says: by the
+        model, or structurally where there is none or it failed.
+        """
         self._tracker.on_notes_updated(due.tokens)
         await self._update(due, parent, asked=True)
 

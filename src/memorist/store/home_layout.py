@@ -181,6 +181,11 @@ class Layout:
         )
 
 
+def is_session_of_project(layout: Layout, folder: Path) -> bool:
+    """Whether a folder has the place of a session's, as `Layout.session_layout` gives it."""
+    return folder.parent.parent == layout.projects and folder.name not in _RESERVED_NAMES
+
+
 class MemoryLayout:
     """The paths of one project's auto memory: the folder that users and agents read, and beside it
     our own state.

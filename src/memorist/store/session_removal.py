@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from memorist.store.disk_files import raise_os_errors_as_store_errors
-from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.home_layout import Layout, SessionLayout, is_session_of_project
 from memorist.store.sqlite_database import convert_sqlite_errors, open_database, transaction
 from memorist.store.transcript_writer import hold_transcript_writer_lock
 
@@ -28,8 +28,7 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
         rows = database.execute("select folder from sessions where id = ?", (id,)).fetchall()
         for row in rows:
             folder = Path(row["folder"])
-            # A damaged row must not name the home itself, or lead out of it.
-            if folder.is_dir() and layout.home in folder.parents and ".." not in folder.parts:
+            if folder.is_dir() and _is_session_folder(layout, folder):
                 _remove_folder(folder)
                 deleted.append(folder)
         with convert_sqlite_errors("the session cannot be removed from the database"):
@@ -48,6 +47,17 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
             path.unlink(missing_ok=True)
             deleted.append(path)
     return tuple(deleted)
+
+
+def _is_session_folder(layout: Layout, folder: Path) -> bool:
+    """A damaged row must name neither the home itself, nor a project or its memory, nor lead out
+    of the home.
+    """
+    return (
+        layout.home in folder.parents
+        and ".." not in folder.parts
+        and (is_session_of_project(layout, folder) or SessionLayout(folder).transcript.exists())
+    )
 
 
 _INDEX = ("", "-wal", "-shm")

@@ -5,6 +5,7 @@ The server keeps a copy of a session's folder, and says who has the session:
     acquire(name, folder)   the lease, and the folder as the last holder left it
     save(name, folder, …)   what changed in the folder since
     release(name)           the lease is free
+    remove_sessions(owner)  the copies of all sessions of an owner are gone
 
 A lease is an advisory lock: the server takes it from a process that dies, on whatever machine. A
 copy is replaced only from the state that it was read in, so that a holder who lost its lease with
@@ -207,6 +208,15 @@ class SharedSessions:
                 self._wanted.discard(name)
                 if not self._held:
                     self._drop_connection()
+
+    def remove_sessions(self, owner: str) -> None:
+        """Delete the copies of all sessions of an owner, whose name begins theirs. A machine that
+        has one open saves nothing more of it.
+        """
+        with self._step() as connection:
+            connection.execute(
+                "delete from shared_sessions where starts_with(name, %s)", (f"{owner}/",)
+            )
 
     @contextlib.contextmanager
     def _step(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:

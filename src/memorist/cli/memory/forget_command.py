@@ -12,6 +12,7 @@ from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.memory_purge import purge_memories
 from memorist.cli import output
+from memorist.cli.agent_shell import require_person
 from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
     open_project_memory,
@@ -36,6 +37,8 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
     Example: memorist memory forget use-pnpm.md
     """
     with open_project_memory() as (home, memory):
+        if hard:
+            require_person(home, "forgetting for good")
         found: dict[AutoMemory, list[str]] = {}
         for owner, path in (find_named_memory(memory, each) for each in paths):
             found.setdefault(owner, []).append(path)

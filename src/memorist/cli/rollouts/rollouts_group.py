@@ -10,9 +10,10 @@ import click
 from msgspec.structs import replace
 
 from memorist.cli import output
+from memorist.cli.agent_shell import require_person
 from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.cli.command_group import LazyCommandGroup, words_argument
-from memorist.cli.memory.project_memory_access import confirm_or_abort
+from memorist.cli.memory.project_memory_access import confirm_or_abort, open_project_memory
 from memorist.core.plural import pluralize
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
@@ -234,6 +235,8 @@ def rollouts_leave_out_command(thread: str, take_in: bool, hard: bool, yes: bool
 
 def _remove_session(thread: str, *, yes: bool) -> None:
     """Leave a session out and delete every copy of it that is memorist's own."""
+    with open_project_memory() as (memories, _):
+        require_person(memories, "deleting what is kept of a session")
 
     def work(past: RolloutStore) -> Rollout:
         found = find_rollout(past, thread)
