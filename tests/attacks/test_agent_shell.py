@@ -4,12 +4,15 @@ edited or moved to every project in the user's place.
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
 
 from attacks.test_hostile_files import run
-from memorist.cli.agent_shell import AGENT_MARKS
+from memorist.cli.agent_shell import AGENT_MARKS, find_running_agent
+from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
 
@@ -69,6 +72,27 @@ def test_what_the_user_typed_is_kept_whoever_runs_the_command(
         ASKED,
     ):
         assert "waits in the inbox" in run("memory", "add", other).output, other
+
+
+class Terminal(io.StringIO):
+    """Standard input of a command that runs in a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("mark", "agent"), [("GEMINI_CLI", "Gemini CLI"), ("CLAUDECODE", "")])
+@pytest.mark.usefixtures("shop")
+def test_a_terminal_is_a_persons_unless_the_agent_makes_one(
+    mark: str, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The variables stay set in a terminal that a person opened from an agent's; Gemini CLI runs
+    each of its commands in one.
+    """
+    monkeypatch.setenv(mark, "1")
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    with open_project_memory() as (home, _):
+        assert find_running_agent(home) == agent
 
 
 def test_where_no_agent_works_with_the_memory_a_command_is_the_users(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
+from memorist.errors import StoreError
 from memorist.machines.machine_merge import ProjectEntries, merge_project_entries
 from memorist.machines.machine_remote import GitMachineBranch
 from memorist.machines.snapshot_cipher import encrypt_snapshot
@@ -214,3 +215,60 @@ def test_machines_end_alike_and_the_newest_words_are_there(
     assert here[0] == here[1] == here[2]
     if acts and acts[-1][2]:
         assert f"words {len(acts) - 1}\n" in here[0].values()
+
+
+@pytest.mark.covers("GO-4")
+def test_a_second_clone_on_the_same_machine_deletes_nothing(
+    two: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has never had what the first one has: it receives it, and what is forgotten in either is
+    forgotten in both, and on the other machine.
+    """
+    one, other = two
+    second = Machine(tmp_path, monkeypatch, "desk-2")
+    second.home = one.home
+    second.run("machines", "sync")
+    other.run("machines", "sync")
+    one.run("machines", "sync")
+
+    assert list(other.texts()) == ["use-pnpm.md"]
+    assert len([*one.home.glob("projects/*/memory/use-pnpm.md")]) == 2
+
+    second.run("memory", "forget", "use-pnpm.md", "--yes")
+    for machine in (second, other, one):
+        machine.run("machines", "sync")
+    assert other.texts() == {}
+    assert not [*one.home.glob("projects/*/memory/use-pnpm.md")]
+
+
+@pytest.mark.covers("GO-4")
+@pytest.mark.parametrize("harm", ["folder is gone", "disk is not mounted"])
+def test_a_folder_that_is_not_there_is_no_deletion(two: tuple[Machine, Machine], harm: str) -> None:
+    """Removed with `rm`, it is received again; behind a link that leads nowhere, nothing is sent."""
+    one, other = two
+    (folder,) = one.home.glob("projects/*/memory")
+    folder.rename(folder.with_name("elsewhere"))
+    if harm == "folder is gone":
+        one.run("machines", "sync")
+        assert list(one.texts()) == ["use-pnpm.md"]
+    else:
+        folder.symlink_to("/nowhere/memory")
+        with pytest.raises(StoreError, match="is a link to"):
+            one.run("machines", "sync")
+    other.run("machines", "sync")
+
+    assert list(other.texts()) == ["use-pnpm.md"]
+
+
+@pytest.mark.covers("GO-4")
+def test_a_memory_that_is_no_text_is_not_deleted_elsewhere(two: tuple[Machine, Machine]) -> None:
+    """As where an editor saved it in another encoding: it stays as it is on either machine."""
+    one, other = two
+    (path,) = one.home.glob("projects/*/memory/use-pnpm.md")
+    harmed = path.read_bytes() + b"caf\xe9\n"
+    path.write_bytes(harmed)
+    for machine in (one, other, one):
+        machine.run("machines", "sync")
+
+    assert path.read_bytes() == harmed
+    assert list(other.texts()) == ["use-pnpm.md"]

@@ -61,6 +61,25 @@ def test_what_one_shares_the_other_has_with_its_origin(machines: Pair) -> None:
 
 
 @pytest.mark.covers("TM-2")
+def test_a_folder_that_is_gone_deletes_nothing_elsewhere(
+    machines: Pair, remote: MemoryRemote
+) -> None:
+    """A memory folder that somebody removed, or whose disk is not mounted, is no decision on the
+    team's few memories: they are received again.
+    """
+    a, b = machines
+    for name in ("one.md", "two.md"):
+        a.write(name, note(f"Text of {name}."))
+    a.sync.pull_and_push()
+    b.sync.pull()
+    shutil.rmtree(b.team)
+
+    assert b.sync.pull_and_push().removed == ()
+    assert sorted(remote.texts) == ["one.md", "two.md"]
+    assert b.body("one.md") == "Text of one.md."
+
+
+@pytest.mark.covers("TM-2")
 def test_what_is_the_same_is_not_written_again(machines: Pair, remote: MemoryRemote) -> None:
     """A second pull touches no file, and a push sends only what differs."""
     a, b = machines

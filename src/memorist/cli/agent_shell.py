@@ -40,8 +40,10 @@ AGENT_MARKS: Mapping[str, str] = {
 """Variables that agents set for the commands they run, and whose they are; `AI_AGENT` is the one
 that any agent may set.
 """
-
-
+TERMINAL_MARKS = frozenset({"GEMINI_CLI"})
+"""Marks of agents that run commands in a terminal of their own making: that one is there says
+nothing of a person.
+"""
 RECENT_SECONDS = 86_400
 """Age of the newest session of a project in which an agent is taken to be at work. Our choice."""
 
@@ -49,14 +51,20 @@ RECENT_SECONDS = 86_400
 def find_running_agent(home: HomeMemories) -> str:
     """The agent that runs this command and works with this project's memory; empty where a person
     does. Somebody at a terminal is a person: the variables stay set in a shell that was once
-    started by an agent. Where memorist took part in no session here for a day, no agent was shown
-    anything of it, and who tries it out by an agent's shell sees what a person sees. Raises
-    StoreError.
+    started by an agent, unless that gives its commands a terminal. Where memorist took part in no
+    session here for a day, no agent was shown anything of it, and who tries it out by an agent's
+    shell sees what a person sees. Raises StoreError.
     """
-    if sys.stdin is not None and sys.stdin.isatty():
-        return ""
+    is_terminal = sys.stdin is not None and sys.stdin.isatty()
     marks = read_environment()
-    agent = next((name for mark, name in AGENT_MARKS.items() if marks.get(mark)), "")
+    agent = next(
+        (
+            name
+            for mark, name in AGENT_MARKS.items()
+            if marks.get(mark) and (mark in TERMINAL_MARKS or not is_terminal)
+        ),
+        "",
+    )
     return agent if agent and _has_recent_session(home) else ""
 
 

@@ -19,10 +19,17 @@ from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError
 from memorist.machines.machine_identity import MachineIdentity, load_machine_identity
-from memorist.machines.machine_merge import MachineSnapshot, ProjectEntries, merge_project_entries
+from memorist.machines.machine_merge import (
+    MachineSnapshot,
+    ProjectEntries,
+    VersionedMemory,
+    compute_memory_checksum,
+    merge_project_entries,
+)
 from memorist.machines.machine_remote import draw_random_bytes, open_machine_remote
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
-from memorist.store.disk_files import DiskFiles
+from memorist.machines.synced_checksums import SyncedChecksums
+from memorist.store.disk_files import DiskFiles, check_folder_is_usable
 from memorist.store.home_layout import Layout
 from memorist.store.process_lock import hold_lock
 from memorist.team.team_protocol import derive_space_name_from_remote
@@ -59,15 +66,19 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Receive
         remote = open_machine_remote(own.location, layout.machines / "mirror")
         snapshots, troubles = _read_snapshots(own, remote.read_files())
         published = snapshots.pop(own.machine, MachineSnapshot(machine=own.machine)).projects
-        projects, received = dict(published), {}
+        projects, received, synced = dict(published), {}, SyncedChecksums(layout)
         for name, memory in memories.items():
+            mine = published.get(name, {})
             others = [each.projects.get(name, {}) for each in snapshots.values()]
-            projects[name], received[name] = _merge_project(memory, published.get(name, {}), others)
+            had = synced.find_checksums(name, memory.layout.folder, mine)
+            projects[name], received[name] = _merge_project(memory, mine, others, had)
+            synced.set_checksums(name, memory.layout.folder, projects[name])
         now = MachineSnapshot(machine=own.machine, projects=projects)
         if projects != published or own.machine not in snapshots:
             remote.write_file(
                 own.machine, encrypt_snapshot(own.key, now, draw_random_bytes(NONCE_BYTES))
             )
+        synced.save()
     return ReceivedMemoriesReport(
         received={name: paths for name, paths in received.items() if paths},
         machines=len(snapshots),
@@ -90,15 +101,36 @@ def _read_snapshots(
 
 
 def _merge_project(
-    memory: AutoMemory, published: ProjectEntries, others: Sequence[ProjectEntries]
+    memory: AutoMemory,
+    published: ProjectEntries,
+    others: Sequence[ProjectEntries],
+    had: Mapping[str, str],
 ) -> tuple[ProjectEntries, tuple[str, ...]]:
-    """The entries after the merge, and the paths that were written here."""
-    here = _read_texts(memory)
+    """The entries after the merge, and the paths that were written here. `had` are the checksums of
+    what this folder had at its last sync: what another clone on this machine published since is
+    another's to it. A file that is no text stays as it is, and what is known of it.
+    """
+    check_folder_is_usable(memory.layout.folder)
+    here, unreadable = _read_texts(memory)
+    known = {
+        path: each
+        for path, each in published.items()
+        if had.get(path) == compute_memory_checksum(each.text)
+    }
+    unseen = {path: each for path, each in published.items() if path not in known}
+    for path in unseen.keys() & had.keys():
+        known[path] = VersionedMemory(here.get(path), former=(had[path],))
     usable = [
-        {path: each for path, each in other.items() if not find_memory_path_problem(path)}
-        for other in others
+        {
+            path: each
+            for path, each in other.items()
+            if path not in unreadable and not find_memory_path_problem(path)
+        }
+        for other in (unseen, *others)
     ]
-    entries = merge_project_entries(published, here, usable)
+    for path in unreadable:
+        known.pop(path, None)
+    entries = merge_project_entries(known, here, usable)
     changes = [
         MemoryChange(path=path, before=_encode(here.get(path)), after=_encode(entry.text))
         for path, entry in sorted(entries.items())
@@ -107,17 +139,24 @@ def _merge_project(
     if changes:
         why = ChangeReason(actor="memorist", what="from another machine of yours")
         memory.folder.apply_changes(changes, why)
-    return entries, tuple(each.path for each in changes)
+    kept = {path: published[path] for path in unreadable if path in published}
+    return entries | kept, tuple(each.path for each in changes)
 
 
-def _read_texts(memory: AutoMemory) -> dict[str, str]:
-    """The memories of a folder; what the team shares has a way of its own."""
-    texts = {}
+def _read_texts(memory: AutoMemory) -> tuple[dict[str, str], frozenset[str]]:
+    """The memories of a folder, and the paths of those that are no text; what the team shares has a
+    way of its own.
+    """
+    texts: dict[str, str] = {}
+    unreadable = set()
     for path, _ in memory.folder.list_entries():
         if path.endswith(".md") and not is_index_file(path) and not path.startswith(TEAM_PREFIX):
-            with contextlib.suppress(FileNotFoundError, UnicodeDecodeError):
-                texts[path] = DiskFiles().read(memory.layout.folder / path).decode("utf-8")
-    return texts
+            with contextlib.suppress(FileNotFoundError):
+                try:
+                    texts[path] = DiskFiles().read(memory.layout.folder / path).decode("utf-8")
+                except UnicodeDecodeError:
+                    unreadable.add(path)
+    return texts, frozenset(unreadable)
 
 
 def _encode(text: str | None) -> bytes | None:

@@ -90,10 +90,13 @@ class TeamSync:
         return self._memory.layout.folder / TEAM_PREFIX
 
     def load_state(self) -> TeamSyncState:
-        """Load the last state of both sides; empty if it is damaged, or of another remote.
+        """Load the last state of both sides; empty if it is damaged, of another remote, or of a
+        folder that is not there any more, which deletes nothing elsewhere.
 
         Both sides are then compared as if for the first time.
         """
+        if self._files.lstat(self.folder) is None:
+            return TeamSyncState(remote=self.remote.name)
         try:
             found = msgspec.json.decode(
                 self._files.read(self._layout.sync_state), type=TeamSyncState
