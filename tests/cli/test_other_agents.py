@@ -220,3 +220,21 @@ def test_a_long_session_in_one_document_is_remembered(user: Path) -> None:
     assert "1 of Gemini CLI" in done.stdout
     assert ASKED in memorist("rollouts", "show", "gem-1").stdout
     assert ANSWERED in memorist("search", "marmot ledger", "--json").stdout
+
+
+def test_a_copied_session_that_is_left_out_for_good_is_not_copied_again(user: Path) -> None:
+    """The copy is memorist's own, and opencode's database has the session still."""
+    memorist("import", "--from", "opencode", "--yes")
+    (copy,) = copies()
+    done = memorist("rollouts", "leave-out", copy.stem[:12], "--hard", "--yes")
+    gone = not copy.exists()
+    write_opencode_database(
+        user / ".local/share/opencode/opencode.db",
+        opencode_export(str(user / "shop")),
+        updated=1_780_000_900_000,
+    )
+    memorist("import", "--from", "opencode", "--yes")
+
+    assert f"deleted: copied-sessions/opencode/{copy.name}" in done.output
+    assert "is not memorist's and stays" not in done.output
+    assert (gone, copy.exists()) == (True, False)

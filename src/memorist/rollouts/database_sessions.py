@@ -38,6 +38,7 @@ from memorist.platforms.user_home import expand_user
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, make_folder_name
+from memorist.store.session_memory_mode import read_memory_off_sessions
 
 MAX_COPIED_BYTES = 400_000_000
 """Largest session that is copied, in bytes of its rows: what the index of sessions reads."""
@@ -67,13 +68,15 @@ def copy_opencode_sessions(layout: Layout, environment: Mapping[str, str]) -> li
     folder = Path(find_database_folder("opencode", environment))
     target = layout.copied_sessions / "opencode"
     skipped: list[SkippedFile] = []
+    off = read_memory_off_sessions(DiskFiles(), layout)
     for path in sorted(folder.glob("opencode*.db")):
         try:
             with closing(_open_for_reading(path)) as database:
                 for session in _list_opencode_sessions(database):
-                    copy = target / f"{make_folder_name(get_text_field(session, 'id'))}.jsonl"
+                    id = get_text_field(session, "id")
+                    copy = target / f"{make_folder_name(id)}.jsonl"
                     changed = get_count_field(session, "time_updated") * 1_000_000
-                    if _is_due(copy, changed):
+                    if id not in off and _is_due(copy, changed):
                         document = _read_opencode_session(database, session)
                         _write_copy(copy, read_exported_session(document), changed)
         except sqlite3.Error as error:
@@ -153,6 +156,7 @@ def copy_cursor_chats(layout: Layout, environment: Mapping[str, str]) -> list[Sk
     if not path.exists():
         return []
     folders = _find_chat_folders(user / "workspaceStorage")
+    off = read_memory_off_sessions(DiskFiles(), layout)
     try:
         with closing(_open_for_reading(path)) as database:
             for chat in _list_chats(database):
@@ -161,7 +165,7 @@ def copy_cursor_chats(layout: Layout, environment: Mapping[str, str]) -> list[Sk
                 updated = get_count_field(chat, "lastUpdatedAt") or get_count_field(
                     chat, "createdAt"
                 )
-                if _is_due(copy, updated * 1_000_000):
+                if id not in off and _is_due(copy, updated * 1_000_000):
                     messages = tuple(_read_bubbles(database, chat))
                     entries = read_chat(ChatDocument(chat, messages), folders.get(id, ""))
                     _write_copy(copy, entries, updated * 1_000_000)

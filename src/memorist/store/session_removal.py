@@ -6,16 +6,22 @@ import contextlib
 import shutil
 from pathlib import Path
 
-from memorist.store.disk_files import raise_os_errors_as_store_errors
-from memorist.store.home_layout import Layout, SessionLayout, is_session_of_project
+from memorist.store.disk_files import DiskFiles, raise_os_errors_as_store_errors
+from memorist.store.home_layout import (
+    Layout,
+    SessionLayout,
+    is_session_of_project,
+    make_folder_name,
+)
+from memorist.store.session_memory_mode import record_memory_off_session
 from memorist.store.sqlite_database import convert_sqlite_errors, open_database, transaction
 from memorist.store.transcript_writer import hold_transcript_writer_lock
 
 
 def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
     """Delete the folder of a session with its transcript, notes and events, its row in the state
-    database of this machine, and the index of past sessions, which is made anew without it. Returns
-    what was deleted; doing it again deletes nothing.
+    database of this machine, a copy out of a client's database, and the index of past sessions,
+    which is made anew without it. Returns what was deleted; doing it again deletes nothing.
 
     What the deleted rows held is overwritten. Of receipts and the usage of memories the counts
     stay: their texts may name a file or repeat a word. Raises SessionInUse where another process
@@ -42,7 +48,11 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
                 )
                 database.execute("update memory_uses set why = '' where session = ?", (id,))
             database.execute("pragma wal_checkpoint(truncate)")
-    for path in (layout.session_index.with_name(layout.session_index.name + end) for end in _INDEX):
+    index, copy = layout.session_index, f"{make_folder_name(id)}.jsonl"
+    copies = sorted(layout.copied_sessions.glob(f"*/{copy}"))
+    if copies:  # the client's own database has it still, and it would be copied again
+        record_memory_off_session(DiskFiles(), layout, id)
+    for path in (*copies, *(index.with_name(index.name + end) for end in _INDEX)):
         if path.exists():
             path.unlink(missing_ok=True)
             deleted.append(path)
