@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from memorist.errors import InputError
+from memorist.errors import InputError, UsageError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SkippedLine
 from memorist.ports import Embedder
@@ -209,6 +209,37 @@ async def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path)
         "s",
         "s-2",
     ]
+
+
+@pytest.mark.parametrize("name", ["engine/main.go", "s/notes.txt", "report.html", "s"])
+async def test_a_replay_replaces_nothing_that_is_not_its_own(tmp_path: Path, name: str) -> None:
+    """In the working folder of a project its folders may have any name."""
+    source = claude_session(tmp_path / "s.jsonl", 3)
+    mine = tmp_path / "project" / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    options = ReplayOptions(out=tmp_path / "project", settings=Settings())
+
+    with pytest.raises(UsageError, match="no replay made it"):
+        await replay_files_to_report([source], options)
+    assert mine.read_text() == "mine"
+
+
+async def test_hidden_folders_of_others_stay(tmp_path: Path) -> None:
+    """Whatever begins as what a killed replay leaves; a second replay replaces the first."""
+    source = claude_session(tmp_path / "s.jsonl", 3)
+    options = ReplayOptions(out=tmp_path / "out", settings=Settings())
+    others = [tmp_path / "out" / name / "file" for name in (".old-s", ".partial-work")]
+    for each in others:
+        each.parent.mkdir(parents=True)
+        each.write_text("mine")
+    await replay_files_to_report([source], options)
+    others[0].unlink()
+    others[0].parent.rmdir()
+    await replay_files_to_report([source], options)
+
+    assert others[1].read_text() == "mine"
+    assert (tmp_path / "out" / "s" / "transcript.jsonl").exists()
 
 
 @pytest.mark.covers("SF-5")

@@ -7,9 +7,8 @@ leaves nothing half-written; the next run removes its remains.
 from __future__ import annotations
 
 import gc
-import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from memorist.compaction.compaction_thresholds import (
 from memorist.core.messages import Message, Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.replayed_session import ReplayedSession
-from memorist.errors import NothingToDo, StoreError, UnreadableSession
+from memorist.errors import NothingToDo, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import (
     RepairedLine,
@@ -37,6 +36,13 @@ from memorist.formats.transcript_format import (
 )
 from memorist.models.model_pricing import find_request_model_price
 from memorist.ports import Model
+from memorist.replay.replay_folder import (
+    ENGINE_FOLDER,
+    PARTIAL_PREFIX,
+    REPORT_FILE,
+    prepare_replay_folder,
+    publish_replayed_session,
+)
 from memorist.replay.replay_report import render_report
 from memorist.replay.replay_results import (
     ReceiptTotals,
@@ -51,13 +57,9 @@ from memorist.replay.session_recorder import (
     rank_used_files,
 )
 from memorist.settings import Settings
-from memorist.store.disk_files import DiskFiles, make_folders, raise_os_errors_as_store_errors
+from memorist.store.disk_files import DiskFiles
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.store.write_back_files import WriteBackFiles
-
-PARTIAL_PREFIX = ".partial-"
-ENGINE_FOLDER = "engine"
-"""Folder below `out` that serves as the home of the engine."""
 
 GC_THRESHOLDS = (50_000, 20, 100)
 """Thresholds of Python's garbage collector during a replay: messages stay until their session ends,
@@ -104,10 +106,8 @@ async def replay_files_to_report(paths: list[Path], options: ReplayOptions) -> R
     """Replay files one after another.
 
     A file that is not a session is reported and skipped. Raises StoreError when `out` cannot be
-    written.
+    written, UsageError when it holds something else that would be replaced.
     """
-    make_folders(options.out)
-    _clear_partial(options.out)
     with _rare_garbage_collection():
         return await _replay_all(paths, options)
 
@@ -123,18 +123,17 @@ def _rare_garbage_collection() -> Iterator[None]:
 
 
 async def _replay_all(paths: list[Path], options: ReplayOptions) -> ReplayResult:
-    sessions, unread, names = [], [], set[str]()
+    sessions, unread, names = [], [], _choose_names(paths)
     files = WriteBackFiles(
         DiskFiles(durable=False)
     )  # no fsync: an interrupted session is simply replayed again
     async with Memorist(
         model=options.model,
-        home=_reset_engine_home(options.out),
+        home=prepare_replay_folder(options.out, names),
         settings=_rank_by_words(options.settings),
         files=files,
     ) as engine:
-        for path in paths:
-            name = _unique_name(path, names)
+        for path, name in zip(paths, names, strict=True):
             try:
                 sessions.append(await _replay_one(engine, files, path, name, options))
             except UnreadableSession as error:
@@ -146,7 +145,7 @@ async def _replay_all(paths: list[Path], options: ReplayOptions) -> ReplayResult
     record = ReplayedSessionRecords(
         version=__version__, model=_model_name(options), sessions=tuple(sessions)
     )
-    page = options.out / "report.html"
+    page = options.out / REPORT_FILE
     DiskFiles().write(page, render_report(record, start_tokens).encode("utf-8", "replace"))
     return ReplayResult(record, tuple(unread), page)
 
@@ -164,38 +163,20 @@ def _model_name(options: ReplayOptions) -> str:
     return options.model if isinstance(options.model, str) else options.model.name
 
 
-def _unique_name(path: Path, used_names: set[str]) -> str:
-    stem = (
-        path.name.removesuffix(".zst").removesuffix(".jsonl").removesuffix(".json").lstrip(".")
-        or "session"
-    )
-    name, number = stem, 1
-    while name in used_names:
-        number += 1
-        name = f"{stem}-{number}"
-    used_names.add(name)
-    return name
-
-
-def _reset_engine_home(out: Path) -> Path:
-    """An empty home for the engine, so that a replay shows what these sessions alone would have
-    left.
-    """
-    home = out / ENGINE_FOLDER
-    shutil.rmtree(home, ignore_errors=True)
-    return home
-
-
-def _clear_partial(out: Path) -> None:
-    """Remove what killed runs left; restore a session that was being replaced."""
-    for left in out.glob(f"{PARTIAL_PREFIX}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    for left in out.glob(".old-*"):
-        target = out / left.name.removeprefix(".old-")
-        if target.exists():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.rename(target)
+def _choose_names(paths: Iterable[Path]) -> list[str]:
+    """For each file the name of its session's folder, which no other has."""
+    names: list[str] = []
+    for path in paths:
+        stem = (
+            path.name.removesuffix(".zst").removesuffix(".jsonl").removesuffix(".json").lstrip(".")
+            or "session"
+        )
+        name, number = stem, 1
+        while name in (*names, ENGINE_FOLDER, REPORT_FILE):
+            number += 1
+            name = f"{stem}-{number}"
+        names.append(name)
+    return names
 
 
 async def _replay_one(
@@ -248,7 +229,7 @@ async def _replay_one(
         files.flush()
     record = _build_record(path, head, gathering, session, notes)
     target = options.out / name
-    _publish(partial, target, session.save_error)
+    publish_replayed_session(partial, target, session.save_error)
     shown = str(target / session.layout.notes.relative_to(partial)) if notes else ""
     return replace(record, notes_path=shown, seconds=time.perf_counter() - began)
 
@@ -272,23 +253,6 @@ async def _final_notes(session: ReplayedSession) -> str:
         return await session.finish_and_update_notes()
     except NothingToDo:
         return ""
-
-
-def _publish(partial: Path, folder: Path, loss: StoreError | None) -> None:
-    """Move a finished folder into its final location; not one that misses what the disk refused,
-    whose `loss` is raised.
-
-    An existing folder is renamed first; if the process is killed in between, the next run repairs
-    that.
-    """
-    if loss is not None:
-        raise loss
-    old = folder.with_name(f".old-{folder.name}")
-    with raise_os_errors_as_store_errors("write", folder):
-        if folder.exists():
-            folder.rename(old)
-        partial.replace(folder)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _build_record(
