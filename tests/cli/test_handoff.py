@@ -325,6 +325,19 @@ def test_a_session_file_that_the_client_resumes_is_written_beside_its_others(
     assert len([each for each in own.rglob("*") if each.is_file()]) == 2
 
 
+def test_a_dash_prints_the_hand_over(tmp_path: Path, home: Path) -> None:
+    """A pipe takes it, and no file named `-` is left behind."""
+    session = claude_file(tmp_path, running=False)
+    target = tmp_path / "handed.md"
+    run(session, "--to", target)
+
+    done = run(session, "--to", "-")
+
+    assert done.exit_code == 0
+    assert done.output == target.read_text("utf-8")
+    assert not Path("-").exists()
+
+
 def test_wrong_calls_are_told_plainly(tmp_path: Path, home: Path) -> None:
     """An unknown session, a file that exists already, a file to be opened: a sentence, and nothing
     is written.

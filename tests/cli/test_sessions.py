@@ -194,6 +194,34 @@ def test_a_folder_of_another_system_is_in_no_project(shop: Path, tmp_path: Path)
     assert len(run("sessions").output.splitlines()) == 2
 
 
+def test_one_session_says_how_it_is_opened_again(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The id as the list prints it is enough; the client needs the whole one, and Claude Code the
+    folder as well.
+    """
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    own = tmp_path / ".claude" / "projects" / "x" / "first-one.jsonl"
+    own.parent.mkdir(parents=True)
+    claude(own, ["Why is the total of the cart wrong?"], session="first-one", cwd=str(shop))
+
+    shown = run("sessions", "first")
+    described = json.loads(run("sessions", "first", "--json").output)
+    without = run("sessions", "second")
+
+    assert f"cd {shop} && claude --resume first-one" in shown.output
+    assert str(own) in shown.output
+    assert described["resume"]["command"] == "claude --resume first-one"
+    assert "open again" not in without.output
+    assert "memorist handoff second-one" in without.output
+    assert run("sessions", "nothing").exception is not None
+    shutil.rmtree(shop)
+    monkeypatch.chdir(tmp_path)
+    assert "its folder is gone" in run("sessions", "first").output
+
+
 def test_a_session_of_a_removed_worktree_stays_its_repositorys(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,6 +115,26 @@ def test_a_reader_that_has_seen_enough_is_no_failure(project: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", [["memory", "list"], ["--help"], ["memory", "list", "--json"]])
+def test_an_output_that_cannot_be_written_is_named_in_one_line(
+    project: Path, words: list[str]
+) -> None:
+    """A file on a full disk: it was a traceback."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "memorist", *words],
+            cwd=project,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("memorist: the output cannot be written: ")
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_a_text_that_is_no_utf8_is_remembered(tmp_path: Path) -> None:
     """A byte that cannot be read becomes a question mark."""
     done = run("memory", "add", "caf\udce9 opens at nine", cwd=tmp_path)

@@ -16,7 +16,8 @@ import pytest
 from clients.plugged import end, process_of, wait_for
 from hooks.conftest import Hooks
 from memorist import __version__
-from memorist.hooks import hook_protocol
+from memorist.hooks import hook_daemon, hook_protocol
+from memorist.hooks.daemon_socket import open_daemon_socket
 
 STOP = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "Stop"}).encode()
 
@@ -91,6 +92,26 @@ def test_another_version_finds_room(question: bytes, hooks: Hooks) -> None:
     assert said == b"moved\t0\n"
     assert process_of(hooks.home) not in (0, first)
     assert hooks.failures() == ""
+
+
+@pytest.mark.covers("IN-2")
+def test_a_replaced_program_finds_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new installation has the same number where it comes from a checkout: the old process went
+    on for half an hour with the code that was replaced.
+    """
+    program = tmp_path / "program.py"
+    program.write_text("old")
+    monkeypatch.setattr(hook_daemon, "_PROGRAM", program)
+    monkeypatch.chdir(tmp_path)
+    found = open_daemon_socket(tmp_path / "home")
+    assert found is not None
+    with found:
+        daemon = hook_daemon.HookDaemon(tmp_path / "home", found)
+        assert not daemon._is_outdated()
+
+        program.write_text("another")
+
+        assert daemon._is_outdated()
 
 
 @pytest.mark.covers("IN-2")

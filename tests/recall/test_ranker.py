@@ -452,6 +452,33 @@ def test_common_words_are_looked_up_as_they_are_scanned(
     ]
 
 
+@pytest.mark.covers("RC-1", "SF-5")
+def test_an_index_that_takes_no_writing_is_searched_from_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home that is mounted read-only, or whose disk is full, opens: the first change failed, and
+    nothing was found.
+    """
+    path = tmp_path / "recall.sqlite"
+    with Ranker(path) as ranker:
+        ranker.sync(MEMORIES[:2])
+    before = path.read_bytes()
+    newer = [*MEMORIES[:2], MEMORIES[3]]
+
+    with monkeypatch.context() as patched:
+        patched.setattr("memorist.store.index_database.os.access", lambda *_: False)
+        with Ranker(path) as ranker:
+            ranker.sync(newer)
+            assert ranker.search("pipeline")
+            assert ranker.search("数据库")
+    with Ranker(path) as ranker:
+        ranker._index._database.execute("pragma query_only = on")
+        ranker.sync(newer)
+        assert ranker.search("数据库")
+
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     "content", [b"text, and no database at all" * 300, b"SQLite format 3\x00" + b"\xff" * 5_000]
 )

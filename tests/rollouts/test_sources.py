@@ -5,6 +5,7 @@ reason.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -329,6 +330,41 @@ def test_a_removed_worktree_of_codex_belongs_to_the_clone_with_its_remote(
 
     assert thread.repository == (str(tmp_path / found) if found else gone)
     assert get_project_name(thread) == (found or "shop")
+
+
+@pytest.mark.covers("RO-7")
+def test_a_removed_worktree_elsewhere_stays_of_the_repository_it_was_seen_in(
+    tmp_path: Path,
+) -> None:
+    """A worktree beside its repository names it only as long as it is there; a file that grows
+    afterwards, or a second one of the folder, took the session out of the project.
+    """
+    root, tree = tmp_path / "shop", tmp_path / "shop-fix"
+    named = root / ".git/worktrees/shop-fix"
+    named.mkdir(parents=True)
+    (named / "commondir").write_text("../..")
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {named}\n")
+    codex(tmp_path / "s/a.jsonl", ["Mend it."], session="a", cwd=str(tree))
+    before = session_sources.scan_for_changed_rollouts(
+        [session_sources.SourceFolder(tmp_path / "s", is_named=True)]
+    ).threads
+    assert [each.repository for each in before] == [str(root)]
+    shutil.rmtree(tree)
+    session_sources.find_repository_root_or_folder.cache_clear()
+    codex(tmp_path / "s/a.jsonl", ["Mend it.", "And that."], session="a", cwd=str(tree))
+    codex(tmp_path / "s/b.jsonl", ["Go on."], session="b", cwd=str(tree))
+    codex(tmp_path / "s/c.jsonl", ["Other."], session="c", cwd=str(tmp_path / "shop-old"))
+
+    after = session_sources.scan_for_changed_rollouts(
+        [session_sources.SourceFolder(tmp_path / "s", is_named=True)], before
+    ).threads
+
+    assert {each.id: each.repository for each in after} == {
+        "a": str(root),
+        "b": str(root),
+        "c": str(tmp_path / "shop-old"),
+    }
 
 
 @pytest.mark.covers("SF-1")

@@ -40,7 +40,7 @@ where a batch file takes no lines, is read from its file. Linux allows 131,072 b
     "target",
     default="claude-code",
     show_default=True,
-    help="claude-code, codex, or a new file for the hand-over.",
+    help="claude-code, codex, a new file for the hand-over, or `-` for standard output.",
 )
 @click.option(
     "--budget",
@@ -74,6 +74,9 @@ def handoff_command(
         raise InputError(f"{option} needs one of {', '.join(CLIENT_PROGRAMS)} behind --to")
     found = find_recorded_session(load_home_layout(), session)
     text = render_session_handoff(found, budget)
+    if target == "-" and not as_json:
+        click.echo(text, nl=False)
+        return
     if resumable:
         written = write_handoff_session(
             text,

@@ -155,12 +155,36 @@ def main() -> None:
     try:
         with _choose_waiting():
             memorist_group(standalone_mode=True)
-    except (MemoristError, FileNotFoundError) as error:
-        if debug or (isinstance(error, FileNotFoundError) and _has_working_folder()):
+    except (MemoristError, OSError) as error:
+        said = _explain_error(error)
+        if debug or not said:
             raise
-        said = error if isinstance(error, MemoristError) else WORKING_FOLDER_GONE
         click.echo(f"memorist: {said}", err=True)
+        _discard_output()
         sys.exit(2 if isinstance(error, UsageError) else 1)
+
+
+def _explain_error(error: MemoristError | OSError) -> str:
+    """One sentence; empty for what only a mistake in the program raises."""
+    if isinstance(error, MemoristError):
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return "" if _has_working_folder() else WORKING_FOLDER_GONE
+    if error.filename is not None or error.errno is None:
+        return ""
+    explain = import_module("memorist.platforms.storage_errors").describe_storage_error
+    return f"the output cannot be written: {explain(error)}"
+
+
+def _discard_output() -> None:
+    """Have what is still to be printed go nowhere: its destination refuses it, and would once more
+    when the program ends.
+    """
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _has_working_folder() -> bool:

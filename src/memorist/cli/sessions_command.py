@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -10,42 +11,82 @@ import click
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.cli import output
-from memorist.cli.command_environment import load_home_layout
+from memorist.cli.command_environment import load_home_layout, read_environment
 from memorist.core.sentences import shorten_to_one_line
-from memorist.engine.session_list import list_known_sessions
+from memorist.engine.session_list import KnownSession, list_known_sessions
+from memorist.engine.session_resumption import find_session_resumption
+from memorist.errors import InputError
 from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 
 TITLE_CHARACTERS = 90
 """Characters of a title on one line of a terminal. Our choice."""
 
 
 @click.command("sessions")
+@click.argument("session", default="")
 @click.option("--all", "everywhere", is_flag=True, help="Of every project, not of this one alone.")
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Sessions to show."
 )
 @output.JSON_OPTION
-def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
-    """List the sessions of this project, newest first, with what each was about.
+def sessions_command(session: str, everywhere: bool, limit: int, as_json: bool) -> None:
+    """List the sessions of this project, newest first, with what each was about; of SESSION, an id
+    or the start of one, also how it is opened again.
 
     Example: memorist sessions --all --limit 5
     """
     home = load_home_layout()
+    if session:
+        _print_one(home, session, as_json=as_json)
+        return
     found = list_known_sessions(home, None if everywhere else locate_project_root(Path.cwd()))
     if as_json:
         output.print_json({"sessions": found[:limit]})
         return
     for each in found[:limit]:
-        day = datetime.fromtimestamp(each.updated).astimezone().strftime("%Y-%m-%d %H:%M")
         prefix = f"{Path(each.project).name}: " if everywhere else ""
-        title = output.make_terminal_safe_line(prefix + (each.title or "(nothing was asked)"))
-        click.echo(
-            f"{day}  {each.id[:13]:<13}  {each.agent:<11}  {'notes' if each.notes else '     '}  "
-            f"{shorten_to_one_line(title, TITLE_CHARACTERS)}"
-        )
+        click.echo(_render_line(each, each.id[:13], prefix))
     if not found:
         click.echo("no session of this folder is known yet; --all shows those of others")
         for line in describe_memory_found_elsewhere(DiskFiles(), home, str(Path.cwd())):
             click.echo(line)
     elif len(found) > limit:
         click.echo(f"{len(found) - limit:,} older ones: --limit {len(found)}")
+
+
+def _render_line(entry: KnownSession, id: str, prefix: str = "") -> str:
+    day = datetime.fromtimestamp(entry.updated).astimezone().strftime("%Y-%m-%d %H:%M")
+    title = output.make_terminal_safe_line(prefix + (entry.title or "(nothing was asked)"))
+    return (
+        f"{day}  {id:<13}  {entry.agent:<11}  {'notes' if entry.notes else '     '}  "
+        f"{shorten_to_one_line(title, TITLE_CHARACTERS)}"
+    )
+
+
+def _print_one(home: Layout, name: str, *, as_json: bool) -> None:
+    """One session of any project, and how to go on with it."""
+    found = [each for each in list_known_sessions(home, None) if each.id.startswith(name)]
+    if len(found) != 1:
+        raise InputError(
+            f"{len(found)} sessions have an id that begins with {name!r}; say more of it"
+            if found
+            else f"no session's id begins with {name!r}; memorist sessions lists them"
+        )
+    (entry,) = found
+    own = find_session_resumption(home, entry.id, read_environment())
+    if as_json:
+        output.print_json({"session": entry, "resume": own})
+        return
+    click.echo(_render_line(entry, entry.id))
+    file = own.file if own is not None else entry.file
+    missing = "" if Path(file).exists() else "   (no longer there)"
+    click.echo(f"recorded    {output.make_terminal_safe_line(file)}{missing}")
+    if own is not None:
+        folder = own.folder if not own.folder or Path(own.folder).is_dir() else ""
+        change = f"cd {shlex.quote(own.folder)} && " if folder else ""
+        why = f"   (its folder is gone: {own.folder})" if own.folder and not folder else ""
+        click.echo(f"open again  {output.make_terminal_safe_line(change + own.command + why)}")
+    click.echo(f"hand over   memorist handoff {entry.id}")
+    if entry.notes:
+        click.echo(f"notes       memorist notes {entry.id}")

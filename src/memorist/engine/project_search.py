@@ -23,8 +23,11 @@ from memorist.rollouts.forgotten_claims import ForgottenClaims, blank_forgotten_
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.settings import AutoMemorySettings
 from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.rollout_rows import list_rollouts
 from memorist.store.session_rows import list_sessions_newest_first
 from memorist.store.sqlite_database import Connection
+from memorist.store.state_database import SqliteStateDatabase
+from memorist.system import SystemClock
 
 MAX_NOTES = 300
 """Newest sessions of a project whose notes are searched: some tenths of a millisecond each."""
@@ -154,10 +157,16 @@ class ProjectSearch:
             if text := _read_text(path):
                 text = blank_forgotten_claims(text, self._claims.read_forgotten_in_group)
                 yield SearchableDocument(path=str(path), text=text, kind="rollout memory")
+        database = self._open_database()
+        repositories = {
+            each.id: each.repository
+            for each in list_rollouts(SqliteStateDatabase(database, SystemClock().now))
+        }
         rows = (
             row
-            for row in list_sessions_newest_first(self._open_database())
-            if not self._root or (row[1] and find_repository_root_or_folder(row[1]) == self._root)
+            for row in list_sessions_newest_first(database)
+            if not self._root
+            or find_repository_root_or_folder(repositories.get(row[0]) or row[1]) == self._root
         )
         for id, _, folder, updated in islice(rows, MAX_NOTES):
             path = SessionLayout(Path(folder)).notes

@@ -1,8 +1,9 @@
 """The hook daemon: holds the engine and the clients' sessions, answers hook calls on the socket,
 and exits when idle.
 
-It also exits for another version of memorist and after changed settings. No error in it reaches an
-agent: the response is empty then, and the reason goes to the failures log.
+It also exits for another version of memorist, when the program's files were replaced, and after
+changed settings. No error in it reaches an agent: the response is empty then, and the reason goes
+to the failures log.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+import memorist
 from memorist import __version__
 from memorist.engine.background_loading import PROMPT_IN_PROGRESS
 from memorist.engine.engine import Memorist
@@ -40,6 +42,8 @@ from memorist.platforms import processes, sockets
 from memorist.safety.secrets import redact
 from memorist.settings import HooksSettings
 
+_PROGRAM = Path(memorist.__file__)
+"""A file of the program that each installation writes anew."""
 IDLE_CHECK_SECONDS = 2.0
 """Time between two checks for idle sessions, and for the hooks folder being still there."""
 REQUEST_SECONDS = 30.0
@@ -82,7 +86,8 @@ class HookDaemon:
         self._unrecorded_failure = ""
         """What the failures log could not take, such as on a full disk."""
         self._settings = HooksSettings()
-        self._config = _config_version(home)
+        self._config = _file_version(home / "config.toml")
+        self._program = _file_version(_PROGRAM)
 
     def _on_hang(self) -> None:
         """Called in the watchdog thread when the event loop is blocked or busy without end."""
@@ -160,8 +165,17 @@ class HookDaemon:
             and not self._sessions
             and time.monotonic() - self._last > self._settings.idle_seconds
         )
-        if idle or not self._listening.is_ours or _config_version(self._home) != self._config:
+        if idle or not self._listening.is_ours or self._is_outdated():
             self._end.set()
+
+    def _is_outdated(self) -> bool:
+        """Whether the settings changed, or the program's files were replaced: an upgrade from a
+        checkout keeps the version's number.
+        """
+        return (
+            _file_version(self._home / "config.toml") != self._config
+            or _file_version(_PROGRAM) != self._program
+        )
 
     async def _serve_connection(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -175,12 +189,12 @@ class HookDaemon:
                 if not hmac.compare_digest(token, self._listening.token):
                     return
                 question = await _read_request(reader)
-            if isinstance(question, HookRequest):
+            if isinstance(question, HookRequest) and _file_version(_PROGRAM) == self._program:
                 quick = question.event in QUICK_EVENTS
                 with self._answer_first() if quick else contextlib.nullcontext():
                     said = await self._answer(question)
                     writer.write(hook_protocol.encode_hook_response(hook_protocol.DONE, said))
-            elif question == hook_protocol.MOVED:
+            elif question is not None:
                 self._listening.remove_socket_file()
                 self._end.set()
                 writer.write(hook_protocol.encode_hook_response(hook_protocol.MOVED))
@@ -295,13 +309,13 @@ async def _read_request(reader: asyncio.StreamReader) -> HookRequest | str | Non
     return HookRequest(event, client, project, await reader.readexactly(length))
 
 
-def _config_version(home: Path) -> tuple[int, int] | None:
-    """Modification time and size of config.toml; None if there is none."""
+def _file_version(path: Path) -> tuple[int, int, int] | None:
+    """Modification time, size and number of a file; None if there is none."""
     try:
-        found = (home / "config.toml").stat()
+        found = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def run_daemon(home: Path, daemon_socket: LockedDaemonSocket) -> None:

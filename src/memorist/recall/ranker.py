@@ -444,8 +444,8 @@ class Ranker:
         """Make the index contain exactly these entries, writing only what changed.
 
         Of two entries with the same id the last one counts. What a killed sync had written stands,
-        and the next one completes it. A damaged index is rebuilt; for a locked one a copy in memory
-        is in.
+        and the next one completes it. A damaged index is rebuilt; for one that is locked, or that
+        the disk refuses to write, a copy in memory is in.
         """
         with self._lock:
             self._reopen_if_replaced()
@@ -455,7 +455,7 @@ class Ranker:
                 self.replace_damaged_index()
                 self._sync(entries)
             except StoreError as error:
-                if not self._index.use_copy_if_locked(error):
+                if not self._index.use_copy_if_refused(error):
                     raise
                 self._version = None
                 self._sync(entries)

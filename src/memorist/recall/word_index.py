@@ -31,6 +31,7 @@ from memorist.store.sqlite_database import (
     UnsavedDatabaseConnection,
     is_database_damage,
     is_database_locked,
+    is_unwritable_error,
     move_damaged_database_aside,
     transaction,
 )
@@ -90,12 +91,14 @@ class WordIndex:
         """Whether a copy in memory stands in for the file."""
         return isinstance(self._database, UnsavedDatabaseConnection)
 
-    def use_copy_if_locked(self, error: StoreError) -> bool:
-        """Go on with a copy in memory where another process has the file locked; False for any
-        other error.
+    def use_copy_if_refused(self, error: StoreError) -> bool:
+        """Go on with a copy in memory where another process has the file locked, or the disk takes
+        no writing; False for any other error.
         """
         cause = error.__cause__
-        if not isinstance(cause, Exception) or not is_database_locked(cause):
+        if not isinstance(cause, sqlite3.Error | OSError) or not (
+            is_database_locked(cause) or is_unwritable_error(cause, self._path)
+        ):
             return False
         self._database.close()
         self._database = open_unsaved_index(self._path, cause)

@@ -5,7 +5,7 @@ afterwards, and what was learned in it belongs to the repository. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -52,6 +52,22 @@ def assign_repositories_by_remote(
     return [
         replace(each, repository=next(iter(same)))
         if len(same := known.get(_normalise_address(remotes.get(each.path, "")), set())) == 1
+        else each
+        for each in threads
+    ]
+
+
+def assign_repositories_seen_before(
+    threads: Iterable[Rollout], known: Iterable[Rollout], removed: Collection[str]
+) -> list[Rollout]:
+    """Give each session in one of the `removed` folders the repository that the folder led to when
+    a session in it was first seen: a worktree that was kept anywhere names its repository only as
+    long as it is there.
+    """
+    seen = {each.cwd: each.repository for each in known if each.repository not in ("", each.cwd)}
+    return [
+        replace(each, repository=seen[each.cwd])
+        if each.repository == each.cwd and each.cwd in seen and each.cwd in removed
         else each
         for each in threads
     ]

@@ -31,6 +31,7 @@ from memorist.platforms.user_home import expand_user
 from memorist.ports import FileSystem
 from memorist.rollouts.removed_worktrees import (
     assign_repositories_by_remote,
+    assign_repositories_seen_before,
     extract_codex_repository_name,
     extract_worktree_repository,
 )
@@ -162,6 +163,11 @@ def scan_for_changed_rollouts(
     same = [each for each in unchanged if isinstance(each, Rollout)]
     kept, copies = split_off_older_copies([each for each in new if isinstance(each, Rollout)], same)
     kept = _find_repositories(kept, same, remotes)
+    kept = assign_repositories_seen_before(
+        kept,
+        [each for each in before.values() if isinstance(each, Rollout)],
+        {each.cwd for each in kept if each.cwd and not Path(each.cwd).is_dir()},
+    )
     passed = [each for each in (*unchanged, *new) if isinstance(each, SkippedFile)]
     return SourceScan(threads=tuple(kept), skipped=(*passed, *copies))
 

@@ -4,6 +4,7 @@ Nothing in it is the only copy of anything.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,6 +95,9 @@ def _connect_index(path: Path) -> sqlite3.Connection:
     connection = connect_database(path, waits_once=True)
     try:
         connection.row_factory = sqlite3.Row
+        if not os.access(path, os.W_OK):
+            # It opens all the same, and the first change would fail.
+            raise sqlite3.OperationalError("attempt to write a readonly database")
         # An unreadable or foreign file must be detected here, before anything in it is changed.
         tables = {row["name"] for row in connection.execute("select name from sqlite_master")}
         if tables and connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:

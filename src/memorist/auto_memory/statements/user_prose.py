@@ -46,6 +46,8 @@ the same.
 _PASTED_LINE = lazy_pattern(
     r"""\s*(?:>|\||\+\+\+|---\s|@@|diff\ --git|[$❯➜]\s|(?:PS|C:)[^ ]*>|[✔✓✖✗✘⚠ℹ●]|(?:error|warning|fatal|hint):\s|Traceback\b|at\s\S+\s?\(|File\s"|\d+[:|]
     |[+-](?:\s{2,}|\S)|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|
+    npm\s(?:ERR!|WARN\b|notice\b|(?:warn|error)\s(?!messages?\b|handling\b))|[\w.@-]{1,40}\sERR!|remote:\s|make(?:\[\d+\])?:\s|DEPRECATION:\s|(?:level|ts|time)=\S|
+    [A-Z][a-z]{2}\s{1,2}\d{1,2}\s\d\d:\d\d:\d\d\s|[IWEF]\d{4}\s\d\d:\d\d:|[a-z][\w-]{0,39}[-_]\d+\s+\|\s|
     (?:\w+\.)*\w*(?:Error|Exception):|<[A-Za-z!/][^>\n]{0,200}>.*</[A-Za-z][\w-]{0,30}>\s*$)""",
     re.VERBOSE,
 )

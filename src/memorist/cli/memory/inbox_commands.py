@@ -19,6 +19,7 @@ from memorist.cli.memory.project_memory_access import (
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_minute
+from memorist.errors import UsageError
 
 
 @click.group("inbox", invoke_without_command=True)
@@ -142,12 +143,20 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
 
 
 @memory_inbox_group.command("reject")
-@click.argument("ids", nargs=-1, required=True)
-def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
+@click.argument("ids", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="All that wait in this project.")
+def memory_inbox_reject_command(ids: tuple[str, ...], everything: bool) -> None:
     """Throw waiting changes away; each by its number in the list, or by its id.
 
-    Example: memorist memory inbox reject 1
+    Example: memorist memory inbox reject 1 3
     """
+    if bool(ids) == everything:
+        raise UsageError("name the waiting changes by their numbers, or say --all")
     with open_project_memory() as (_, memory):
-        for _, given in [memory.find_proposal(id) for id in ids]:
+        waiting = (
+            memory.list_proposals() if everything else [memory.find_proposal(id)[1] for id in ids]
+        )
+        for given in waiting:
             click.echo(f"rejected: {memory.reject(given.id).path}")
+        if not waiting:
+            click.echo("nothing waits")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import click
 from memorist.auto_memory.anchors import read_memory_anchors, render_anchor_changes
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
-from memorist.auto_memory.memory_manifest import sort_newest_first
+from memorist.auto_memory.memory_location import list_projects_with_memory
+from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.memory_move import change_memory_scope
 from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
@@ -44,13 +45,17 @@ MAX_AUTHORS = 4
 
 
 @click.command("list")
+@click.option("--all", "all_projects", is_flag=True, help="Of every project of this home.")
 @output.JSON_OPTION
-def memory_list_command(as_json: bool) -> None:
+def memory_list_command(all_projects: bool, as_json: bool) -> None:
     """List the memories of this project, newest first, then those that hold in every project of
     yours (`everywhere/`).
 
-    Example: memorist memory list
+    Example: memorist memory list --all --json > memories.json
     """
+    if all_projects:
+        _list_every_project(as_json=as_json)
+        return
     with open_project_memory() as (home, memory):
         heads = [("", head) for head in sort_newest_first(memory.headers())]
         elsewhere = compare_memories_with_client_files(home.settings, memory)
@@ -69,14 +74,8 @@ def memory_list_command(as_json: bool) -> None:
         )
         now = time.time()
     rows: list[dict[str, Any]] = [
-        {
-            "path": prefix + head.path,
-            "kind": head.kind,
-            "name": head.name,
-            "description": head.description,
-            "age_days": head.age_days(now),
-            "trust": head.trust,
-            "status": head.status,
+        _describe_head(prefix, head, now)
+        | {
             "also_in": elsewhere.get(prefix + head.path, ClientFileComparison()).also_in,
             "conflicts": elsewhere.get(prefix + head.path, ClientFileComparison()).conflicts,
         }
@@ -86,10 +85,7 @@ def memory_list_command(as_json: bool) -> None:
         output.print_json({"memories": rows, "links": links})
         return
     for row in rows:
-        marks = [row["kind"] or "-", row["trust"], f"{row['age_days']} d"]
-        marks += ["muted"] if row["status"] == "muted" else []
-        description = output.format_description(row["description"])
-        click.echo(f"{row['path']}  [{', '.join(marks)}]  {description}")
+        click.echo(_render_row(row))
         for remark in elsewhere.get(row["path"], ClientFileComparison()).remarks:
             click.echo(f"  {remark}")
     if not rows:
@@ -103,6 +99,57 @@ def memory_list_command(as_json: bool) -> None:
         )
     if waiting:
         click.echo(f"{waiting} wait in the inbox: memorist memory inbox")
+
+
+def _describe_head(prefix: str, head: MemoryHeader, now: float) -> dict[str, Any]:
+    return {
+        "path": prefix + head.path,
+        "kind": head.kind,
+        "name": head.name,
+        "description": head.description,
+        "age_days": head.age_days(now),
+        "trust": head.trust,
+        "status": head.status,
+    }
+
+
+def _render_row(row: Mapping[str, Any]) -> str:
+    marks = [row["kind"] or "-", row["trust"], f"{row['age_days']} d"]
+    marks += ["muted"] if row["status"] == "muted" else []
+    description = output.format_description(row["description"])
+    return f"{row['path']}  [{', '.join(marks)}]  {description}"
+
+
+def _list_every_project(*, as_json: bool) -> None:
+    """The memories of all projects, then those that hold in every one, as JSON with each file's
+    text: all that is kept of a user in memories.
+    """
+    now = time.time()
+    rows: list[dict[str, Any]] = []
+    with open_project_memory() as (home, here):
+        projects = list_projects_with_memory(DiskFiles(), home.layout)
+        kept = [(each.root, "", home.memory(each.root)) for each in projects]
+        if here.everywhere is not None:
+            kept.append(("", EVERYWHERE_PREFIX, here.everywhere))
+        for root, prefix, memory in kept:
+            for head in sort_newest_first(memory.headers()):
+                text = memory.read_memory_with_suspicions(head.path)[0].text()
+                rows.append(
+                    {"project": root}
+                    | _describe_head(prefix, head, now)
+                    | {"text": output.replace_invalid_utf8(text)}
+                )
+    if as_json:
+        output.print_json({"memories": rows})
+        return
+    for root, _, _ in kept:
+        found = [row for row in rows if row["project"] == root]
+        if found and root:
+            click.echo(output.make_terminal_safe_line(root))
+        for row in found:
+            click.echo(f"  {_render_row(row)}" if root else _render_row(row))
+    if not rows:
+        click.echo("no memories yet in any project")
 
 
 @click.command("show")
