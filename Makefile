@@ -4,8 +4,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 DATA ?= ../shared/data
 OUT ?= build/demo
-# two for each of two cores: many tests wait for processes and sockets
-WORKERS ?= 4
+# more than cores, as many tests wait for processes and sockets; each loads all tests for itself (10 s)
+WORKERS ?= 3
 # The tests write some 200,000 small files: into memory where a folder in memory has room for them
 # (711: PostgreSQL runs as another user where make runs as root).
 TEST_FOLDER ?= $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 3000000 {print "/dev/shm"}')

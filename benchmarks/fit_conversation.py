@@ -23,8 +23,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from benchmarks.fit_written_rules import minimise_loss
-from benchmarks.statement_weights import write_sentence_weights
+from benchmarks.statement_weights import Vector, write_sentence_weights
 from memorist.auto_memory.statements.non_english_rule_score import score_non_english_rule
 from memorist.auto_memory.statements.prose_rule_score import (
     clamp_rule_score,
@@ -43,6 +42,8 @@ RULE_SCORE_SCALE = 3.0
 """How much larger the score as a written rule enters: it says more than one word, and is to be held
 down less.
 """
+NEWTON_STEPS = 8
+GRADIENT_STEPS = 40
 
 
 class FitSettings(Struct, frozen=True):
@@ -163,6 +164,33 @@ def fit_with_threshold(examples: Sequence[Example], settings: FitSettings) -> tu
     limit = float(np.quantile(no, 1 - settings.false_share))
     sys.stdout.write(f"left out in turn: {describe(scored, limit)}\n")
     return fit_model(examples, settings.loss_weight), limit
+
+
+def minimise_loss(x: Vector, y: Vector, share: Vector) -> Vector:
+    """The weights with the least loss plus half their squares, by Newton's method; each step is
+    solved by conjugate gradients.
+    """
+    weights = np.zeros(x.shape[1])
+    penalty = np.ones(x.shape[1])
+    penalty[-1] = 1e-6
+    for _ in range(NEWTON_STEPS):
+        guess = 1 / (1 + np.exp(-x @ weights))
+        slope = x.T @ (share * (guess - y)) + penalty * weights
+        bend = share * guess * (1 - guess)
+        step = np.zeros_like(weights)
+        rest = slope.copy()
+        direction = rest.copy()
+        for _ in range(GRADIENT_STEPS):
+            bent = x.T @ (bend * (x @ direction)) + penalty * direction
+            length = (rest @ rest) / (direction @ bent)
+            step += length * direction
+            new = rest - length * bent
+            if new @ new < 1e-10:
+                break
+            direction = new + (new @ new) / (rest @ rest) * direction
+            rest = new
+        weights -= step
+    return weights
 
 
 def main() -> None:

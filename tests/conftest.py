@@ -5,6 +5,7 @@ busy machine is no fault), known requirement ids.
 from __future__ import annotations
 
 import gc
+import os
 import socket
 import ssl
 import tomllib
@@ -21,13 +22,14 @@ from support.sweeps import sampled
 
 # The same examples in each run, so that what passed once passes again; `make fuzz` looks for new
 # ones, and `make test-slow` draws all of each sweep.
-settings.register_profile("same", deadline=None, derandomize=True, max_examples=10)
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=6)
 settings.register_profile("fuzz", deadline=None)
 settings.register_profile("whole", settings.get_profile("same"), max_examples=25)
 settings.load_profile("same")
 
 LEDGER = tomllib.loads((Path(__file__).parent / "requirements.toml").read_text("utf-8"))
 KNOWN = {f"{area}-{number}" for area, row in LEDGER.items() for number in row["requirements"]}
+CONNECT = socket.socket.connect
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -82,50 +84,50 @@ def empty_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (parent / f"home{number}" for number in count())
 
 
-@pytest.fixture(autouse=True)
-def own_world(
-    empty_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch, few_authorities: Path
-) -> None:
-    """Each test has an empty home, no keys, and no settings from outside."""
-    import os
+def connect_to_loopback(self: socket.socket, address: Any) -> None:
+    """`connect` that fails a test which reaches outside the machine."""
+    if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
+        "127.0.0.1",
+        "::1",
+        "localhost",
+    ):
+        raise AssertionError(f"a test tried to reach {address[0]}")
+    CONNECT(self, address)
 
+
+@pytest.fixture(scope="session", autouse=True)
+def closed_world(few_authorities: Path) -> Iterator[None]:
+    """No test has keys, settings from outside, or a network but loopback. Patched once: for each
+    test again it takes longer than most tests.
+    """
     from memorist.cli.agent_shell import AGENT_MARKS
 
-    for name in list(os.environ):
-        if (
-            name.startswith(("MEMORIST_", "ANTHROPIC_", "OPENAI_"))
-            or name in AGENT_MARKS
-            or name.lower().endswith("_proxy")
-        ):
-            monkeypatch.delenv(name)
-    home = next(empty_homes)
-    home.mkdir()
-    monkeypatch.setenv("SSL_CERT_FILE", str(few_authorities))
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("MEMORIST_HOME", str(home / ".memorist"))
-    # By words alone unless a test is about meaning: the model takes a second of each process.
-    monkeypatch.setenv("MEMORIST_RECALL__EMBEDDINGS", "false")
-    # What a machine that loses power would lose is not tested, and waiting for the disk takes long.
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    # A session starts a worker for past sessions, as a process that outlives the test.
-    monkeypatch.setattr("memorist.engine.engine.start_worker_if_due", lambda *_, **__: None)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if (
+                name.startswith(("MEMORIST_", "ANTHROPIC_", "OPENAI_"))
+                or name in AGENT_MARKS
+                or name.lower().endswith("_proxy")
+            ):
+                patch.delenv(name)
+        patch.setenv("SSL_CERT_FILE", str(few_authorities))
+        # By words alone unless a test is about meaning: the model takes a second of each process.
+        patch.setenv("MEMORIST_RECALL__EMBEDDINGS", "false")
+        # What a machine that loses power would lose is not tested, and the disk takes long.
+        patch.setattr(os, "fsync", lambda _: None)
+        # A session starts a worker for past sessions, as a process that outlives the test.
+        patch.setattr("memorist.engine.engine.start_worker_if_due", lambda *_, **__: None)
+        patch.setattr(socket.socket, "connect", connect_to_loopback)
+        yield
 
 
 @pytest.fixture(autouse=True)
-def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that reaches outside the machine fails."""
-    connect = socket.socket.connect
-
-    def guarded(self: socket.socket, address: Any) -> None:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
-            "127.0.0.1",
-            "::1",
-            "localhost",
-        ):
-            raise AssertionError(f"a test tried to reach {address[0]}")
-        connect(self, address)
-
-    monkeypatch.setattr(socket.socket, "connect", guarded)
+def own_home(empty_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test has an empty home."""
+    home = next(empty_homes)
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("MEMORIST_HOME", str(home / ".memorist"))
 
 
 @pytest.fixture

@@ -278,7 +278,7 @@ COMMANDS = st.one_of(
 
 
 @pytest.mark.covers("SF-2", "SF-5")
-@examples(10, whole=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(4, whole=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(commands=st.lists(COMMANDS, min_size=1, max_size=6))
 def test_hostile_commands_change_nothing_outside_the_folder(
     tmp_path: Path, commands: list[tuple[object, ...]]

@@ -168,6 +168,7 @@ async def test_memorist_sends_the_whole_history_while_it_is_measured(tmp_path: P
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", OTHERS, ids=lambda way: way.name)
 async def test_the_others_take_their_turns_where_they_are_installed(way: PreparingMethod) -> None:
     """Their rows have figures, made without a network."""

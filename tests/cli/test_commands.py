@@ -406,11 +406,12 @@ UNUSED_BY_ALL = ("anthropic", "asyncio", "numpy", "openai", "pydantic", "rich", 
     ],
 )  # fmt: skip
 def test_a_command_loads_only_what_it_works_with(
-    command: str, unused: tuple[str, ...], tmp_path: Path
+    command: str, unused: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever looks at a memory does not wait for the engine, a model, or parts of sessions."""
     (tmp_path / ".git").mkdir()
-    assert run("memory", "add", "We use pnpm", cwd=tmp_path).returncode == 0
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(memorist_group, ["memory", "add", "We use pnpm"]).exit_code == 0
     parts = [
         "compaction",
         "dream.dream",
@@ -424,7 +425,6 @@ def test_a_command_loads_only_what_it_works_with(
 
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "memorist", *command.split()],
-        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,

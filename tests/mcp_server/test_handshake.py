@@ -55,18 +55,14 @@ def ask(words: list[str], requests: list[dict[str, Any]]) -> dict[Any, Any]:
 
 @pytest.mark.covers("GO-1")
 def test_the_early_answers_are_the_sdks() -> None:
-    """Nobody can tell them apart, and nothing is answered twice."""
-    early = ask(["-m", "memorist", "mcp"], FIRST)
-
-    assert early == ask(["-c", SDK_ALONE], FIRST)
-    assert list(early) == ["one", 2, 3]
-
-
-def test_what_needs_the_sdk_comes_from_it() -> None:
-    """After the early answers a request goes on with the same connection."""
+    """Nobody can tell them apart, and nothing is answered twice; a later request, which needs the
+    SDK, goes on with the same connection.
+    """
     later = [*FIRST, {"jsonrpc": "2.0", "id": 4, "method": "prompts/list"}, FIRST[2] | {"id": 5}]
     answers = ask(["-m", "memorist", "mcp"], later)
 
+    assert answers == ask(["-c", SDK_ALONE], later)
+    assert list(answers) == ["one", 2, 3, 4, 5]
     assert {prompt["name"] for prompt in answers[4]["prompts"]} == {"compact", "skillify"}
     assert answers[5] == answers[2]
 

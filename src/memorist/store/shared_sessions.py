@@ -265,7 +265,7 @@ class SharedSessions:
             self._connection = None
 
 
-def open_shared_sessions(address: str) -> SharedSessions:
+def get_process_shared_sessions(address: str) -> SharedSessions:
     """The shared sessions of this process on a server. Raises StoreError for an address that is
     none.
     """

@@ -163,7 +163,7 @@ class TrialResult(Struct, frozen=True):
         if not self.runs[-1].got_reply or self.runs[-1].seconds > SLOW_SECONDS:
             return True
         if len(self.runs) == 1:
-            return self.runs[0].verdict == TrialVerdict()
+            return not (self.runs[0].verdict.why or self.runs[0].verdict.narrow)
         return max(self.right_runs, len(self.runs) - self.right_runs) > MAX_RUNS // 2
 
     @property
