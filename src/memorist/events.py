@@ -167,6 +167,26 @@ class MemoryNeedsReview(Struct, frozen=True, tag="memory_waits"):
     proposal: str
     path: str
     reasons: tuple[str, ...]
+    text: str = ""
+    """What it would remember or forget, in one line."""
+
+
+class ProposalRejected(Struct, frozen=True, tag="proposal_rejected"):
+    """The user threw a waiting change away."""
+
+    proposal: str
+    path: str
+    text: str
+    """What it would have remembered or forgotten, in one line."""
+
+
+class MemoryNotFound(Struct, frozen=True, tag="memory_not_found"):
+    """The user asked to forget something, and nothing about it is remembered."""
+
+    asked: str
+    """What is to be forgotten, in the user's words; empty where they took back what they had just
+    said.
+    """
 
 
 class MemoryRefused(Struct, frozen=True, tag="memory_refused"):
@@ -290,6 +310,8 @@ Event = (
     | WindowLearned
     | MemoryChanged
     | MemoryNeedsReview
+    | ProposalRejected
+    | MemoryNotFound
     | MemoryRefused
     | TeamSynced
     | TeamFailed

@@ -68,3 +68,32 @@ def test_what_only_resembles_it_is_of_unknown_origin(folder: Path, change: str) 
     (folder / name).write_bytes(written)
 
     assert f"{name}  [feedback, unknown, 0 d]" in run("memory", "list")
+
+
+def test_other_words_below_the_users_header_are_not_the_users(folder: Path) -> None:
+    """A client's own edit of the file leaves its header, and the new text was shown as the user's
+    standing instruction. The user's own edit makes it theirs.
+    """
+    written = (folder / RULE).read_bytes()
+    (folder / RULE).write_bytes(written.replace(b"use pnpm", b"use npm"))
+
+    assert f"{RULE}  [feedback, unknown, 0 d]" in run("memory", "list")
+    assert f"changed {RULE}" in run("memory", "log")
+
+    text = (folder / RULE).read_text("utf-8")
+    run("memory", "edit", RULE, "--text", text.rstrip() + " here.\n")
+    assert f"{RULE}  [feedback, reviewed, 0 d]" in run("memory", "list")
+
+
+@pytest.mark.parametrize("change", ["blanks", "a sentence less"])
+def test_what_is_left_of_the_users_words_is_still_theirs(folder: Path, change: str) -> None:
+    """An editor that puts blanks, or takes a sentence out."""
+    run(
+        "memory", "add", "--kind", "feedback", "Run make lint first. Then commit.", "--name", "lint"
+    )
+    path = folder / "lint.md"
+    head, mark, body = path.read_text("utf-8").rpartition("---\n")
+    less = "" if change == "a sentence less" else "\n\n  Then commit."
+    path.write_text(head + mark + body.replace(" Then commit.", less), "utf-8")
+
+    assert "lint.md  [feedback, reviewed, 0 d]" in run("memory", "list")

@@ -72,7 +72,9 @@ async def test_a_user_sees_at_once_what_was_remembered_changed_and_forgotten(
     assert shown[1] == "memorist: remembered “Never use npm, use pnpm here.” · memorist memory undo"
     assert shown[2:4] == ["", ""]
     assert shown[5].startswith("memorist: changed to “Always use npm.” (was never-npm-pnpm)")
-    assert shown[7] == "memorist: 1 waits for you · memorist memory inbox"
+    assert shown[7] == (
+        "memorist: waits for your yes: “no emojis please” · type: memorist memory inbox"
+    )
     assert shown[9].startswith("memorist: forgot “")
 
 
@@ -85,7 +87,7 @@ async def test_the_start_of_a_session_says_what_waits_for_the_user(tmp_path: Pat
     for file in home.rglob("inbox/*.json"):
         file.unlink()
 
-    waits = "memorist: 1 memory waits for your yes or no · memorist memory inbox"
+    waits = "memorist: 1 memory waits for your yes or no · type: memorist memory inbox"
     assert said == {"startup": waits, "resume": waits, "compact": ""}
     assert await started(home, "startup") == ""
 
@@ -148,7 +150,7 @@ def test_a_notice_is_one_short_line_whatever_happened() -> None:
     assert len(said) <= MAX_NOTICE_CHARS
     assert "\n" not in said
     assert "\x1b" not in said
-    assert said.endswith("memorist memory log · memorist memory inbox")
+    assert said.endswith("memorist memory log · type: memorist memory inbox")
 
 
 @pytest.mark.slow

@@ -88,10 +88,11 @@ from memorist.auto_memory.write_result import (
     merge_everywhere_result,
     redact_change,
 )
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, WriteConflict
-from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
+from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused, ProposalRejected
 from memorist.ports import Clock, FileSystem
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
@@ -104,6 +105,8 @@ NO_EVIDENCE = WriteEvidence()
 """No session is behind a change."""
 
 
+MAX_EVENT_TEXT_CHARS = 200
+"""Characters of a proposal's text that an event names."""
 RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "agent", "inbox"})
 """Actors whose new memories are compared with those that are there. The others bring whole folders
 or restore what was.
@@ -618,7 +621,8 @@ class AutoMemory:
         if written.change_id:
             tell(MemoryChanged(written.change_id, why.actor, why.what, written.paths))
         for waiting in written.proposals:
-            tell(MemoryNeedsReview(waiting.id, waiting.path, waiting.reasons))
+            text = shorten_to_one_line(waiting.one_line_text, MAX_EVENT_TEXT_CHARS)
+            tell(MemoryNeedsReview(waiting.id, waiting.path, waiting.reasons, text))
         for refused in written.refused:
             tell(MemoryRefused(refused.path, refused.reasons))
 
@@ -872,7 +876,13 @@ class AutoMemory:
                 return self.everywhere, self.everywhere.inbox.find_proposal(id_prefix)
         return self, self.inbox.find_proposal(id_prefix)
 
-    def accept(self, id_prefix: str, text: str | None = None) -> WriteResult:
+    def accept(
+        self,
+        id_prefix: str,
+        text: str | None = None,
+        *,
+        tell: Callable[[Event], None] | None = None,
+    ) -> WriteResult:
         """Write a proposal, as it is or with another text, and remove it from the inbox.
 
         Where the memory already is as proposed, nothing is written; what is refused stays in the
@@ -880,7 +890,7 @@ class AutoMemory:
         """
         owner, given = self.find_proposal(id_prefix)
         if owner is not self:
-            return owner.accept(given.id, text)
+            return owner.accept(given.id, text, tell=tell)
         now = self.read_present_bytes(given.path)
         change = given.to_change(now, text)
         if is_already_applied(change, now):
@@ -898,15 +908,18 @@ class AutoMemory:
         why = msgspec.structs.replace(
             given.why, actor="inbox", what=render_change_headline("accepted", given.why.what)
         )
-        written = self.write([change], why)
+        written = self.write([change], why, tell=tell)
         if not written.refused and given.id not in {each.id for each in written.proposals}:
             self.inbox.remove(given)
         return written
 
-    def reject(self, id_prefix: str) -> Proposal:
+    def reject(self, id_prefix: str, *, tell: Callable[[Event], None] | None = None) -> Proposal:
         """Discard a proposal."""
         owner, given = self.find_proposal(id_prefix)
         owner.inbox.remove(given)
+        if tell is not None:
+            text = shorten_to_one_line(given.one_line_text, MAX_EVENT_TEXT_CHARS)
+            tell(ProposalRejected(given.id, given.path, text))
         return given
 
     def reviewed_digests(self) -> tuple[str, ...]:

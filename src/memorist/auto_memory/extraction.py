@@ -25,6 +25,7 @@ from memorist.auto_memory.extraction_prompt import (
     has_written_memory,
     render_extraction_prompt,
 )
+from memorist.auto_memory.inbox_decisions import decide_on_proposals
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
@@ -42,7 +43,12 @@ from memorist.auto_memory.statement_changes import (
     plan_memory_addition,
     plan_memory_removal,
 )
+from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
 from memorist.auto_memory.statements.every_project_request import asks_for_every_project
+from memorist.auto_memory.statements.inbox_requests import (
+    InboxRequest,
+    find_inbox_request_in_message,
+)
 from memorist.auto_memory.statements.statement_parser import (
     Statement,
     asks_to_remember_secret,
@@ -52,10 +58,7 @@ from memorist.auto_memory.statements.uncertain_value_corrections import (
     find_uncertain_value_corrections,
 )
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
-from memorist.auto_memory.statements.user_prose import (
-    announces_text_in_next_message,
-    extract_redacted_user_text,
-)
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.visible_memory import drop_planted_order_lines
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
@@ -70,7 +73,7 @@ from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, StoreError, WriteConflict
-from memorist.events import ExtractionFailed, MemoryChanged, MemoryRefused
+from memorist.events import ExtractionFailed, MemoryChanged, MemoryNotFound, MemoryRefused
 from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     FolderAccess,
@@ -151,14 +154,15 @@ class MemoryExtraction:
         """Those of them that count only where a memory has the value that they correct."""
         self._asks_for_every_project = False
         """Whether the user wants what they said last to hold in every project."""
+        self._inbox_requests: list[tuple[InboxRequest, Message]] = []
+        """What the user asked of the inbox, to be done once the folder has been scanned."""
         self._is_disk_refusing = False
         """Whether the disk refused the last statement."""
         self._is_index_unjudged = False
         """Whether a memory was written since the last turn ended."""
         self._typed_ids: deque[str] = deque(maxlen=2)
         """Ids of the user's newest message and of the one before it."""
-        self._is_text_announced = False
-        """Whether the user's newest message announced a text of somebody else."""
+        self._announced_texts = AnnouncedTextMarker()
         self._retractable = NewestStatementWrites(memory)
         self._outside_texts: tuple[str, ...] = ()
         """Outside texts of messages already examined: a later fork still sees them and may obey
@@ -197,6 +201,7 @@ class MemoryExtraction:
         `apply_statements`; those that wait for the person's yes with the model's answer. `replayed`
         marks a message that an earlier process already saw.
         """
+        message = self._announced_texts.mark(message)
         self._new_messages.append(message)
         if len(self._new_messages) > MAX_HELD_MESSAGES:
             del self._new_messages[: MAX_HELD_MESSAGES // 10]
@@ -212,7 +217,10 @@ class MemoryExtraction:
         if replayed:
             self._note_unanswered(message)
             return
-        for typed in (message, reply):
+        request = find_inbox_request_in_message(message)
+        if request is not None and request.verb != "show":
+            self._inbox_requests.append((request, message))
+        for typed in (message, reply) if request is None else ():
             if typed is not None and typed.origin is Origin.USER:
                 self._collect_statements(typed)
         if not deferred:
@@ -223,16 +231,10 @@ class MemoryExtraction:
         if asks_to_remember_secret(typed):
             self._runtime.emit(MemoryRefused("", (REFUSED_REQUEST,)))
         statements = find_statements(typed)
-        if self._is_text_announced:
-            statements = tuple(
-                replace(each, certain=False) for each in statements if each.act != "forget"
-            )
-        may_correct = not self._is_text_announced
-        self._is_text_announced = announces_text_in_next_message(typed.text)
         self._statements += statements
-        if may_correct and asks_for_every_project(typed):
+        if asks_for_every_project(typed):
             self._asks_for_every_project = True
-        corrections = self._find_corrections(typed, statements) if may_correct else ()
+        corrections = self._find_corrections(typed, statements)
         self._uncertain_value_corrections.update(corrections)
         self._deferred_statements += [
             (statement, typed) for statement in (*statements, *corrections)
@@ -309,13 +311,7 @@ class MemoryExtraction:
                     continue
                 if statement is None:
                     continue
-                if statement.act == "forget" and not statement.text:
-                    self._retractable.undo_previous_statements(message, self._typed_ids)
-                    continue
-                written = self._apply_at_prompt(statement, message)
-                self._tell_written(written)
-                self._retractable.record_write_result(message.id, written)
-                self._is_disk_refusing = False
+                self._apply_settled(statement, message)
             except (StoreError, InputError) as error:
                 refuses = is_storage_failure(error)
                 if not (refuses and self._is_disk_refusing):
@@ -326,9 +322,32 @@ class MemoryExtraction:
                     return
         self._deferred_statements = waiting
         self._move_to_every_project()
+        self._decide_on_proposals()
         if not at_prompt:
             self._corrected_quotes.clear()
         self._uncertain_value_corrections.intersection_update(each for each, _ in waiting)
+
+    def _apply_settled(self, statement: Statement, message: Message) -> None:
+        if statement.act == "forget" and not statement.text:
+            if not self._retractable.undo_previous_statements(message, self._typed_ids):
+                self._runtime.emit(MemoryNotFound(""))
+            return
+        written = self._apply_at_prompt(statement, message)
+        self._tell_written(written)
+        self._retractable.record_write_result(message.id, written)
+        self._is_disk_refusing = False
+
+    def _decide_on_proposals(self) -> None:
+        """Accept and reject what the user asked for."""
+        requests, self._inbox_requests = self._inbox_requests, []
+        for request, message in requests:
+            decide_on_proposals(
+                self._memory,
+                request,
+                message,
+                now=self._runtime.clock.now(),
+                tell=self._runtime.emit,
+            )
 
     def _move_to_every_project(self) -> None:
         """Have what the user stated last hold in every project, where they asked for that."""
@@ -402,7 +421,10 @@ class MemoryExtraction:
                     collect_evidence_from_typed_message(self._context.id, message),
                     tell=self._runtime.emit,
                 )
-            case PlannedMemoryRemovals(changes=changes, sure=True):
+            case PlannedMemoryRemovals(changes=()):
+                self._runtime.emit(MemoryNotFound(statement.text))
+                return WriteResult()
+            case PlannedMemoryRemovals(changes=changes, sure=True) if message.is_typed:
                 return memory.write(
                     changes,
                     why,
@@ -681,31 +703,35 @@ class NewestStatementWrites:
         before = self._written if self._message_id == message_id else ()
         self._message_id, self._written = message_id, (*before, written)
 
-    def undo_previous_statements(self, message: Message, typed_ids: Collection[str]) -> None:
+    def undo_previous_statements(self, message: Message, typed_ids: Collection[str]) -> bool:
         """Take back what the message before this one stated, and nothing older; only where a person
-        typed both. Raises StoreError.
+        typed both. False where an older message of the session stated something, which may have
+        been meant. Raises StoreError.
         """
         said_in, written = self._message_id, self._written
         self._message_id, self._written = "", ()
         if said_in not in typed_ids or not message.is_typed:
-            return
+            return not said_in
         for each in written:
             for waiting in each.proposals:
                 self._memory.reject(waiting.id)
             if each.change_id:
                 self._memory.undo(each.change_id)
+        return True
 
     def move_to_every_project(
         self, typed_ids: Collection[str]
     ) -> tuple[tuple[str, WriteResult], ...]:
         """Have the memories of that message, where a person typed it, hold in every project; what
-        holds there already stays. Returns the description of each with its change. Raises
-        StoreError, InputError, NothingToDo.
+        holds there already stays, and what waits of it has the person's yes by that. Returns the
+        description of each with its change. Raises StoreError, InputError, NothingToDo.
         """
         written, self._written = self._written, ()
-        paths = [path for each in written for path in each.paths]
         if self._message_id not in typed_ids:
             return ()
+        waiting = [each.id for result in written for each in result.proposals]
+        written = (*written, *map(self._memory.accept, waiting))
+        paths = [path for each in written for path in each.paths]
         own = [path for path in paths if self._memory.has_memory(path)]
         headers = self._memory.headers_by_path()
         return tuple(

@@ -13,6 +13,7 @@ from msgspec import Struct
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_memory_file
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import remove_if_exists
@@ -41,6 +42,13 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """Blob id of the bytes that the change was made from, since they need not be text; empty where
     there were none.
     """
+
+    @property
+    def one_line_text(self) -> str:
+        """What it would have a memory say, or no longer say, in one line."""
+        text = self.after if self.after is not None else self.before or ""
+        topic = parse_memory_file(self.path, encode_file_text_as_utf8(text))
+        return topic.body if topic.body.strip() else topic.description
 
     def to_change(self, present_bytes: bytes | None, text: str | None = None) -> MemoryChange:
         """Return the change as it would be written over the file's present bytes, with `text` in

@@ -52,6 +52,7 @@ from memorist.auto_memory.memory_scan import (
     newly_claims_user_trust,
     update_scan_entry_metadata,
 )
+from memorist.auto_memory.quotation_proof import says_only_what_it_said
 from memorist.auto_memory.scan_cache import ScanCache
 from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
@@ -389,8 +390,11 @@ class MemoryFolderReader:
             read = self._scan_path(path, foreign=path not in own)
             if (
                 read is not None
-                and newly_claims_user_trust(files.get(path, ABSENT_FILE), read[0])
                 and path not in passing
+                and (
+                    newly_claims_user_trust(files.get(path, ABSENT_FILE), read[0])
+                    or self._puts_words_into_users_mouth(path, *read)
+                )
             ):
                 read = self._scan_path(path, foreign=True)
             files.pop(path, None)
@@ -399,6 +403,19 @@ class MemoryFolderReader:
         self._believe_returned_files(files, data)
         self._scan = FolderScan(known.lines, files=files, whole=not rest)
         return data
+
+    def _puts_words_into_users_mouth(self, path: str, seen: ScannedFile, data: bytes) -> bool:
+        """Whether another program changed what a memory of the user's says, and left its claim: an
+        agent's own edit, whose header stayed. What is left of the words is still theirs.
+        """
+        blob = self.history.map_paths_to_blob_ids().get(path, "")
+        if not blob or blob == seen.recorded_blob_id or seen.head is None:
+            return False
+        present = parse_memory_file(path, data)
+        if present.provenance.trust not in USER_TRUST:
+            return False
+        former = parse_memory_file(path, self.history.read_blob(blob))
+        return not says_only_what_it_said(present, former)
 
     def _believe_returned_files(
         self, files: dict[str, ScannedFile], data: Mapping[str, bytes]

@@ -392,9 +392,10 @@ class FolderHistory:
                 sha = find_blob_id(self._read_tree, commit.tree, path)
             except KeyError:
                 return None
-        return None if sha is None else self._read_blob(sha.decode())
+        return None if sha is None else self.read_blob(sha.decode())
 
-    def _read_blob(self, sha: str) -> bytes:
+    def read_blob(self, sha: str) -> bytes:
+        """Return the bytes of a file by its blob id. Raises StoreError."""
         with self.translate_errors("read"):
             found = self._open_or_create()[cast_to_object_id(sha.encode())]
         if not isinstance(found, objects.Blob):

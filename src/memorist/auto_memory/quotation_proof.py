@@ -25,6 +25,7 @@ from memorist.auto_memory.statements.statement_filters import is_question_or_sup
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
 from memorist.auto_memory.statements.user_prose import find_sentence_ends, mask_quotations
+from memorist.auto_memory.visible_memory import render_all_readable_text
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     WriteEvidence,
@@ -171,22 +172,31 @@ def split_sentences_by_line(text: str) -> Iterator[str]:
             start = end
 
 
+def says_only_what_it_said(present: MemoryFile, former: MemoryFile) -> bool:
+    """Whether all that a reader sees of a memory, sentence by sentence, was there before."""
+    said = tuple(split_sentences_by_line(render_all_readable_text(former)))
+    return contains_only_given_sentences(render_all_readable_text(present), said)
+
+
 def contains_only_given_sentences(text: str, sentences: Sequence[str]) -> bool:
     """Whether every sentence of a text says what one of the user's whole sentences says."""
-    mine = [
-        reading for sentence in split_sentences_by_line(text) for reading in [_readings(sentence)]
-    ]
+    mine = [_whole_readings(sentence) for sentence in split_sentences_by_line(text)]
     said = [_readings(sentence) for sentence in sentences]
     return bool(mine) and all(any(one & other for other in said) for one in mine)
 
 
 def _readings(sentence: str) -> frozenset[tuple[str, ...]]:
     """The content of a sentence, with and without a reason at its end, and of its reason."""
-    words = {_content(sentence)}
+    words = {*_whole_readings(sentence)}
     reason = _REASON.search(sentence)
     if reason and reason.start():
         words |= {_content(sentence[: reason.start()]), _content(sentence[reason.end() :])}
-    return frozenset((words | {_read_choice(sentence)}) - {()})
+    return frozenset(words - {()})
+
+
+def _whole_readings(sentence: str) -> frozenset[tuple[str, ...]]:
+    """The content of a whole sentence: another order with the same reason says something else."""
+    return frozenset({_content(sentence), _read_choice(sentence)} - {()})
 
 
 def _content(sentence: str) -> tuple[str, ...]:

@@ -41,10 +41,13 @@ _REQUEST_STOP_WORDS = frozenset(
         r"\w+",
         "a an the that this it about of to for i you we my your our is are be was as on in at and "
         "or please me what everything anything all said told asked know knew learned remembered "
-        "rule rules memory memories note notes thing things",
+        "rule rules memory memories note notes thing things from use uses using want say saying "
+        "any more anymore longer",
     )
 )
 """Words that do not identify a memory."""
+_UNSPACED_FILLERS = lazy_pattern(r"关于|的|规则|记忆|[这那]条|について|ルール|メモリ|の")
+"""What does not identify one in a request in a script that writes words together."""
 
 
 class PlannedMemoryRemovals(Struct, frozen=True):
@@ -104,8 +107,8 @@ def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     """What tells whether a memory's text may have enough words of the statement to be what is to be
     forgotten: whether they stand in it at all, in a hundredth of the time that splitting it takes.
     """
-    wanted = _significant_stems(statement.text)
-    if not wanted and _ABOUT_USER.search(statement.text):
+    wanted = _wanted_stems(statement.text)
+    if not wanted and is_about_user(statement.text):
         return bool
 
     def may_be_meant(text: str) -> bool:
@@ -123,7 +126,7 @@ def plan_memory_removal(
 
     Where there are none, those that contain most of the words, for the user to decide.
     """
-    wanted = _significant_stems(statement.text)
+    wanted = _wanted_stems(statement.text)
     if not wanted:
         return _plan_removal_of_user_facts(statement, topics)
     may_be_meant = build_removal_prefilter(statement)
@@ -145,8 +148,8 @@ def _plan_removal_of_user_facts(
     statement: Statement, topics: Sequence[MemoryFile]
 ) -> PlannedMemoryRemovals:
     """All that is known of the user, where a "forget" names nothing else: for them to decide."""
-    asked = _ABOUT_USER.search(statement.text) is not None
-    about_user = [topic for topic in topics if asked and _is_about_user(topic)]
+    asked = is_about_user(statement.text)
+    about_user = [topic for topic in topics if asked and _describes_user(topic)]
     return PlannedMemoryRemovals(tuple(map(_remove_whole, about_user)), sure=False)
 
 
@@ -158,7 +161,12 @@ _ABOUT_USER = lazy_pattern(
 )
 
 
-def _is_about_user(topic: MemoryFile) -> bool:
+def is_about_user(asked: str) -> bool:
+    """Whether what is to be forgotten is all that is known of the user."""
+    return not _wanted_stems(asked) and _ABOUT_USER.search(asked) is not None
+
+
+def _describes_user(topic: MemoryFile) -> bool:
     """Whether it says who the user is, or what they want whatever the project."""
     return topic.kind is MemoryKind.USER or applies_to_every_project(topic.body)
 
@@ -169,6 +177,17 @@ def _remove_whole(topic: MemoryFile) -> MemoryChange:
 
 def _render_text(topic: MemoryFile, description: str) -> str:
     return f"{topic.name} {description} {topic.body}"
+
+
+def names_every_word(asked: str, text: str) -> bool:
+    """Whether a text has every word by which a "forget" names what is to go."""
+    wanted = _wanted_stems(asked)
+    return bool(wanted) and wanted <= _significant_stems(text)
+
+
+def _wanted_stems(asked: str) -> frozenset[str]:
+    """The stems of the words by which a request names what is to go."""
+    return _significant_stems(_UNSPACED_FILLERS.sub(" ", asked))
 
 
 def _significant_stems(text: str) -> frozenset[str]:

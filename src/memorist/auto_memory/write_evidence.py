@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
@@ -290,7 +291,7 @@ def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEv
     """
     user: list[tuple[str, str]] = []
     outside: list[str] = []
-    for message in insert_user_words_from_results(messages):
+    for message in insert_user_words_from_results(map(AnnouncedTextMarker().mark, messages)):
         outside += [result.text for result in message.tool_results]
         outside += _attached_texts(message)
         if message.origin in _OUTSIDE_ORIGINS:

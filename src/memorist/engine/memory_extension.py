@@ -94,11 +94,13 @@ class MemoryExtension(SessionExtension):
         self.extraction, self._pending_query = None, None
         self._retired_recall, self.recall = self.recall, None
 
-    def count_inbox_proposals(self) -> int:
-        """Number of memories that wait for the user's yes or no: of this project, and of what holds
-        in every project. Zero where nothing is extracted.
+    def list_waiting_texts(self) -> tuple[str, ...]:
+        """What waits for the user's yes or no, in the order of its numbers: of this project, then
+        of what holds in every project. Empty where nothing is extracted.
         """
-        return 0 if self.extraction is None else len(self.extraction.memory.list_proposals())
+        if self.extraction is None:
+            return ()
+        return tuple(each.one_line_text for each in self.extraction.memory.list_proposals())
 
     @property
     def _is_scanned(self) -> bool:

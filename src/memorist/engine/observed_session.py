@@ -215,9 +215,9 @@ class ObservedSession:
             )
         return [*texts, *filter(None, [past])]
 
-    def count_inbox_proposals(self) -> int:
-        """Number of memories that wait for the user's yes or no."""
-        return self._memory.count_inbox_proposals()
+    def list_waiting_texts(self) -> tuple[str, ...]:
+        """What waits for the user's yes or no, in the order of its numbers."""
+        return self._memory.list_waiting_texts()
 
     @property
     def memory_read_failure(self) -> str:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
+from memorist.auto_memory.statement_changes import is_about_user
 from memorist.core.sentences import shorten_to_one_line
-from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
+from memorist.events import (
+    Event,
+    MemoryChanged,
+    MemoryNeedsReview,
+    MemoryNotFound,
+    MemoryRefused,
+    ProposalRejected,
+)
 from memorist.hooks.hook_event import Client
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.secrets import redact
@@ -18,26 +28,73 @@ MAX_NOTICE_CHARS = 240
 """Characters of a notice: two lines of a terminal. Our choice."""
 _MAX_QUOTED_CHARS = 90
 _FORGETTING = ("forget", "forgets")
+_INBOX_WAY = "type: memorist memory inbox"
+"""A prompt that shows what waits, in the client as in a terminal."""
+_DECIDING = "type: memorist memory inbox accept 1 (or reject 1)"
+MAX_LISTED = 12
+"""Waiting changes that a notice lists. Our choice."""
+_MIN_LISTED_CHARS = 60
 
 
 def render_memory_notice(events: Sequence[Event]) -> str:
     """Say in one line what became of memory; empty where nothing did."""
-    changed = [each for each in events if isinstance(each, MemoryChanged) and each.paths]
-    waiting = {each.proposal for each in events if isinstance(each, MemoryNeedsReview)}
+    changed = [
+        _name_accepted(each) for each in events if isinstance(each, MemoryChanged) and each.paths
+    ]
+    waiting = {each.proposal: each.text for each in events if isinstance(each, MemoryNeedsReview)}
     refused = [each.reasons[0] for each in _select_failed_writes(events)]
     parts = list(dict.fromkeys(map(_describe_change, changed)))
+    parts += [
+        f"rejected “{shorten_to_one_line(each.text, _MAX_QUOTED_CHARS)}”"
+        for each in events
+        if isinstance(each, ProposalRejected)
+    ]
+    parts += [_describe_missing(each) for each in events if isinstance(each, MemoryNotFound)]
     parts += [f"kept nothing: {reason}" for reason in dict.fromkeys(refused)]
     ways = ["memorist memory undo" if len(changed) == 1 else "memorist memory log"]
     if not changed:
         ways = []
     if waiting:
-        parts.append("1 waits for you" if len(waiting) == 1 else f"{len(waiting)} wait for you")
-        ways.append("memorist memory inbox")
+        parts.append(_describe_waiting(waiting))
+        ways.append(_INBOX_WAY)
     if not parts:
         return ""
     room = MAX_NOTICE_CHARS - sum(len(way) + 3 for way in ways)
     line = shorten_to_one_line("memorist: " + ", ".join(parts), room)
     return strip_hidden_characters(" · ".join([line, *ways]))
+
+
+def _describe_waiting(texts: Mapping[str, str]) -> str:
+    if len(texts) > 1:
+        return f"{len(texts)} wait for you"
+    (text,) = texts.values()
+    if not text:
+        return "1 waits for you"
+    return f"waits for your yes: “{shorten_to_one_line(text, _MAX_QUOTED_CHARS)}”"
+
+
+def _describe_missing(missing: MemoryNotFound) -> str:
+    """Say that a "forget" found nothing."""
+    asked = missing.asked.strip(" .!。！")
+    if not asked:
+        return "forgot nothing: your message before stated nothing (memorist memory undo)"
+    if is_about_user(asked):
+        return "nothing about you is remembered"
+    return f"nothing about “{shorten_to_one_line(asked, _MAX_QUOTED_CHARS)}” is remembered"
+
+
+def render_inbox_notice(texts: Sequence[str]) -> str:
+    """List what waits, by number, with the prompt that decides on it."""
+    if not texts:
+        return "memorist: nothing waits for you"
+    room = max(_MIN_LISTED_CHARS, MAX_NOTICE_CHARS // len(texts))
+    listed = [
+        f"{number} “{shorten_to_one_line(redact(text).text, room)}”"
+        for number, text in enumerate(texts[:MAX_LISTED], 1)
+    ]
+    rest = [f"{len(texts) - MAX_LISTED} more"] if len(texts) > MAX_LISTED else []
+    line = " · ".join(["memorist: waiting for you", *listed, *rest, _DECIDING])
+    return strip_hidden_characters(line)
 
 
 def _select_failed_writes(events: Sequence[Event]) -> list[MemoryRefused]:
@@ -50,7 +107,7 @@ def render_waiting_notice(count: int) -> str:
     if not count:
         return ""
     waits = "1 memory waits" if count == 1 else f"{count:,} memories wait"
-    return f"memorist: {waits} for your yes or no · memorist memory inbox"
+    return f"memorist: {waits} for your yes or no · {_INBOX_WAY}"
 
 
 def render_moved_project_notice(former: str) -> str:
@@ -61,6 +118,13 @@ def render_moved_project_notice(former: str) -> str:
 def render_unreadable_memory_notice(why: str) -> str:
     """Say at the start of a session why it is shown no memories; empty for nothing."""
     return f"memorist: no memories are shown: {why}" if why else ""
+
+
+def _name_accepted(change: MemoryChanged) -> MemoryChanged:
+    """A change that the user accepted as the one that waited, in its words."""
+    if change.actor != "inbox":
+        return change
+    return replace(change, actor="said", what=change.what.partition(": ")[2])
 
 
 def _describe_change(change: MemoryChanged) -> str:

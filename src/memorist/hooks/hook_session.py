@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.auto_memory.statements.inbox_requests import find_inbox_request
 from memorist.auto_memory.statements.no_memory_and_pin_requests import (
     find_text_to_pin,
     text_contains_no_memory_request,
@@ -23,10 +24,18 @@ from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
-from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
+from memorist.events import (
+    Event,
+    MemoryChanged,
+    MemoryNeedsReview,
+    MemoryNotFound,
+    MemoryRefused,
+    ProposalRejected,
+)
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import (
     NOTICE_EVENTS,
+    render_inbox_notice,
     render_memory_notice,
     render_moved_project_notice,
     render_pin_notice,
@@ -62,6 +71,12 @@ the turn.
 """
 
 
+TOLD_EVENTS = (MemoryChanged, MemoryNeedsReview, MemoryRefused, MemoryNotFound, ProposalRejected)
+"""Events of which the user sees a line."""
+INBOX_CONTEXT = (
+    "[memorist] This prompt is for memorist, which does it and tells the user what came of it. Run "
+    "no command for it and use no tool; answer with one word."
+)
 WITHIN_SESSION = ("compact", "clear")
 """Sources of a SessionStart at which the client goes on with an empty history."""
 
@@ -144,6 +159,8 @@ class HookSession:
             case "SessionStart":
                 return await self._answer_start(event.source, seconds)
             case "UserPromptSubmit":
+                if find_inbox_request(event.typed_prompt) is not None:
+                    return render_hook_context([INBOX_CONTEXT], self._client)
                 return render_hook_context(
                     await self._session.recall_for_prompt(event.typed_prompt), self._client
                 )
@@ -160,7 +177,7 @@ class HookSession:
                 return ""
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, MemoryChanged | MemoryNeedsReview | MemoryRefused):
+        if isinstance(event, TOLD_EVENTS):
             self._events.append(event)
 
     async def take_notice(self, event: HookEvent) -> str:
@@ -175,12 +192,16 @@ class HookSession:
         events, self._events = self._events, []
         typed = event.typed_prompt if event.hook_event_name == "UserPromptSubmit" else ""
         pinned = find_text_to_pin(typed)
+        asked = find_inbox_request(typed)
         begins = event.hook_event_name == "SessionStart" and event.source not in WITHIN_SESSION
         notices = (
-            render_waiting_notice(self._session.count_inbox_proposals()) if begins else "",
+            render_waiting_notice(len(self._session.list_waiting_texts())) if begins else "",
             render_moved_project_notice(self._session.suggest_former_memory()) if begins else "",
             render_unreadable_memory_notice(self._session.memory_read_failure) if begins else "",
             render_memory_notice(events),
+            render_inbox_notice(self._session.list_waiting_texts())
+            if asked is not None and asked.verb == "show"
+            else "",
             render_pin_notice(pinned) if pinned else "",
             render_quoted_off_request_notice(self._client)
             if text_contains_no_memory_request(typed)

@@ -4,13 +4,15 @@ user typed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_root_of_recorded_folder
 from memorist.auto_memory.quotation_proof import find_statements_in_user_words
+from memorist.auto_memory.retractions import takes_back
+from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.user_prose import announces_text_in_next_message
 from memorist.auto_memory.write_evidence import (
@@ -158,12 +160,7 @@ class ProjectSessions:
         if not wanted:
             return None
         for each in self._searched_sessions(id_prefix):
-            likely = [
-                message
-                for message in insert_user_words_from_results(self._messages(each))
-                if message.origin is Origin.USER
-                and wanted in normalize_for_comparison(message.text)
-            ]
+            likely = _find_standing_messages(quote, wanted, self._messages(each))
             evidence = collect_write_evidence(each.id, likely)
             ids = set(find_quoted_messages(quote, evidence))
             if ids:
@@ -221,3 +218,21 @@ class ProjectSessions:
             )
         except UnreadableSession:
             return  # a foreign file; the other sessions are searched all the same
+
+
+def _find_standing_messages(quote: str, wanted: str, messages: Iterable[Message]) -> list[Message]:
+    """The user's messages that hold a quotation, `wanted` in its form for comparison, without those
+    after which they took it back.
+    """
+    found: list[Message] = []
+    before = ""
+    for message in insert_user_words_from_results(map(AnnouncedTextMarker().mark, messages)):
+        if message.origin is not Origin.USER:
+            continue
+        later = find_statements_in_user_words(message) if found else ()
+        if any(takes_back(each, quote, is_next=found[-1].id == before) for each in later):
+            found.clear()
+        if wanted in normalize_for_comparison(message.text):
+            found.append(message)
+        before = message.id
+    return found

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from memorist.auto_memory.statements.no_memory_and_pin_requests import user_asks_for_no_memory
 from memorist.core.lru_cache import LruCache
 from memorist.core.messages import Message
 from memorist.errors import StoreError, UnreadableSession
@@ -350,6 +351,8 @@ class SessionIndex:
     def _write(self, session: Rollout) -> None:
         calls = InvocationLogBuilder()
         passages = list(read_session_passages(Path(session.path), calls))
+        if any(each.is_typed and user_asks_for_no_memory(each.said) for each in passages):
+            passages, calls = [], InvocationLogBuilder()
         with transaction(self._database):
             self._remove(session.id)
             number = self._database.execute(

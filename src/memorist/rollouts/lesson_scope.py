@@ -6,26 +6,12 @@ from __future__ import annotations
 
 import re
 
-from memorist.auto_memory.statements.statement_kind import choose_memory_kind
-from memorist.core.lazy import lazy_pattern
 from memorist.rollouts.raw_memory import ClaimScope
 from memorist.rollouts.removed_worktrees import (
     extract_codex_repository_name,
     extract_worktree_repository,
 )
 from memorist.store.rollout_rows import Rollout
-
-_EVERYWHERE = lazy_pattern(
-    r"\b(?:in|for|across|with) (?:all|every|any|each)(?: of)? (?:my |our )?(?:projects?|"
-    r"repos(?:itor(?:y|ies))?|repositor(?:y|ies)|sessions?|code ?bases?)"
-    r"|\bwherever (?:we|you|i) work|\bin general\b|所有(?:的)?(?:项目|仓库)",
-    re.IGNORECASE,
-)
-
-
-def is_about_user_or_all_projects(words: str) -> bool:
-    """Tell whether the user's words are about the user, or about all projects."""
-    return choose_memory_kind(words) == "user" or _EVERYWHERE.search(words) is not None
 
 
 def get_project_name(thread: Rollout) -> str:

@@ -20,6 +20,7 @@ from memorist.auto_memory.quotation_proof import (
     find_quoted_user_sentences,
     split_sentences_by_line,
 )
+from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.statements.task_requests import may_hold_lasting_statement
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
@@ -31,7 +32,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
-from memorist.rollouts.lesson_scope import get_rollout_default_scope, is_about_user_or_all_projects
+from memorist.rollouts.lesson_scope import get_rollout_default_scope
 from memorist.rollouts.message_task_effect import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -390,7 +391,7 @@ class _EntryJudge:
                 text=bullet.text if whole else f"{lead}“{said}”",
                 proof="said",
                 evidence=quoted.messages[0] or _parse_pointer(bullet.evidence),
-                scope="global" if is_preference and is_about_user_or_all_projects(said) else None,
+                scope="global" if is_preference and applies_to_every_project(said) else None,
             )
         ]
         rest = _USER_SAID.sub("", bullet.text.replace(quote, "")).strip(" \t-–—>→:;,.\"'“”„‘’«»")

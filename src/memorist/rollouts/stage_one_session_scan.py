@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
 from memorist.context.turn_rollback import find_rolled_back_spans
 from memorist.core.messages import Message
 from memorist.formats.format_detection import read_session
@@ -87,7 +88,11 @@ def read_entries_not_copied_from_parent(
     """Yield the entries of a session that are its own: a fork begins with a copy of the messages of
     its parent, which count there. Raises UnreadableSession.
     """
-    entries = read_entries_not_rolled_back(lines)
+    marker = AnnouncedTextMarker()
+    entries = (
+        marker.mark(entry) if isinstance(entry, Message) else entry
+        for entry in read_entries_not_rolled_back(lines)
+    )
     if parent is None:
         yield from entries
         return

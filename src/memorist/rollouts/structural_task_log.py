@@ -7,13 +7,20 @@ failures, fixes, preferences. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from memorist.auto_memory.quotation_proof import find_statements_in_user_words
 from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.retractions import takes_back
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
+from memorist.auto_memory.statements.every_project_request import asks_for_every_project
+from memorist.auto_memory.statements.no_memory_and_pin_requests import message_asks_for_no_memory
 from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_scope import applies_to_every_project
+from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.auto_memory.statements.user_prose import (
     contains_unattributable_text,
@@ -30,7 +37,6 @@ from memorist.formats.host_markup import is_interruption_notice
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.accepted_proposals import find_agreed_proposal
 from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
-from memorist.rollouts.lesson_scope import is_about_user_or_all_projects
 from memorist.rollouts.message_task_effect import (
     MAX_LASTING_CHARACTERS,
     MessageTaskEffect,
@@ -229,7 +235,11 @@ class TaskLogBuilder:
         """The agent said or did something."""
         self.has_probable_rule = False
         """The user said what probably is to last, though it is not certain enough to be kept."""
+        self.is_memory_unwanted = False
+        """The user said that nothing of this session is to be remembered."""
         self.order = 0
+        self._evidence_before = ""
+        """What the entries that the user's last message led to rest on."""
         self._last_reply = ""
         self._open: dict[str, ToolAction] = {}
         self._followed: UnfinishedBackgroundCalls[ToolAction] = UnfinishedBackgroundCalls()
@@ -237,8 +247,11 @@ class TaskLogBuilder:
 
     @property
     def has_exchange(self) -> bool:
-        """Whether something was asked, and the agent said or did something."""
-        return self.agent_acted and any(task.requests for task in self.tasks)
+        """Whether something was asked and the agent said or did something, in a session that may be
+        remembered.
+        """
+        asked = any(task.requests for task in self.tasks)
+        return self.agent_acted and asked and not self.is_memory_unwanted
 
     @property
     def current_task(self) -> TaskRecord:
@@ -304,11 +317,13 @@ class TaskLogBuilder:
             if self.tasks:
                 self.current_task.last_turn = self.ledger.turns.count
             return
-        statements = [
-            statement
-            for statement in find_statements_in_user_words(message)
-            if statement.act != "forget"
-        ]
+        self.is_memory_unwanted |= message_asks_for_no_memory(message)
+        stated = find_statements_in_user_words(message)
+        self._drop_retracted_preferences(stated)
+        if asks_for_every_project(message):
+            self._widen_newest_preferences()
+        self._evidence_before = render_line_pointer(message.line)
+        statements = [statement for statement in stated if statement.act != "forget"]
         own = extract_text_before_others_words(words) if message.is_typed else ""
         probable = _find_probable_rules(message, own, words) if own and not statements else []
         self.has_probable_rule |= bool(probable or find_unconfirmed_statements(message))
@@ -352,6 +367,28 @@ class TaskLogBuilder:
         self._last_reply = ""
         for link in _LINK.findall(words[:20_000])[:8]:
             task.links.setdefault(link[:300].rstrip(".,;:"), message.line)
+
+    def _widen_newest_preferences(self) -> None:
+        """What the user's last message stated holds in every project."""
+        for task in self.tasks:
+            task.preferences = [
+                replace(each, scope="global") if each.evidence == self._evidence_before else each
+                for each in task.preferences
+            ]
+
+    def _drop_retracted_preferences(self, stated: Sequence[Statement]) -> None:
+        """Drop what the user said before and takes back, or says otherwise or again."""
+        for statement in stated:
+            for task in self.tasks:
+                task.preferences = [
+                    each for each in task.preferences if not self._is_replaced(each, statement)
+                ]
+
+    def _is_replaced(self, earlier: MemoryBullet, later: Statement) -> bool:
+        said = earlier.text.removeprefix(SAID_PREFIX).strip("“”")
+        is_next = earlier.evidence != "" and earlier.evidence == self._evidence_before
+        same = later.act != "forget" and is_same_rule(later.text, said)
+        return same or takes_back(later, said, is_next=is_next)
 
     def _add_request(self, task: TaskRecord, asked: TaskUserMessage) -> None:
         """Record a user message and its effect on the task."""
@@ -591,7 +628,7 @@ def _build_preference(statement: Statement, message: Message) -> MemoryBullet:
 
     About the user, or about all projects, it holds everywhere (RO-7).
     """
-    everywhere = is_about_user_or_all_projects(statement.quote)
+    everywhere = applies_to_every_project(statement.text)
     bullet = _build_bullet(make_dates_absolute(statement.text, message.timestamp), message)
     return MemoryBullet(
         text=bullet.text,

@@ -30,4 +30,9 @@ def asks_for_every_project(message: Message) -> bool:
     typed = extract_redacted_user_text(message).strip()
     if not message.is_typed or not typed or may_be_others_words(typed):
         return False
-    return any(_REQUEST.fullmatch(each.masked) for each in split_typed_sentences(typed))
+    return any(is_every_project_request(each.masked) for each in split_typed_sentences(typed))
+
+
+def is_every_project_request(masked: str) -> bool:
+    """Whether a sentence without its quotations asks for that, and so states nothing itself."""
+    return _REQUEST.fullmatch(masked) is not None

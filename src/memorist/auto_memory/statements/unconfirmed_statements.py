@@ -14,6 +14,7 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
     find_confirmed_text,
 )
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
+from memorist.auto_memory.statements.every_project_request import is_every_project_request
 from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -235,6 +236,7 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         or HOLD.match(sentence.masked, start)
         or is_forbidden_in_memory(masked)
         or ROLE_PLAY.match(masked)
+        or is_every_project_request(sentence.masked)
     ):
         return False
     may_be_others = contains_unattributable_text(typed)

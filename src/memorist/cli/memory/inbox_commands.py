@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import click
 
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.cli import output
 from memorist.cli.agent_shell import require_person
 from memorist.cli.memory.project_memory_access import (
@@ -17,7 +16,6 @@ from memorist.cli.memory.project_memory_access import (
     print_write_outcome,
 )
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_minute
 from memorist.errors import UsageError
 
@@ -49,9 +47,7 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
 
 def _sentence(given: Proposal) -> str:
     """What a proposal would say, or no longer say, in one line."""
-    text = given.after if given.after is not None else given.before or ""
-    topic = parse_memory_file(given.path, encode_file_text_as_utf8(text))
-    return output.make_terminal_safe_line(shorten_to_one_line(topic.body or topic.description, 200))
+    return output.make_terminal_safe_line(shorten_to_one_line(given.one_line_text, 200))
 
 
 def _list_reasons(given: Proposal) -> Iterator[str]:

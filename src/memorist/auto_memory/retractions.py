@@ -1,0 +1,21 @@
+"""Whether the user later takes back what they said, where no memory was written of it. Pure."""
+
+from __future__ import annotations
+
+from memorist.auto_memory.statement_changes import names_every_word
+from memorist.auto_memory.statement_comparison import StatementRelation, compare_statements
+from memorist.auto_memory.statements.statement_parser import Statement
+
+_NO_LONGER_HOLDS = frozenset(
+    (StatementRelation.OPPOSITE, StatementRelation.CORRECTED, StatementRelation.ABANDONED)
+)
+
+
+def takes_back(later: Statement, said: str, *, is_next: bool) -> bool:
+    """Whether a later statement of the user takes back what they said: it says otherwise, or asks
+    to forget it. `is_next` says that `said` was in the message right before it, which "forget that"
+    means.
+    """
+    if later.act != "forget":
+        return compare_statements(later.text, said) in _NO_LONGER_HOLDS
+    return names_every_word(later.text, said) if later.text else is_next
