@@ -283,7 +283,7 @@ def test_a_damaged_history_is_moved_aside_and_memory_goes_on(
     folder: MemoryFolder, harm: str
 ) -> None:
     """A power cut may leave empty files. Reading says so in a sentence; the next change begins a
-    new history with everything that is there.
+    new history with everything that is there, and what the user stated is their word still.
     """
     put(folder, "a.md", memory("a"))
     folder.close()
@@ -299,6 +299,7 @@ def test_a_damaged_history_is_moved_aside_and_memory_goes_on(
     put(folder, "b.md", memory("b"))
 
     assert sorted(folder.history.map_paths_to_blob_ids()) == ["MEMORY.md", "a.md", "b.md"]
+    assert [folder.has_untrusted_origin(path) for path in ("a.md", "b.md")] == [False, False]
     assert folder.layout.history.with_name("history.damaged").is_dir()
     folder.purge(["a.md"])
     assert not any(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,12 @@ from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.store.receipt_rows import list_session_receipts, record_receipt
 from memorist.store.session_rows import find_sessions_by_id_prefix, record_session
-from memorist.store.sqlite_database import explain_database_error, load_migrations, open_database
+from memorist.store.sqlite_database import (
+    explain_database_error,
+    load_migrations,
+    open_database,
+    transaction,
+)
 
 
 def test_a_new_database_is_private_and_has_every_migration(tmp_path: Path) -> None:
@@ -118,3 +124,29 @@ def test_two_connections_write_to_one_database(tmp_path: Path) -> None:
         )
 
     assert len(find_sessions_by_id_prefix(first, "")) == 20
+
+
+@pytest.mark.parametrize("fails", ["at its end", "by itself"])
+def test_a_transaction_that_fails_leaves_the_connection_usable(tmp_path: Path, fails: str) -> None:
+    """What fails at the commit is rolled back; where SQLite has ended it, as on a full disk, its
+    own error is told.
+    """
+    with closing(open_database(tmp_path / "state.sqlite")) as database:
+        database.execute("pragma foreign_keys = on")
+        database.execute("create table a (id integer primary key)")
+        database.execute("create table b (a references a (id) deferrable initially deferred)")
+        with pytest.raises(sqlite3.Error, match=r"FOREIGN KEY|is full"):
+            _fail_in_transaction(database, ends_it=fails == "by itself")
+        with transaction(database):
+            database.execute("insert into a values (1)")
+
+        assert database.execute("select count(*) from b").fetchone()[0] == 0
+        assert database.execute("select count(*) from a").fetchone()[0] == 1
+
+
+def _fail_in_transaction(database: sqlite3.Connection, *, ends_it: bool) -> None:
+    with transaction(database):
+        database.execute("insert into b values (1)")
+        if ends_it:
+            database.execute("rollback")
+            raise sqlite3.OperationalError("database or disk is full")

@@ -312,7 +312,8 @@ class MemoryFolderReader:
         """Hold the folder's lock; reload the scan and repair what a killed process left."""
         with hold_lock(self.layout.lock):
             if self.history.repair():
-                self._scan_cache.remove()  # a new history needs every file
+                # A new history needs every file.
+                self._scan_cache.force_rescan(self._settings.scan_lines)
             self._scan = None
             done = False
             try:

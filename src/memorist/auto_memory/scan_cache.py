@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.memory_scan import RULES_VERSION, FolderScan, ScannedFile
 from memorist.ports import FileInfo, FileSystem
@@ -21,6 +22,9 @@ milliseconds.
 """
 MAX_CHANGED_FILES = 200
 """Changed files from which the whole scan is written anew."""
+
+_NO_SIZE = -1
+"""Size in the scan of a file that is to be read again."""
 
 
 class _ScanChanges(Struct, frozen=True):
@@ -79,7 +83,7 @@ class ScanCache:
         if (found.size, found.modified_ns) != (facts.size, facts.modified_ns):
             return whole
         left = {path: each for path, each in whole.files.items() if path not in found.missing}
-        return msgspec.structs.replace(whole, files={**left, **found.changed})
+        return replace(whole, files={**left, **found.changed})
 
     def save(self, scan: FolderScan) -> None:
         """Write a scan, or what is otherwise than in the whole one that was written last."""
@@ -95,8 +99,14 @@ class ScanCache:
         self._whole = None if facts is None else (facts, scan)
         self._latest = (None, scan)
 
+    def force_rescan(self, lines: int) -> None:
+        """Have every file read again; whose origin was believed stays known."""
+        known = self.load(lines)
+        unread = {path: replace(each, size=_NO_SIZE) for path, each in known.files.items()}
+        self.save(replace(known, files=unread))
+
     def remove(self) -> None:
-        """Have every file scanned again."""
+        """Forget the scan, and with it whose origin was believed."""
         for path in (self._layout.scan_state, self._layout.scan_changes):
             remove_if_exists(self._files, path)
         self._whole = self._latest = None

@@ -4,6 +4,7 @@ show what is known of it.
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import sys
@@ -267,4 +268,5 @@ def _enable_past_sessions() -> None:
     except FileNotFoundError:
         files.create(path, LONG_TERM_LINE.encode())
     else:
-        files.write(path, LONG_TERM_LINE.encode() + before, expect=before)
+        text = before.removeprefix(codecs.BOM_UTF8)  # which is none behind the new line
+        files.write(path, LONG_TERM_LINE.encode() + text, expect=before)

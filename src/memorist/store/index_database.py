@@ -7,12 +7,8 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memorist.errors import StoreError
-
-if TYPE_CHECKING:
-    pass
 from memorist.store.sqlite_database import (
     UnsavedDatabaseConnection,
     connect_database,

@@ -345,10 +345,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("begin immediate")
     try:
         yield
+        connection.execute("commit")
     except BaseException:  # Ctrl-C too: every later `begin` on this connection would fail
-        connection.execute("rollback")
+        if connection.in_transaction:  # a full disk has ended it already
+            connection.execute("rollback")
         raise
-    connection.execute("commit")
 
 
 @contextlib.contextmanager
