@@ -272,3 +272,27 @@ def test_a_memory_that_is_no_text_is_not_deleted_elsewhere(two: tuple[Machine, M
 
     assert path.read_bytes() == harmed
     assert list(other.texts()) == ["use-pnpm.md"]
+
+
+@pytest.mark.covers("GO-4")
+def test_projects_without_a_remote_are_not_mixed_by_their_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two folders called `app` on one machine are two projects: neither is sent, and both are
+    named.
+    """
+    (tmp_path / "place").mkdir()
+    desk = Machine(tmp_path, monkeypatch, "desk")
+    for client in ("acme", "zeta"):
+        desk.clone = tmp_path / client / "app"
+        desk.clone.mkdir(parents=True)
+        desk.run("memory", "add", "--kind", "project", "--name", client, f"Only of {client}.")
+    desk.run("machines", "init", str(tmp_path / "place"))
+    said = desk.run("machines", "sync")
+
+    assert "are called the same and have no Git remote" in said
+    assert str(tmp_path / "acme" / "app") in said
+    assert sorted(desk.texts()) == ["acme.md", "zeta.md"]
+    for client in ("acme", "zeta"):
+        (folder,) = desk.home.glob(f"projects/*{client}*/memory")
+        assert {each.name for each in folder.glob("*.md")} == {"MEMORY.md", f"{client}.md"}

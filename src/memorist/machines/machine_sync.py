@@ -44,6 +44,7 @@ class ReceivedMemoriesReport(Struct, frozen=True, kw_only=True):
     troubles: tuple[str, ...] = ()
 
 
+_FOLDER = "folder:"
 EVERY_PROJECT = "user:"
 """What holds in every project of the user is called on every machine."""
 
@@ -53,7 +54,12 @@ def build_cross_machine_project_key(root: Path) -> str:
     memory, else by its folder's name.
     """
     remotes = read_remote_identity(root).split()
-    return derive_space_name_from_remote(remotes[0]) if remotes else f"folder:{root.name}"
+    return derive_space_name_from_remote(remotes[0]) if remotes else f"{_FOLDER}{root.name}"
+
+
+def is_folder_name(project: str) -> bool:
+    """Whether a project is called by its folder, for want of a remote."""
+    return project.startswith(_FOLDER)
 
 
 def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> ReceivedMemoriesReport:
