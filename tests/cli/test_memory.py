@@ -331,6 +331,26 @@ def test_forget_for_good_leaves_no_copy(shell: Shell) -> None:
     assert shell("memory", "forget", "--hard", "--yes", path).exception is not None
 
 
+def test_every_memory_about_a_word_is_forgotten_at_once(shell: Shell) -> None:
+    """A customer who left, a name: one command in place of one path after another; nothing that
+    has the word only within another one.
+    """
+    for text in ("Acme pays on the 5th", "Our contact at acme is Ann", "The acmeist poets rhyme"):
+        shell("memory", "add", text)
+
+    asked = shell("memory", "forget", "--about", "Acme")
+    done = shell("memory", "forget", "--about", "Acme", "--yes")
+
+    assert asked.exit_code
+    assert done.stdout.count("forgotten: ") == 2
+    assert "memorist search Acme" in done.stdout
+    (left,) = shell.json("memory", "list")["memories"]
+    assert "poets" in left["description"]
+    assert "no memory has the words" in shell("memory", "forget", "--about", "Acme").stdout
+    assert shell("memory", "forget").exit_code
+    assert shell("memory", "forget", "x", "--about", "y").exit_code
+
+
 def test_everything_that_waits_is_rejected_at_once(shell: Shell) -> None:
     """Who looks into the inbox after weeks types no two hundred numbers; nothing named is no
     "all".

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import closing
+from datetime import date, datetime
 from pathlib import Path
 
 import click
 
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
+from memorist.cli.day_parameter import DayParameter
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.sentences import shorten_to_one_line
@@ -26,6 +28,8 @@ from memorist.store.rollout_rows import list_rollouts
 from memorist.store.sqlite_database import is_storage_failure
 
 EXCERPT_CHARS = 200
+MAX_RESULTS_BEFORE_DAYS = 400
+"""Best results of each kind of which those of the wanted days are kept. Our choice."""
 
 
 EMBEDDING_SECONDS = 8.0
@@ -62,11 +66,14 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
 )
 @click.option("--all", "everywhere", is_flag=True, help="Search the sessions of every project.")
 @click.option(
+    "--since", type=DayParameter(), help="Turns and notes of sessions from this day on: 7d, a date."
+)
+@click.option(
     "--open", "number", type=click.IntRange(1), help="Show one turn whole, by its number."
 )
 @output.JSON_OPTION
 def search_command(
-    query: str, limit: int, everywhere: bool, number: int | None, as_json: bool
+    query: str, limit: int, everywhere: bool, since: date | None, number: int | None, as_json: bool
 ) -> None:
     """Search what was remembered, and what was said and done in past sessions.
 
@@ -90,13 +97,28 @@ def search_command(
             settings=home.settings.auto_memory,
             memories=memories.search,
             sessions=lambda query, limit: index.search(query, limit, project=root),
-        ).search(query, limit)
+        ).search(query, limit if since is None else MAX_RESULTS_BEFORE_DAYS)
+        if since is not None:
+            found = _keep_since(found, since, limit)
         if number is not None:
             _print_turn(index, found.passages, number)
         elif as_json:
             output.print_json(_render_json(found))
         else:
             _print_results(query, found)
+
+
+def _keep_since(found: SearchResults, since: date, limit: int) -> SearchResults:
+    """What is dated on this day or later. Memories hold until they are changed, and stay."""
+
+    def is_within(at: float) -> bool:
+        return bool(at) and datetime.fromtimestamp(at).astimezone().date() >= since
+
+    return SearchResults(
+        memories=found.memories[:limit],
+        passages=tuple(each for each in found.passages if is_within(each.passage.at))[:limit],
+        sections=tuple(each for each in found.sections if is_within(each.document.at))[:limit],
+    )
 
 
 def _print_results(query: str, found: SearchResults) -> None:

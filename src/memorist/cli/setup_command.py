@@ -48,6 +48,7 @@ from memorist.hooks.hook_probe import probe_hook, probe_mcp_server
 from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
 from memorist.platforms.regular_files import read_regular_text_file
+from memorist.platforms.user_home import describe_foreign_home
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.disk_files import DiskFiles
@@ -88,6 +89,7 @@ class AgentJoinPlan(Struct, frozen=True):
 @click.option("--yes", is_flag=True, help="Join every agent that is found, without asking.")
 @click.option(
     "--only",
+    "--agent",
     "named",
     multiple=True,
     type=click.Choice(AGENT_NAMES),
@@ -111,6 +113,8 @@ def setup_command(
     """
     where = resolve_home(home)
     os.environ[HOME_VARIABLE] = str(where)
+    if problem := describe_foreign_home():
+        click.echo(f"memorist: {problem}", err=True)
     plans = _plan_agents(where, named)
     chosen = plans if yes or named or dry_run else _ask_which(plans)
     if dry_run:

@@ -116,9 +116,16 @@ def _find_past(home: Layout, name: str) -> RecordedSession | None:
         raise InputError(
             f"{len(exact)} sessions begin with {name!r} ({some} …); give more of the id"
         )
-    if not exact or not Path(exact[0].path).is_file():
+    if not exact:
         return None
     folder = folders.get(exact[0].id)
+    if not Path(exact[0].path).is_file():
+        if folder is not None:
+            return None  # memorist's own transcript is there
+        raise InputError(
+            f"the session {exact[0].id} is known, and its recording is no longer there: "
+            f"{exact[0].path}"
+        )
     layout = None if folder is None else SessionLayout(Path(folder))
     return RecordedSession(exact[0].id, Path(exact[0].path), layout)
 

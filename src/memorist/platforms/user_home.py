@@ -19,6 +19,24 @@ def explain_unknown_home() -> str:
     )
 
 
+def describe_foreign_home() -> str:
+    """Say that the administrator works in another user's home folder, as `sudo` with its HOME does:
+    what is made there belongs to root, and the user's own agents cannot write it. Empty otherwise.
+    """
+    home = expand_user()
+    try:
+        owner = os.stat(home).st_uid
+    except OSError:
+        return ""
+    if not hasattr(os, "geteuid") or os.geteuid() or not owner:
+        return ""
+    return (
+        f"you are root, and {home} belongs to user {owner}, who cannot write the files that are "
+        f"made now; run it without sudo, or afterwards: chown -R {owner} {home}/.memorist, and the "
+        f"agents' settings"
+    )
+
+
 def expand_user(path: str = "~") -> str:
     """The path with the home folder for `~`; as it is where that is not known, where `pathlib`
     raises.

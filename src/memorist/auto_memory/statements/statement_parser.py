@@ -422,8 +422,18 @@ def match_first_statement_pattern(
         ):
             continue
         text = strip_punctuation_and_tag_question(sentence.text[start + begin : start + end])
+        if each.act == "forget":
+            text = _REASON_TO_FORGET.sub("", text)
         return (each.act, text, sentence.text) if len(text) > 1 else None
     return None
+
+
+_REASON_TO_FORGET = lazy_pattern(
+    r"\s*[,;:–—-]\s+(?:(?:so )?(?:you|we|i) (?:can|may|could)\b|(?:just |now )?use\b|because\b|since\b|(?:it|that)['’]?s\b|it (?:is|was)\b|(?:[\w./+-]+ ){1,4}"
+    r"(?:is|are) (?:(?:now|actually|perfectly|totally) )?(?:fine|ok(?:ay)?|good|allowed|all ?right|permitted)\b).*$",
+    re.IGNORECASE,
+)
+"""What is said after what is to go: why, or what may be done from now on. No memory has its words."""
 
 
 def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -18,11 +20,13 @@ from memorist.cli.memory.project_memory_access import (
     open_project_memory,
     print_write_outcome,
 )
+from memorist.errors import UsageError
 from memorist.store.text_removal import TextRemovalResult
 
 
 @click.command("forget")
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", nargs=-1)
+@click.option("--about", "words", default="", help="Every memory whose file has these words.")
 @click.option(
     "--hard",
     is_flag=True,
@@ -30,18 +34,27 @@ from memorist.store.text_removal import TextRemovalResult
     "Cannot be undone.",
 )
 @output.YES_OPTION
-def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
+def memory_forget_command(paths: tuple[str, ...], words: str, hard: bool, yes: bool) -> None:
     """Take memories out. They stay in the history and `undo` brings them back, unless you say
     --hard.
 
     Example: memorist memory forget use-pnpm.md
     """
+    if bool(paths) == bool(words.strip()):
+        raise UsageError("name the memories by their paths, or say --about WORDS")
     with open_project_memory() as (home, memory):
         if hard:
             require_person(home, "forgetting for good")
         found: dict[AutoMemory, list[str]] = {}
-        for owner, path in (find_named_memory(memory, each) for each in paths):
+        for owner, path in (
+            _find_about(memory, words)
+            if words
+            else [find_named_memory(memory, each) for each in paths]
+        ):
             found.setdefault(owner, []).append(path)
+        if words and found and not hard:
+            named = ", ".join(path for owned in found.values() for path in owned)
+            confirm_or_abort(f"Forget {named}?", yes=yes)
         for owner, owned in found.items():
             named = ", ".join(owned)
             if hard:
@@ -51,6 +64,26 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
                 _print_forgotten(home, owner, owned)
                 continue
             print_write_outcome(owner.forget(owned), "forgotten")
+    if words:
+        if not found:
+            click.echo(f"no memory has the words {words!r}")
+        click.echo(
+            f"past sessions are kept: memorist search {shlex.quote(words)} shows them, memorist "
+            f"rollouts leave-out ID keeps one out of memory"
+        )
+
+
+def _find_about(memory: AutoMemory, words: str) -> Iterator[tuple[AutoMemory, str]]:
+    """The memories that hold here whose file has the words, in any case, one after another."""
+    spaced = r"\s+".join(re.escape(each) for each in words.split())
+    wanted = re.compile(rf"(?<!\w){spaced}(?!\w)", re.IGNORECASE)
+    for owner in (memory, memory.everywhere):
+        if owner is None:
+            continue
+        for head in owner.headers():
+            text = owner.read_memory_with_suspicions(head.path)[0].text()
+            if wanted.search(f"{head.path}\n{text}"):
+                yield owner, head.path
 
 
 def _print_forgotten(home: HomeMemories, memory: AutoMemory, paths: Sequence[str]) -> None:
