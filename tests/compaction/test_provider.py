@@ -57,7 +57,7 @@ def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
     edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": 50, "cleared_tool_uses": 2}
 
     assert read_applied_context_edits({"context_management": {"applied_edits": [edit, 7]}}) == (
-        AppliedEdit("clear_tool_uses_20250919", 50, 2),
+        AppliedEdit("clear_tool_uses_20250919", 50),
     )
     nonsense: list[dict[str, Any]] = [
         {},

@@ -18,7 +18,6 @@ from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
-from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import MemoristError, StoreError
 from memorist.events import AdapterFailed, EventListener
@@ -54,11 +53,6 @@ class EngineRunner(Protocol):
 
     listener: EventListener | None
     disk_pause: DiskFailurePauses
-
-    @property
-    def engine(self) -> Memorist:
-        """The engine."""
-        ...
 
     def run(self, work: EngineWork[Result]) -> Result:
         """Run the work in the engine's thread and wait."""

@@ -56,8 +56,6 @@ class MemoryHeader(Struct, frozen=True, kw_only=True, gc=False):
     """Why a model is not shown it, unless the user accepted it; judged on the whole file."""
     content_digest: str = field(default="", name="seal")
     """See `compute_review_digest`; empty without doubts."""
-    problem: str = ""
-    """Why its header could not be read; empty when it could."""
     is_whole: bool = False
     """Whether name, description and what it says are all of its text; in doubt not."""
 
@@ -97,7 +95,6 @@ def build_memory_header(topic: MemoryFile, *, modified: float, size: int) -> Mem
         trust=provenance.trust,
         status=provenance.status,
         pinned=topic.pinned,
-        problem=topic.header_problem,
         is_whole="\n" not in topic.body.strip()
         and max(map(len, (name, description, saying))) < _MAX_LINE_CHARS,
     )

@@ -136,9 +136,7 @@ class BudgetGovernor:
                     times=1,
                     until=until,
                 )
-                return ForkDenied(
-                    why=why, until=until, is_new=record_blocked_work(self._database, row)
-                )
+                return ForkDenied(why=why, is_new=record_blocked_work(self._database, row))
 
     def record_receipt(self, receipt: Receipt) -> int:
         """Record a receipt in place of its reservation; returns its number. Raises StoreError."""

@@ -42,13 +42,10 @@ def find_conversation_rounds(messages: Sequence[Message]) -> tuple[tuple[int, in
 
 
 class ShortenedHistory(Struct, frozen=True):
-    """A history without its oldest rounds: the messages to send, their sizes, and the number
-    dropped.
-    """
+    """A history without its oldest rounds: the messages to send, and their sizes."""
 
     messages: tuple[Message, ...]
     sizes: tuple[int, ...]
-    dropped: int
 
 
 def drop_oldest_rounds(
@@ -77,7 +74,7 @@ def drop_oldest_rounds(
     kept, kept_sizes = tuple(messages[start:]), tuple(sizes[start:])
     if kept[0].role == "assistant":
         kept, kept_sizes = (build_dropped_beginning_message(marker), *kept), (0, *kept_sizes)
-    return ShortenedHistory(kept, kept_sizes, start)
+    return ShortenedHistory(kept, kept_sizes)
 
 
 def _find_first_kept(

@@ -38,7 +38,6 @@ class AppliedEdit(Struct, frozen=True):
 
     kind: str
     tokens: int
-    tool_uses: int
 
 
 class ProviderCompactionItem(Struct, frozen=True, kw_only=True):
@@ -102,11 +101,7 @@ def read_applied_context_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
     management = reply.get("context_management")
     edits = _list_objects(management.get("applied_edits") if isinstance(management, dict) else None)
     return tuple(
-        AppliedEdit(
-            str(each.get("type")),
-            _read_count(each, "cleared_input_tokens"),
-            _read_count(each, "cleared_tool_uses"),
-        )
+        AppliedEdit(str(each.get("type")), _read_count(each, "cleared_input_tokens"))
         for each in edits
     )
 

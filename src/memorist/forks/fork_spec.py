@@ -295,9 +295,6 @@ class ForkDenied(Struct, frozen=True, kw_only=True):
 
     why: str
     """The reason in one sentence, for the user who reads the receipt."""
-    until: float | None = None
-    """When it may run again, in seconds since the epoch; None when only the user can change that.
-    """
     is_new: bool = True
     """Whether this reason was not reported before: only then a receipt is recorded."""
 

@@ -33,7 +33,6 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     prompt: str = ""
     source: str = ""
     """Of a SessionStart: `startup`, `resume`, `clear` or `compact`."""
-    trigger: str = ""
     reason: str = ""
     tool_name: str = ""
     """Of a PreToolUse: the tool as the client calls it, and its arguments."""
@@ -60,7 +59,6 @@ class _RawHookEvent(Struct, frozen=True, kw_only=True):
     hook_event_name: msgspec.Raw = msgspec.Raw()
     prompt: msgspec.Raw = msgspec.Raw()
     source: msgspec.Raw = msgspec.Raw()
-    trigger: msgspec.Raw = msgspec.Raw()
     reason: msgspec.Raw = msgspec.Raw()
     tool_name: msgspec.Raw = msgspec.Raw()
     tool_input: msgspec.Raw = msgspec.Raw()

@@ -14,7 +14,6 @@ class HookFailure(Struct, frozen=True):
     at: float
     """Seconds since the epoch."""
     event: str
-    client: str
     why: str
 
 
@@ -28,7 +27,7 @@ def parse_hook_failures(text: str, since: float) -> list[HookFailure]:
         except ValueError:
             continue
         if len(parts) == 4 and at >= since:
-            found.append(HookFailure(at, parts[1], parts[2], parts[3]))
+            found.append(HookFailure(at, parts[1], parts[3]))
     return found
 
 

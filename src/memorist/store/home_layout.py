@@ -80,11 +80,6 @@ class Layout:
         self.home = home
 
     @property
-    def config(self) -> Path:
-        """The user's settings."""
-        return self.home / "config.toml"
-
-    @property
     def database(self) -> Path:
         """Sessions and receipts; can be deleted without losing notes or transcripts."""
         return self.home / "state.sqlite"
