@@ -598,9 +598,10 @@ class SpendSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     the minute.
     """
     fruitless_runs: Annotated[int, Meta(ge=0)] = 6
-    """After this many unusable answers in a row, or late ones of a model on this machine, a kind of
-    work does not ask this model again on that day and does without; 0 never stops. Our choice: a
-    model that is up to the work fails now and then, one that is not fails each time.
+    """After this many unusable answers in a row, late ones of a model on this machine or failed
+    dreams, a kind of work does not ask this model again on that day and does without; 0 never
+    stops. Our choice: a model that is up to the work fails now and then, one that is not fails each
+    time.
     """
 
 

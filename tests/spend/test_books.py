@@ -354,14 +354,43 @@ def test_a_model_on_this_machine_that_is_always_too_slow_is_asked_no_more_that_d
     """Each run waits its whole limit for nothing. A provider's time-outs may be one bad hour."""
     settings = SpendSettings(fruitless_runs=3)
     for _ in range(3):
-        late = receipt(label="dream", started=clock.now(), outcome=ForkOutcome.TIMED_OUT)
+        late = receipt(label="extraction", started=clock.now(), outcome=ForkOutcome.TIMED_OUT)
         record_receipt(database, "s", replace(late, model=model))
 
-    answer = governor(database, clock, settings=settings).request_admission(spec("dream"), model)
+    answer = governor(database, clock, settings=settings).request_admission(
+        spec("extraction"), model
+    )
 
     assert isinstance(answer, ForkGrant) is is_asked
     if isinstance(answer, ForkDenied):
-        assert "the last 3 runs of the model were of no use for dream" in answer.why
+        assert "the last 3 runs of the model were of no use for extraction" in answer.why
+
+
+@pytest.mark.covers("SG-1")
+@pytest.mark.parametrize("outcome", [ForkOutcome.TIMED_OUT, ForkOutcome.FAILED])
+@pytest.mark.parametrize(("label", "is_asked"), [("dream", False), ("extraction", True)])
+def test_a_dream_that_fails_again_and_again_waits_for_the_next_day(
+    database: sqlite3.Connection,
+    clock: FrozenClock,
+    outcome: ForkOutcome,
+    label: str,
+    *,
+    is_asked: bool,
+) -> None:
+    """It is needed once a day and begins anew ten minutes after it failed: a provider that is away
+    all day would be paid for each of them.
+    """
+    settings = SpendSettings(fruitless_runs=3)
+    for _ in range(3):
+        failed = receipt(label=label, started=clock.now(), outcome=outcome)
+        record_receipt(database, "s", replace(failed, model="anthropic:claude-x"))
+    books = governor(database, clock, settings=settings)
+
+    answer = books.request_admission(spec(label), "anthropic:claude-x")
+    clock.advance(DAY_SECONDS)
+
+    assert isinstance(answer, ForkGrant) is is_asked
+    assert isinstance(books.request_admission(spec(label), "anthropic:claude-x"), ForkGrant)
 
 
 @pytest.mark.covers("SG-1")

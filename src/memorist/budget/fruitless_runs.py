@@ -14,6 +14,10 @@ from memorist.store.spend_rows import DAY_SECONDS, compute_epoch_day
 
 LABELS_THAT_CHANGE = ("session_memory", "magic_docs", "compact")
 """Work that is begun only when there is something to change."""
+LABELS_TRIED_AGAIN_SOON = ("dream",)
+"""Work that is needed once a day, and that begins anew some minutes after it failed: whatever it
+failed by, the next minutes are no better.
+"""
 
 
 def has_reached_fruitless_limit(count: int, settings: SpendSettings) -> bool:
@@ -42,13 +46,16 @@ def count_fruitless_runs(
     of its own; extraction, dreams and the stages of past sessions often rightly change nothing. A
     cancelled run, a failed one and one that never ran say nothing of the answers. One that took too
     long does where the model is on this machine or its network: it is too slow for that work, and
-    no provider's bad hour.
+    no provider's bad hour. A dream that failed in any way is one: it would be asked for every ten
+    minutes.
     """
     limit = settings.fruitless_runs
     fruitless = [ForkOutcome.OVER_LIMIT, ForkOutcome.LOOPED]
     if label in LABELS_THAT_CHANGE:
         fruitless.append(ForkOutcome.UNCHANGED)
-    if is_model_on_own_network(model):
+    if label in LABELS_TRIED_AGAIN_SOON:
+        fruitless += [ForkOutcome.TIMED_OUT, ForkOutcome.FAILED]
+    elif is_model_on_own_network(model):
         fruitless.append(ForkOutcome.TIMED_OUT)
     rows = database.execute(
         "select outcome, requests from receipts where label = ? and model = ? and started >= ? "
