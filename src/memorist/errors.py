@@ -89,6 +89,9 @@ class DamagedIndex(StoreError):
 class ModelError(MemoristError):
     """A model call failed."""
 
+    attempts = 1
+    """Requests that it took."""
+
 
 class ModelUnavailable(ModelError):
     """The model could not be reached, or kept failing, until the retries were used up."""

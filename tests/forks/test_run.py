@@ -761,11 +761,12 @@ async def test_a_model_that_hangs_is_timed_out() -> None:
 
 @pytest.mark.covers("FK-8", "SF-5")
 async def test_a_model_that_fails_is_an_outcome() -> None:
-    """The error's sentence is in the receipt, and the file is as it was."""
-    receipt, _, files = await play(
-        [Fail(error=ModelUnavailable("The provider is overloaded; try later."))]
-    )
+    """The error's sentence is in the receipt, with all that was sent, and the file is as it was."""
+    overloaded = ModelUnavailable("The provider is overloaded; try later.")
+    overloaded.attempts = 4
+    receipt, _, files = await play([Fail(error=overloaded)])
 
+    assert receipt.requests == 4
     assert (receipt.outcome, receipt.said) == (
         ForkOutcome.FAILED,
         "The provider is overloaded; try later.",

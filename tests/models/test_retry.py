@@ -73,8 +73,9 @@ async def test_there_are_never_more_attempts_than_allowed(allowed: int, failures
         answer = await retrying.call_with_retries(attempt, None)
         assert (answer.body, answer.attempts) == ({"ok": 1}, failures + 1)
     else:
-        with pytest.raises(ModelUnavailable):
+        with pytest.raises(ModelUnavailable) as failed:
             await retrying.call_with_retries(attempt, None)
+        assert failed.value.attempts == allowed
 
     assert len(calls) == min(failures + 1, allowed)
     assert len(clock.slept) == len(calls) - 1

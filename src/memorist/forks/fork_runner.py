@@ -314,6 +314,7 @@ class _ForkRun:
                 )
             )
         except BaseException as problem:  # recorded in the receipt and raised again
+            self._requests += problem.attempts - 1 if isinstance(problem, ModelError) else 0
             ended = self._elapsed()
             late = isinstance(problem, asyncio.CancelledError) and ended >= spec.limits.seconds
             error = TimeoutError.__name__ if late else type(problem).__name__

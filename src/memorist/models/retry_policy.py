@@ -91,7 +91,9 @@ class RetryRunner(NamedTuple):
                 continue
             failed += 1
             if failed >= self.settings.attempts or not is_retryable(outcome):
-                raise build_model_error(outcome, self.model, failed)
+                error = build_model_error(outcome, self.model, failed)
+                error.attempts = failed
+                raise error
             await self.clock.sleep(
                 compute_retry_delay(self.settings, failed, self.draw_random(), outcome.retry_after)
             )
