@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Literal, Protocol, TypeVar
@@ -29,9 +30,11 @@ from typing import Literal, Protocol, TypeVar
 from msgspec import Struct
 
 from memorist.core.messages import Message, ToolUse, Usage
-from memorist.errors import StoreError
+from memorist.errors import MemoristError, StoreError
 from memorist.events import Event, ExtensionFailed
 from memorist.forks.fork_spec import ParentCall
+
+_log = logging.getLogger("memorist")
 
 HistoryChange = Literal["compacted", "rewritten", "rolled back"]
 """Why messages are gone: memorist or the agent compacted the conversation, the host rewrote it, or
@@ -189,8 +192,14 @@ class ExtensionList(SessionExtension):
             await extension.wait_for_background()
 
     def remove_after_error(self, extension: SessionExtension, error: Exception) -> None:
-        """Take an extension out of the list because of an error."""
+        """Take an extension out of the list because of an error, and say so in the log."""
         self._extensions.remove(extension)
+        _log.warning(
+            "the extension %s failed and takes no more part in its session: %s",
+            type(extension).__name__,
+            error,
+            exc_info=None if isinstance(error, MemoristError) else error,
+        )
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
             self._emit(
                 ExtensionFailed(type(extension).__name__, str(error) or type(error).__name__)

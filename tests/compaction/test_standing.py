@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchmarks.carryover import keep_newest_messages
 from compaction.histories import STEPS, WORD, History, told
@@ -21,6 +23,7 @@ from memorist.compaction.conversation_preamble import PREAMBLE_ID, reattach_prea
 from memorist.compaction.measured_conversation import measure_conversation
 from memorist.compaction.window_at_message import rebuild_recorded_window
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.token_count import estimate_messages_tokens
 from memorist.engine.engine import Memorist
 from memorist.formats import transcript_format
 from memorist.store.transcript_reader import DecodedLineFile
@@ -119,6 +122,60 @@ async def test_a_system_prompt_in_the_history_survives(
 
     assert sent[0] == CHAT["messages"][0]
     assert LONG not in str(sent)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.covers("CP-8", "CX-1")
+async def test_instructions_in_the_middle_survive_in_their_order(
+    way: CompactionStrategy, tmp_path: Path
+) -> None:
+    """A host gives some when something changes, in Chat Completions by a system or developer
+    message between the others. They are shown after every compaction, also by the next one.
+    """
+    middle = [
+        {"role": "developer", "content": "From here on the user is an administrator."},
+        {"role": "system", "content": "Amounts are in euros."},
+    ]
+    first, said, answered, last = CHAT["messages"]
+    body = {**CHAT, "messages": [first, said, middle[0], answered, middle[1], last]}
+
+    sent, _ = await compacted(body, "openai_chat", way, tmp_path)
+
+    assert [each for each in sent if each["role"] in ("system", "developer")] == [first, *middle]
+    assert LONG not in str(sent)
+
+
+def test_instructions_in_the_middle_stay_within_their_part() -> None:
+    """A host that gives the time before each question: the newest stay, a text that comes again
+    once, and no compaction makes what they take grow. None comes between a call and its result.
+    """
+    limit = 8_000
+    held: list[Message] = []
+    for turn in range(6):
+        story = History()
+        for step in range(8):
+            number = 8 * turn + step
+            for text in (f"It is {number} o'clock. {WORD * 300}", "Be brief."):
+                given = Message(
+                    id="", role="system", blocks=(TextBlock(text),), origin=Origin.INJECTED
+                )
+                story.messages.append(given)
+            story.user(f"Question {number}.").runs(f"c{number}").says(LONG[:4_000])
+        held += [replace(each, id=f"{turn}-{at}") for at, each in enumerate(story.messages)]
+        apart = split_preamble(measure_conversation(held), limit)
+        made = reattach_preamble(keep_newest_messages(apart.rest.messages, limit // 4), apart)
+        assert isinstance(made, CompactedHistory)
+        summary = History().summary().messages
+        held = list(made.messages) if turn % 2 else [*summary, *made.messages]
+
+        texts = [each.text for each in held if each.role == "system"]
+        assert texts[-2].startswith(f"It is {8 * turn + 7} o'clock.")
+        assert texts[-1] == "Be brief."
+        assert estimate_messages_tokens(apart.instructions) <= limit // 4
+        assert sum(map(len, texts)) < 4 * limit // 2
+        assert not any(
+            each.role == "system" and after.tool_results for each, after in pairwise(held)
+        )
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -150,10 +150,10 @@ async def test_events_come_in_the_order_that_is_written_down(tmp_path: Path) -> 
 @pytest.mark.covers("SG-1")
 @pytest.mark.parametrize("event", [each for each in EVENTS if each != "wait_for_background"])
 async def test_one_that_raises_is_switched_off_and_the_request_is_sent(
-    tmp_path: Path, event: str
+    tmp_path: Path, event: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whichever event it raises at: the host gets the same request and the same notes, the event
-    names the class once, and the other extensions hear everything.
+    and the log name the class once, and the other extensions hear everything.
     """
     calls: list[str] = []
     told: list[Event] = []
@@ -170,6 +170,9 @@ async def test_one_that_raises_is_switched_off_and_the_request_is_sent(
         assert sent == await talk(await engine.open("s"))
     failed = [each for each in told if isinstance(each, ExtensionFailed)]
     assert [each.extension for each in failed] == ["Recorder"]
+    assert [each.getMessage() for each in caplog.records] == [
+        f"the extension Recorder failed and takes no more part in its session: no {event}"
+    ]
     assert [call.split()[0] for call in calls] == [
         "on_message",
         "on_resume",
@@ -185,6 +188,29 @@ async def test_one_that_raises_is_switched_off_and_the_request_is_sent(
         "wait_for_background",
         "aclose",
     ]
+
+
+async def test_a_listener_that_raises_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It raises at every event, the first and the last too: the host's calls go on, the engine
+    closes, and the log names each kind of event once.
+    """
+
+    def listener(event: Event) -> None:
+        raise LookupError(type(event).__name__)
+
+    async with Memorist(home=tmp_path, model="structural") as engine:
+        for _ in range(2):
+            session = await engine.open("s", listener=listener)
+            sent = await talk(session)
+            assert sent["messages"][0]["content"]
+            await session.close()
+            assert engine.open_sessions == 0
+
+    said = [each.getMessage() for each in caplog.records if "a listener failed" in each.message]
+    assert "a listener failed at SessionOpened, and the session goes on: SessionOpened" in said
+    assert len(said) == 2 * len(set(said))
 
 
 async def test_a_cancellation_goes_on() -> None:

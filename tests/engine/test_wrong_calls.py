@@ -14,7 +14,9 @@ from typing import Any, cast
 import pytest
 
 from memorist import BlockingMemorist, HostInfo, Memorist, SessionContext, SessionExtension
+from memorist.adapters.engine_thread import EngineThread
 from memorist.core.messages import Message
+from memorist.engine.tenants import Tenants
 from memorist.errors import FormatError, MemoristError, UsageError
 
 Call = Callable[[BlockingMemorist], object]
@@ -42,6 +44,21 @@ WRONG: dict[str, tuple[Call, str]] = {
     "a text for a reply": (lambda e: e.open("s").observe("Hello."), "not str"),
     "settings that are a dictionary": (
         lambda _: Memorist(settings=_any({"model": "structural"})),
+        "memorist.Settings, not dict",
+    ),
+    "a function for a model": (
+        lambda _: Memorist(model=_any(lambda prompt: prompt)),
+        "memorist.ports.Model.*not function",
+    ),
+    "a model without its parts": (lambda _: Memorist(model=_any(object())), "close, format, name"),
+    "a function for a clock": (lambda _: Memorist(clock=_any(lambda: 0.0)), "memorist.ports.Clock"),
+    "a folder for files": (lambda _: Memorist(files=_any("/srv")), "memorist.ports.FileSystem"),
+    "a function for all tenants' model": (
+        lambda _: Tenants("tenants", model=_any(lambda prompt: prompt)),
+        "memorist.ports.Model",
+    ),
+    "a dictionary for all tenants' settings": (
+        lambda _: Tenants("tenants", settings=_any({})),
         "memorist.Settings, not dict",
     ),
 }
@@ -73,8 +90,9 @@ def test_a_closed_session_takes_nothing_more(tmp_path: Path) -> None:
 
 def test_what_has_open_files_cannot_be_pickled(tmp_path: Path) -> None:
     """For a pool of processes or a cache; the error says what to pass on instead."""
-    with Memorist(home=tmp_path) as engine, engine.open("s1") as session:
-        for each in (engine, engine.engine, session):
+    tenants, shared = Tenants(tmp_path / "tenants"), EngineThread(home=tmp_path / "shared")
+    with Memorist(home=tmp_path) as engine, engine.open("s1") as session, shared:
+        for each in (engine, engine.engine, session, engine.memory("shop"), tenants, shared):
             with pytest.raises(TypeError, match="open it there"):
                 pickle.dumps(each)
             with pytest.raises(TypeError, match="open it there"):

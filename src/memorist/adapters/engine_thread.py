@@ -22,14 +22,16 @@ from memorist.adapters.host_conversation import (
     HostConversation,
 )
 from memorist.core.lru_cache import LruCache
+from memorist.core.process_bound import ProcessBound
 from memorist.engine.blocking_engine import EventLoopThread
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
+from memorist.engine.listener_guard import guard_listener
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.engine.tenants import IDLE_SECONDS, Tenants
 from memorist.errors import UsageError
-from memorist.events import Event, EventListener
+from memorist.events import EventListener
 from memorist.flags.flag_lookup import FlagSource
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
@@ -70,7 +72,7 @@ class EngineArguments(TypedDict, total=False):
     files: FileSystem | None
 
 
-class EngineThread:
+class EngineThread(ProcessBound):
     """One engine for any number of agents of a process.
 
     It runs in a daemon thread and outlives `asyncio.run`. A context manager; closes itself at exit.
@@ -94,7 +96,7 @@ class EngineThread:
         most_open: int = MAX_OPEN_CONVERSATIONS,
         **engine: Unpack[EngineArguments],
     ) -> None:
-        self.listener = None if listener is None else _suppress_errors(listener)
+        self.listener = None if listener is None else guard_listener(listener)
         self._owner_pid = os.getpid()
         self._conversations: LruCache[HostConversation] = LruCache(max_size=MAX_KNOWN_CONVERSATIONS)
         self._conversations_lock = threading.Lock()
@@ -331,16 +333,6 @@ def attach_or_open_engine_thread(
 
 async def _open_engine(engine: EngineArguments) -> Memorist:
     return Memorist(**engine)
-
-
-def _suppress_errors(listener: EventListener) -> EventListener:
-    """Wrap a listener so that its exceptions are dropped: they cannot stop a session halfway."""
-
-    def on_event(event: Event) -> None:
-        with contextlib.suppress(Exception):
-            listener(event)
-
-    return on_event
 
 
 def _close_at_exit(attached: EngineThread) -> None:

@@ -88,6 +88,7 @@ from memorist.auto_memory.write_result import (
     merge_everywhere_result,
     redact_change,
 )
+from memorist.core.process_bound import ProcessBound
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
@@ -118,7 +119,7 @@ _SPREADING_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", 
 """Actors through whom the user's own words come, and so may reach every project."""
 
 
-class AutoMemory:
+class AutoMemory(ProcessBound):
     """The memory of one project. All writes of this process go through here."""
 
     def __init__(

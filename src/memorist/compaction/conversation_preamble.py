@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -78,6 +78,10 @@ class PreambleAndRest(Struct, frozen=True, kw_only=True):
     """Later messages that supersede a part of it, such as a changed working folder: the newest of
     each.
     """
+    instructions: tuple[Message, ...]
+    """Instructions that came later, in the middle of the conversation: each text once, the newest
+    that fit.
+    """
     rest: MeasuredConversation
     """The conversation without the preamble."""
     tokens: int
@@ -120,16 +124,22 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> PreambleAn
                 size if shown is message else estimate_message_tokens(shown, conversation.factor)
             )
     factor = conversation.factor
-    states = _find_newest_states(later, room, factor)
+    given = [message for message in lead if message.role in _INSTRUCTION_ROLES]
+    states = _pick_newest(later, _list_state_tags, room, factor)
+    # Those behind the first may have come from the middle: they count, so that nothing grows.
+    spent = estimate_messages_tokens([*states, *given[1:]], factor)
+    instructions = _pick_newest(later, _list_instructions, room - spent, factor)
+    carried = [*states, *instructions]
     talk = _estimate_talk(rest, limit, factor)
-    if estimate_messages_tokens([*lead, *states], factor) > limit - talk:
+    if estimate_messages_tokens([*lead, *carried], factor) > limit - talk:
         lead = _shorten_preamble(lead, int(limit * (1 - MIN_TALK_SHARE)), factor)
     return PreambleAndRest(
         preamble=tuple(lead),
         states=tuple(states),
+        instructions=tuple(instructions),
         rest=replace(conversation, messages=tuple(rest), sizes=tuple(sizes)),
         tokens=conversation.tokens,
-        limit=max(1, limit - estimate_messages_tokens([*lead, *states], conversation.factor)),
+        limit=max(1, limit - estimate_messages_tokens([*lead, *carried], factor)),
     )
 
 
@@ -195,25 +205,38 @@ def _split_message(message: Message) -> tuple[Message | None, Message | None]:
     )
 
 
-def _find_newest_states(messages: Sequence[Message], room: int, factor: float) -> list[Message]:
-    """The newest message for each set of state tags, among those that hold nothing else, in order;
-    newest first while they fit.
+def _list_state_tags(message: Message) -> tuple[str, ...]:
+    """The state tags of a message that holds nothing else; none of any other message."""
+    texts = _list_texts(message)
+    states = [match for text in texts if (match := STATE_TAG.match(text))]
+    if len(states) < len(texts):
+        return ()
+    return tuple((match[1] or match[2]).lower() for match in states)
+
+
+def _list_instructions(message: Message) -> tuple[str, ...]:
+    """The texts of an instruction that describes no state; none of any other message."""
+    if message.role not in _INSTRUCTION_ROLES or _list_state_tags(message):
+        return ()
+    return tuple(_list_texts(message))
+
+
+def _pick_newest(
+    messages: Sequence[Message],
+    identify: Callable[[Message], tuple[str, ...]],
+    room: int,
+    factor: float,
+) -> list[Message]:
+    """The newest message of each identity, in order; newest first while they fit. What has an empty
+    identity, or holds more than the host's own texts, is none of them.
     """
     found: list[Message] = []
     seen: set[tuple[str, ...]] = set()
     for message in reversed(messages):
-        states = [
-            STATE_TAG.match(block.text) for block in message.blocks if isinstance(block, TextBlock)
-        ]
-        tags = tuple((match[1] or match[2]).lower() for match in states if match)
-        if (
-            not tags
-            or len(tags) < len(states)
-            or tags in seen
-            or _split_message(message)[0] is not message
-        ):
+        identity = identify(message)
+        if not identity or identity in seen or _split_message(message)[0] is not message:
             continue
-        seen.add(tags)
+        seen.add(identity)
         size = estimate_message_tokens(message, factor)
         if size <= room:
             room -= size
@@ -222,23 +245,45 @@ def _find_newest_states(messages: Sequence[Message], room: int, factor: float) -
 
 
 def reattach_preamble(result: CompactionResult, split: PreambleAndRest) -> CompactionResult:
-    """Put the preamble back in front of the result for `split.rest`. `UnchangedHistory` where that
-    is not smaller than before.
+    """Put the preamble back in front of the result for `split.rest`, and later instructions where
+    they stood in the order of the conversation. `UnchangedHistory` where that is not smaller than
+    before.
     """
     if isinstance(result, UnchangedHistory):
         return result
     # By id, not by identity: a history that was compacted in another process comes back as copies.
     shown = {message.id for message in result.messages}
     front = (*split.preamble, *(message for message in split.states if message.id not in shown))
-    after = result.tokens_after + estimate_messages_tokens(front, split.rest.factor)
-    if after > split.tokens or (after == split.tokens and len(front) > len(split.preamble)):
+    later = [message for message in split.instructions if message.id not in shown]
+    after = result.tokens_after + estimate_messages_tokens([*front, *later], split.rest.factor)
+    added = len(front) + len(later) - len(split.preamble)
+    if after > split.tokens or (after == split.tokens and added):
         return UnchangedHistory("The result would not be smaller than what it replaces.")
     # Position and content of the preamble are unchanged, which keeps the cached prefix.
-    back = {message.id for message in front}
+    back = {message.id for message in (*front, *later)}
     return replace(
         result,
-        messages=(*front, *result.messages),
+        messages=(*front, *_insert_in_order(result.messages, later, split.rest.messages)),
         tokens_before=split.tokens,
         tokens_after=after,
         cut=tuple(cut for cut in result.cut if cut.id not in back),
     )
+
+
+def _insert_in_order(
+    messages: Sequence[Message], later: Iterable[Message], order: Sequence[Message]
+) -> list[Message]:
+    """The messages with `later` among them: each before what followed it in `order`, but not
+    between a call and its result.
+    """
+    position = {message.id: index for index, message in enumerate(order)}
+    placed = list(messages)
+    for each in later:
+        at = next(
+            (i for i, m in enumerate(placed) if position.get(m.id, -1) > position[each.id]),
+            len(placed),
+        )
+        while at < len(placed) and placed[at].tool_results:
+            at += 1
+        placed.insert(at, each)
+    return placed

@@ -22,7 +22,7 @@ from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject
-from memorist.engine.process_bound import ProcessBound
+from memorist.core.process_bound import ProcessBound
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
 from memorist.errors import UsageError

@@ -36,21 +36,26 @@ from memorist.config import apply_project_settings, is_disabled_by_environment, 
 from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.core.lru_cache import LruCache
 from memorist.core.messages import Message
+from memorist.core.process_bound import ProcessBound
 from memorist.dream.dream import DreamExtension
 from memorist.dream.project_dream import open_dream_extension
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fallback_session_folders import FallbackSessionFolders
+from memorist.engine.listener_guard import guard_listener
 from memorist.engine.long_term_memory_gates import has_auto_memory, has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import PastSessionRecall, open_past_session_recall
-from memorist.engine.process_bound import ProcessBound
 from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
-from memorist.engine.session_arguments import check_session_arguments, check_settings_type
+from memorist.engine.session_arguments import (
+    check_ports,
+    check_session_arguments,
+    check_settings_type,
+)
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import PinnedTextExtension
 from memorist.engine.shared_session_lease import SharedSessionLease, open_shared_sessions
@@ -159,6 +164,7 @@ class Memorist(ProcessBound):
         `memorist.SessionExtension` whose constructor takes the session's context. They follow
         memorist's own.
         """
+        check_ports(model, clock, files)
         where = None if home is None else Path(home).expanduser().absolute()
         self._reads_project_settings = settings is None
         caller = {"model": model} if isinstance(model, str) and model else None
@@ -245,7 +251,7 @@ class Memorist(ProcessBound):
                 `openai_chat`.
             host: what the host says of itself; decides whether notes are kept.
             folder: where to put the session's files instead of in the home folder.
-            listener: called with every event.
+            listener: called with every event; what it raises is logged, and stops nothing.
 
         Where the home cannot be written, the session's files are kept in a temporary folder and
         brought home at its end if that is possible by then; the log `memorist` has a warning.
@@ -544,7 +550,7 @@ class Memorist(ProcessBound):
     def _session_runtime(self, project: str, listener: EventListener | None) -> Runtime:
         runtime = replace(self.runtime, environment=self.environment, run_heavy=self.run_heavy)
         if listener is not None:
-            runtime = replace(runtime, emit=listener)
+            runtime = replace(runtime, emit=guard_listener(listener))
         if self._reads_project_settings:
             settings = apply_project_settings(self.settings, os.environ, project)
             runtime = replace(runtime, settings=settings)

@@ -15,6 +15,7 @@ from memorist.compaction.summary_parser import UnusableSummary
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject, Message, ToolUse
+from memorist.core.process_bound import ProcessBound
 from memorist.core.token_count import estimate_json_tokens
 from memorist.engine.background_loading import PROMPT_IN_PROGRESS
 from memorist.engine.context_extension import ContextExtension
@@ -28,7 +29,6 @@ from memorist.engine.host_history import (
 )
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import search_memories_sessions_and_notes
-from memorist.engine.process_bound import ProcessBound
 from memorist.engine.project_search import SearchResults
 from memorist.engine.provider_cache_watcher import CacheBreakDetector
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView

@@ -1,5 +1,5 @@
-"""What a program passes when it opens a session, checked at once: a mistake is named where it was
-made. Pure.
+"""What a program passes when it opens an engine or a session, checked at once: a mistake is named
+where it was made. Pure.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from memorist.errors import UsageError
-from memorist.ports import HostInfo
+from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
 
 
@@ -19,6 +19,22 @@ def check_settings_type(settings: Settings | None) -> Settings | None:
         f"settings is a memorist.Settings, not {type(settings).__name__}: Settings(model=…), or a "
         "config.toml in the home folder"
     )
+
+
+def check_ports(model: object, clock: object = None, files: object = None) -> None:
+    """Raises UsageError for a model, a clock or a store that lacks a part of its protocol."""
+    for what, given, port in (
+        ("model", None if isinstance(model, str) else model, Model),
+        ("clock", clock, Clock),
+        ("files", files, FileSystem),
+    ):
+        parts = [name for name in dir(port) if not name.startswith("_")]
+        if given is not None and not all(hasattr(given, name) for name in parts):
+            also = "a model string, or " if port is Model else ""
+            raise UsageError(
+                f"{what} is {also}an object with {', '.join(parts)} (memorist.ports."
+                f"{port.__name__}), not {type(given).__name__}; memorist.testing has one for tests"
+            )
 
 
 def check_session_arguments(session: object, project: object, host: HostInfo | None = None) -> str:

@@ -26,9 +26,11 @@ import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.config import check_settings_isolate_tenants, load_settings, overlay_tenant_settings
+from memorist.core.process_bound import ProcessBound
 from memorist.engine.engine import Memorist
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
+from memorist.engine.session_arguments import check_ports, check_settings_type
 from memorist.engine.session_pool import WATCH_SECONDS, PoolLimits, SessionPool
 from memorist.engine.shared_session_lease import open_shared_sessions
 from memorist.errors import UsageError
@@ -85,7 +87,7 @@ class _Tenant(msgspec.Struct, frozen=True, eq=False):
             await self.model.close()
 
 
-class Tenants:
+class Tenants(ProcessBound):
     """The engines and sessions of many users, in one event loop. Open one in a process, and close
     it at the end.
 
@@ -114,6 +116,7 @@ class Tenants:
         idle_seconds: float = IDLE_SECONDS,
         clock: Clock | None = None,
     ) -> None:
+        check_ports(model, clock)
         self.root = Path(root).expanduser().absolute()
         self.variables: Callable[[str], Mapping[str, str]] = lambda _: {}
         """Returns the variables of a tenant, laid over the process's.
@@ -127,7 +130,8 @@ class Tenants:
             name: value for name, value in os.environ.items() if name not in _EXCLUDED_VARIABLES
         }
         self._settings = check_settings_isolate_tenants(
-            settings or load_settings(self._environment, home=self.root).settings
+            check_settings_type(settings)
+            or load_settings(self._environment, home=self.root).settings
         )
         self._shared_model = (
             SharedModel(model) if model is not None and not isinstance(model, str) else None

@@ -11,5 +11,5 @@ class ProcessBound:
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             f"a {type(self).__name__} has open files and stays in its process: pass the home "
-            "folder and the session's id on, and open it there"
+            "folder (and a session's id) on, and open it there"
         )
