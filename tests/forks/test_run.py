@@ -774,6 +774,51 @@ async def test_a_model_that_fails_is_an_outcome() -> None:
     assert files.read(NOTES) == b"one\ntwo\n"
 
 
+class _OwnModel:
+    """A host's own model, which knows nothing of memorist's errors."""
+
+    name, format, window = "scripted:model", "anthropic", 200_000
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    async def send(self, request: Request) -> Any:
+        del request
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.covers("FK-8", "SF-5")
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (KeyError("choices"), "the model scripted:model failed: KeyError: 'choices'"),
+        (
+            {"choices": []},
+            "the model scripted:model answered with dict, not with a memorist.ports.Reply",
+        ),
+        (None, "the model scripted:model answered with NoneType, not with a memorist.ports.Reply"),
+        (asyncio.CancelledError(), "the model scripted:model cancelled its own call"),
+    ],
+)
+async def test_a_hosts_own_model_that_fails_in_any_way_is_an_outcome(
+    answer: object, said: str
+) -> None:
+    """What it raises stays out of the host's turn."""
+    receipt = await run_fork(
+        spec(await parent_of(ScriptedModel([Say(text="Parent.")]))),
+        model=_OwnModel(answer),
+        files=memory(),
+        clock=FrozenClock(),
+    )
+
+    assert (receipt.outcome, receipt.said) == (ForkOutcome.FAILED, said)
+
+
 @pytest.mark.covers("FK-2", "FK-8")
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_cancelling_passes_through_and_leaves_a_receipt(wire: str) -> None:

@@ -37,6 +37,7 @@ from memorist.forks.fork_spec import (
     count_budget_tokens,
     read_server_times,
 )
+from memorist.forks.model_call import send_to_model
 from memorist.forks.text_edits import (
     TextEdits,
     parse_edit_elements,
@@ -308,10 +309,11 @@ class _ForkRun:
         began = self._started + before
         left = max(0.001, spec.limits.seconds - before)
         try:
-            reply = await self._model.send(
+            reply = await send_to_model(
+                self._model,
                 Request(
                     format=self._model.format, body=body, label=spec.label, timeout_seconds=left
-                )
+                ),
             )
         except BaseException as problem:  # recorded in the receipt and raised again
             self._requests += problem.attempts - 1 if isinstance(problem, ModelError) else 0

@@ -48,6 +48,7 @@ from memorist.forks.file_tool_calls import (
 from memorist.forks.fork_request import extract_id_from_model_string, render_edit_instructions
 from memorist.forks.fork_runner import load_fork_prompts
 from memorist.forks.fork_spec import EditMethod
+from memorist.forks.model_call import send_to_model
 from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_tool_calls_in_text
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import CUT_OFF_REASONS, REPEATED_REASON
@@ -320,7 +321,9 @@ async def _run_task(model: Model, task: TrialTask, number: int) -> TrialRun:
     hung = False
     try:
         async with asyncio.timeout(TRIAL_SECONDS):
-            reply = await model.send(Request(format=model.format, body=body, label="self-test"))
+            reply = await send_to_model(
+                model, Request(format=model.format, body=body, label="self-test")
+            )
     except (ModelError, TimeoutError) as error:
         hung = isinstance(error, ModelTimeout | TimeoutError)
         why = str(error) or f"none within {TRIAL_SECONDS:g} seconds"
