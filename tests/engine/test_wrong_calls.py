@@ -46,6 +46,36 @@ WRONG: dict[str, tuple[Call, str]] = {
         lambda _: Memorist(settings=_any({"model": "structural"})),
         "memorist.Settings, not dict",
     ),
+    "no kind of memory": (
+        lambda e: e.memory("shop").add("Use pnpm", kind="ticket"),
+        "'ticket' is no kind of memory: user, feedback, project, reference",
+    ),
+    "messages for a memory": (lambda e: e.memory("shop").add(_any([{}])), "text, not list"),
+    "a number for a memory's name": (
+        lambda e: e.memory("shop").add("Use pnpm", name=_any(5)),
+        "text, not int",
+    ),
+    "nothing to forget": (lambda e: e.memory("shop").forget(_any(None)), "takes paths"),
+    "a memory to forget": (lambda e: e.memory("shop").forget(_any([{}])), "path is a text"),
+    "nothing for a memory's text": (
+        lambda e: e.memory("shop").edit("a.md", _any(None)),
+        "text, not NoneType",
+    ),
+    "the memory of no project": (lambda e: e.memory(_any(None)), "not NoneType"),
+    "no query": (lambda e: e.search(_any(None), project="shop"), "query is a text"),
+    "a limit as text": (lambda e: e.search("a", project="shop", limit=_any("3")), "not '3'"),
+    "no query in a session": (lambda e: e.open("s").search_project(_any(None)), "query is a text"),
+    "a number for a pin": (lambda e: e.open("s").pin(_any(4)), "a pin is a text"),
+    "no file": (lambda e: e.open("s").on_file_read(_any(None)), "a path is a text"),
+    "a call without arguments": (
+        lambda e: e.open("s").recall_for_tool_call("Bash", _any(None)),
+        "an object of JSON, not NoneType",
+    ),
+    "no strategy": (lambda e: e.open("s").compact("", _any("best")), "auto, micro"),
+    "a dictionary for a context": (
+        lambda e: e.open("s").assemble_context(_any({"folder": "/"})),
+        "memorist.HostContext, not dict",
+    ),
     "a function for a model": (
         lambda _: Memorist(model=_any(lambda prompt: prompt)),
         "memorist.ports.Model.*not function",
@@ -53,6 +83,7 @@ WRONG: dict[str, tuple[Call, str]] = {
     "a model without its parts": (lambda _: Memorist(model=_any(object())), "close, format, name"),
     "a function for a clock": (lambda _: Memorist(clock=_any(lambda: 0.0)), "memorist.ports.Clock"),
     "a folder for files": (lambda _: Memorist(files=_any("/srv")), "memorist.ports.FileSystem"),
+    "a number for a tenant": (lambda _: Tenants("tenants").home(_any(5)), "text, not int"),
     "a function for all tenants' model": (
         lambda _: Tenants("tenants", model=_any(lambda prompt: prompt)),
         "memorist.ports.Model",

@@ -36,6 +36,7 @@ from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
+    check_memory_kind,
     create_memory_file,
     make_file_name,
     parse_memory_file,
@@ -88,11 +89,12 @@ from memorist.auto_memory.write_result import (
     merge_everywhere_result,
     redact_change,
 )
+from memorist.core.argument_types import check_text
 from memorist.core.process_bound import ProcessBound
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
-from memorist.errors import InputError, NothingToDo, WriteConflict
+from memorist.errors import InputError, NothingToDo, UsageError, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused, ProposalRejected
 from memorist.ports import Clock, FileSystem
 from memorist.safety.secrets import redact
@@ -700,20 +702,23 @@ class AutoMemory(ProcessBound):
         self,
         text: str,
         *,
-        kind: MemoryKind | None = None,
+        kind: MemoryKind | str | None = None,
         name: str = "",
         description: str = "",
         agent: str = "",
     ) -> WriteResult:
         """Add a memory written by the user; what `agent` wrote for them waits. What is not given
         follows from the text: the kind by its words, name and description from its beginning.
-        Raises InputError for an empty text.
+        Raises InputError for an empty text, UsageError for what is none and for an unknown kind.
         """
-        text, name, description = map(replace_surrogates, (text, name, description))
+        given = {"a memory": text, "its name": name, "its description": description}
+        text, name, description = (
+            replace_surrogates(check_text(what, each)) for what, each in given.items()
+        )
         if not text.strip():
             raise InputError("there is no text to remember")
         first = " ".join(text.split())
-        kind = kind or MemoryKind(choose_memory_kind(first))
+        kind = check_memory_kind(kind or choose_memory_kind(first))
         description = description or first[:150]
         with self.scan_once(in_full=True):
             path = self.find_free_path(name or first[:60])
@@ -741,7 +746,10 @@ class AutoMemory(ProcessBound):
             return self.write([change], why)
 
     def edit(self, path: str, text: str) -> WriteResult:
-        """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""
+        """Replace a memory's text on the user's behalf; the same text marks it as reviewed. Raises
+        UsageError for what is no text.
+        """
+        path, text = check_text("a memory's path", path), check_text("a memory", text)
         before = encode_file_text_as_utf8(self.folder.read_memory_file(path).text())
         return self.write(
             [MemoryChange(path=path, before=before, after=encode_file_text_as_utf8(text))],
@@ -750,9 +758,12 @@ class AutoMemory(ProcessBound):
 
     def forget(self, paths: Sequence[str], reason: ChangeReason | None = None) -> WriteResult:
         """Delete memories, by default on the user's behalf; the history keeps them, and `undo`
-        restores them. Raises InputError for a path that is none.
+        restores them. Raises InputError for a path that is none, UsageError for what is no path.
         """
         paths = [paths] if isinstance(paths, str) else paths
+        if not isinstance(paths, Sequence):
+            raise UsageError(f"forget takes paths, not {type(paths).__name__}")
+        paths = [check_text("a memory's path", path) for path in paths]
         reason = reason or ChangeReason(
             actor="user", what=render_change_headline("forget", ", ".join(paths))
         )

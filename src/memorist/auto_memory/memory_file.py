@@ -26,6 +26,7 @@ from memorist.core.text_analysis import (
     decode_file_text,
     encode_file_text_as_utf8,
 )
+from memorist.errors import UsageError
 
 # The four kinds of memory, and how far each origin is trusted. Pure.
 
@@ -37,6 +38,14 @@ class MemoryKind(StrEnum):
     FEEDBACK = "feedback"
     PROJECT = "project"
     REFERENCE = "reference"
+
+
+def check_memory_kind(kind: MemoryKind | str) -> MemoryKind:
+    """The kind of that name. Raises UsageError for an unknown one."""
+    try:
+        return MemoryKind(kind)
+    except ValueError as error:
+        raise UsageError(f"{kind!r} is no kind of memory: {', '.join(MemoryKind)}") from error
 
 
 class Trust(StrEnum):

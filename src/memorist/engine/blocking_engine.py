@@ -145,7 +145,7 @@ class BlockingSession(ProcessBound):
         """As `Session.end_turn`: the reply had no tool calls."""
         self._loop.run(self._session.end_turn)
 
-    def on_file_read(self, path: str) -> None:
+    def on_file_read(self, path: str | PurePath) -> None:
         """As `Session.on_file_read`."""
         self._loop.call(lambda: self._session.on_file_read(path))
 

@@ -53,6 +53,8 @@ from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
 from memorist.engine.session_arguments import (
     check_ports,
+    check_project,
+    check_search,
     check_session_arguments,
     check_settings_type,
 )
@@ -76,7 +78,6 @@ from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.recall.memory_search import MemoryFolderSearch, MemorySearch, open_memory_search
-from memorist.recall.memory_selection import MAX_QUERY_CHARS
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.rollouts.session_sources import (
@@ -571,16 +572,18 @@ class Memorist(ProcessBound):
     def memory(self, project: str | PurePath) -> AutoMemory:
         """The memory of a project, by any folder of its repository.
 
-        Raises SettingsError for an unsafe `auto_memory.directory`.
+        Raises SettingsError for an unsafe `auto_memory.directory`, UsageError for what names no
+        project.
         """
-        return self._home.memory(str(project))
+        return self._home.memory(check_project(project))
 
     def search(self, query: str, *, project: str | PurePath, limit: int = 10) -> SearchResults:
         """Search all that is kept of a project, by any folder of its repository, without a session:
         memories, the team's, past sessions as far as they are indexed, notes and the memory of past
-        sessions; at most `limit` of each. Raises StoreError.
+        sessions; at most `limit` of each. Raises StoreError, UsageError for what is no query.
         """
-        recall, project = self.settings.recall, str(project)
+        query, project = check_search(query, limit), check_project(project)
+        recall = self.settings.recall
         path = self.layout.session_index
         root = find_repository_root_or_folder(project)
         with contextlib.ExitStack() as opened:
@@ -596,7 +599,7 @@ class Memorist(ProcessBound):
                 settings=self.settings.auto_memory,
                 memories=opened.enter_context(closing(memories)).search,
                 sessions=partial(index.search, project=root) if index else None,
-            ).search(query[:MAX_QUERY_CHARS], limit)
+            ).search(query, limit)
 
     async def close(self) -> None:
         """Close every open session, the flags and the model; an error of a session is raised when

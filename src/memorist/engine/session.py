@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, Self, cast
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
@@ -14,6 +15,7 @@ from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.first_context_assembly import HostContext
+from memorist.core.argument_types import check_text, check_type
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.core.process_bound import ProcessBound
 from memorist.core.token_count import estimate_json_tokens
@@ -32,6 +34,7 @@ from memorist.engine.past_session_recall import search_memories_sessions_and_not
 from memorist.engine.project_search import SearchResults
 from memorist.engine.provider_cache_watcher import CacheBreakDetector
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
+from memorist.engine.session_arguments import check_search, check_strategy
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
 from memorist.engine.shared_session_lease import SharedSessionLease
@@ -156,7 +159,7 @@ class Session(ProcessBound):
         """Keep a text in sight for this session: it goes out with the next request, and again
         after each compaction. Raises StoreError.
         """
-        add_pin(self._log.runtime.files, self.layout, text)
+        add_pin(self._log.runtime.files, self.layout, check_text("a pin", text))
 
     def turn_memory_off(self) -> None:
         """Let nothing more be read, shown or written in this session, nor learned of it later."""
@@ -187,6 +190,7 @@ class Session(ProcessBound):
         changes: the next request then tells the model the difference. Raises InputError for a
         section that the family does not have.
         """
+        check_type("context", context, HostContext, "a memorist.HostContext")
         if self._context is None:
             self._context = self._open_context(context)
             self._extensions.add_first(self._context)
@@ -453,7 +457,7 @@ class Session(ProcessBound):
         """Search all that is kept of this project: memories, the team's, past sessions, notes and
         the memory of past sessions; at most `limit` of each. Raises StoreError.
         """
-        return search_memories_sessions_and_notes(self._log, query, limit)
+        return search_memories_sessions_and_notes(self._log, check_search(query, limit), limit)
 
     def recall_for_tool_call(self, name: str, arguments: JsonObject) -> str:
         """Return what is known of a tool call that the model wants and the host is about to make;
@@ -462,7 +466,8 @@ class Session(ProcessBound):
         The host shows it beside the call's result, or asks its model again. Takes some
         milliseconds at most.
         """
-        return self._extensions.before_tool(ToolUse("", name, arguments))
+        check_type("arguments", arguments, dict, "an object of JSON")
+        return self._extensions.before_tool(ToolUse("", check_text("a tool", name), arguments))
 
     async def end_turn(self) -> None:
         """End the turn: the reply had no tool calls and the host waits for its user, a natural
@@ -478,8 +483,9 @@ class Session(ProcessBound):
         if self._share is not None:
             self._share.save_in_background()
 
-    def on_file_read(self, path: str) -> None:
+    def on_file_read(self, path: str | PurePath) -> None:
         """Note that a file was read into the conversation by other means than a tool call."""
+        path = check_text("a path", str(path) if isinstance(path, PurePath) else path)
         self.tracker.ledger.work_record.files.record_read(path)
         self._extensions.on_file_read(path)
         self._log.emit(FileRead(path))
@@ -505,6 +511,8 @@ class Session(ProcessBound):
         The outcome's `result` is None when nothing was compacted, and its `why` says why. Raises
         NothingToDo for an empty conversation.
         """
+        check_text("what a summary should hold", instructions)
+        check_strategy(strategy)
         if not self.tracker.messages or self._request is None:
             raise NothingToDo("the conversation is empty, so there is nothing to compact")
         return await self._compact(manual=strategy, instructions=instructions) or CompactionOutcome(

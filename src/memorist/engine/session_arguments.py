@@ -5,9 +5,13 @@ where it was made. Pure.
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import get_args
 
+from memorist.compaction.compaction_result import CompactionStrategy
+from memorist.core.argument_types import check_text
 from memorist.errors import UsageError
 from memorist.ports import Clock, FileSystem, HostInfo, Model
+from memorist.recall.memory_selection import MAX_QUERY_CHARS
 from memorist.settings import Settings
 
 
@@ -48,9 +52,27 @@ def check_session_arguments(session: object, project: object, host: HostInfo | N
     window: object = None if host is None else host.window
     if window is not None and (not isinstance(window, int) or window < 1):
         raise UsageError(f"HostInfo.window is a number of tokens, such as 128_000, not {window!r}")
+    return check_project(project, "; leave it out for a session of no project")
+
+
+def check_project(project: object, instead: str = "") -> str:
+    """Return the project as text. Raises UsageError for what is neither a path nor a text."""
     if not isinstance(project, str | PurePath):
         raise UsageError(
-            f"project is a folder, or a name as text, not {type(project).__name__}; leave it out "
-            "for a session of no project"
+            f"project is a folder, or a name as text, not {type(project).__name__}{instead}"
         )
     return str(project)
+
+
+def check_strategy(strategy: object) -> None:
+    """Raises UsageError for what is no strategy of compaction."""
+    names = get_args(CompactionStrategy)
+    if strategy not in names:
+        raise UsageError(f"{strategy!r} is no strategy of compaction: {', '.join(names)}")
+
+
+def check_search(query: object, limit: object) -> str:
+    """Return the query as far as it is read. Raises UsageError for what is no text or number."""
+    if not isinstance(limit, int) or limit < 0:
+        raise UsageError(f"limit is a number of results, such as 10, not {limit!r}")
+    return check_text("query", query)[:MAX_QUERY_CHARS]

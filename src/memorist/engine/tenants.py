@@ -19,7 +19,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Self
 
 import msgspec
@@ -30,7 +30,7 @@ from memorist.core.process_bound import ProcessBound
 from memorist.engine.engine import Memorist
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
-from memorist.engine.session_arguments import check_ports, check_settings_type
+from memorist.engine.session_arguments import check_ports, check_project, check_settings_type
 from memorist.engine.session_pool import WATCH_SECONDS, PoolLimits, SessionPool
 from memorist.engine.shared_session_lease import open_shared_sessions
 from memorist.errors import UsageError
@@ -178,7 +178,7 @@ class Tenants(ProcessBound):
         async with self._use_tenant(tenant) as found:
             return found.engine
 
-    async def memory(self, tenant: str, *, project: str = "") -> AutoMemory:
+    async def memory(self, tenant: str, *, project: str | PurePath = "") -> AutoMemory:
         """Return the memory of a tenant's project, by the same name or folder as in `session`.
 
         Request it each time, as `engine`. Raises as `session` does.
@@ -186,7 +186,7 @@ class Tenants(ProcessBound):
         return (await self.engine(tenant)).memory(self._project_root(project))
 
     async def search(
-        self, tenant: str, query: str, *, project: str = "", limit: int = 10
+        self, tenant: str, query: str, *, project: str | PurePath = "", limit: int = 10
     ) -> SearchResults:
         """Search all that is kept of a tenant's project, as `Memorist.search`. Raises as `session`
         does.
@@ -234,7 +234,7 @@ class Tenants(ProcessBound):
         tenant: str,
         id: str,
         *,
-        project: str = "",
+        project: str | PurePath = "",
         format: str = "anthropic",
         host: HostInfo | None = None,
         listener: EventListener | None = None,
@@ -255,7 +255,7 @@ class Tenants(ProcessBound):
         tenant: str,
         id: str,
         *,
-        project: str = "",
+        project: str | PurePath = "",
         format: str = "anthropic",
         host: HostInfo | None = None,
     ) -> AsyncIterator[Session]:
@@ -344,11 +344,12 @@ class Tenants(ProcessBound):
             key, lambda: open_model(name, settings.models, clock=self._clock, environment=variables)
         )
 
-    def _project_root(self, project: str) -> str:
+    def _project_root(self, project: str | PurePath) -> str:
         """Return the root folder by which an engine knows a project.
 
         A named project gets a path that does not exist, so that no repository is mistaken for it.
         """
+        project = check_project(project)
         if not project.startswith("/"):
             return project and str(UNROOTED_PROJECTS / make_portable_folder_name(project))
         try:

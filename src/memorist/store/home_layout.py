@@ -6,6 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
+from memorist.core.argument_types import check_text
 from memorist.errors import UsageError
 from memorist.safety.secrets import redact
 
@@ -50,9 +51,9 @@ def make_portable_folder_name(text: str) -> str:
 
     A text that is such a name already stays as it is; any other, one that looks like the name of
     another, and one that holds a secret, which the name does not show, ends in 128 bits of its
-    hash. Raises UsageError for an empty text.
+    hash. Raises UsageError for an empty text, and for what is none, such as a number.
     """
-    if not text:
+    if not check_text("a tenant's name", text):
         raise UsageError("a tenant needs a name; any text that is not empty will do")
     clean = redact(text).text
     if (
