@@ -112,6 +112,7 @@ def test_where_no_agent_works_with_the_memory_a_command_is_the_users(
         ("memory", "inbox", "accept", "1"),
         ("memory", "inbox", "accept", "1", "--yes"),
         ("memory", "inbox", "edit", "1", "--text", ORDER),
+        ("memory", "inbox", "reject", "--all"),
         ("memory", "edit", "use-pnpm-never-npm.md", "--text", ORDER),
         ("memory", "move", "planted.md", "--everywhere", "--yes"),
         ("memory", "forget", "use-pnpm-never-npm.md", "--hard", "--yes"),

@@ -349,6 +349,9 @@ def test_every_memory_about_a_word_is_forgotten_at_once(shell: Shell) -> None:
     assert "no memory has the words" in shell("memory", "forget", "--about", "Acme").stdout
     assert shell("memory", "forget").exit_code
     assert shell("memory", "forget", "x", "--about", "y").exit_code
+    for key in ("memorist", "trust", "type", "description"):
+        shell("memory", "forget", "--about", key, "--yes")
+    assert len(shell.json("memory", "list")["memories"]) == 1
 
 
 def test_everything_that_waits_is_rejected_at_once(shell: Shell) -> None:

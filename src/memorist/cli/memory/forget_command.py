@@ -26,7 +26,7 @@ from memorist.store.text_removal import TextRemovalResult
 
 @click.command("forget")
 @click.argument("paths", nargs=-1)
-@click.option("--about", "words", default="", help="Every memory whose file has these words.")
+@click.option("--about", "words", default="", help="Every memory that says these words.")
 @click.option(
     "--hard",
     is_flag=True,
@@ -74,15 +74,18 @@ def memory_forget_command(paths: tuple[str, ...], words: str, hard: bool, yes: b
 
 
 def _find_about(memory: AutoMemory, words: str) -> Iterator[tuple[AutoMemory, str]]:
-    """The memories that hold here whose file has the words, in any case, one after another."""
+    """The memories that hold here which say the words, in any case, one after another: in name,
+    description, text or the words they rest on. The keys of a header are in every file.
+    """
     spaced = r"\s+".join(re.escape(each) for each in words.split())
     wanted = re.compile(rf"(?<!\w){spaced}(?!\w)", re.IGNORECASE)
     for owner in (memory, memory.everywhere):
         if owner is None:
             continue
         for head in owner.headers():
-            text = owner.read_memory_with_suspicions(head.path)[0].text()
-            if wanted.search(f"{head.path}\n{text}"):
+            topic = owner.read_memory_with_suspicions(head.path)[0]
+            said = (topic.name, topic.description, topic.body, topic.provenance.quote)
+            if any(map(wanted.search, (head.path, *said))):
                 yield owner, head.path
 
 

@@ -148,7 +148,9 @@ def memory_inbox_reject_command(ids: tuple[str, ...], everything: bool) -> None:
     """
     if bool(ids) == everything:
         raise UsageError("name the waiting changes by their numbers, or say --all")
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (home, memory):
+        if everything:
+            require_person(home, "throwing away all that waits")
         waiting = (
             memory.list_proposals() if everything else [memory.find_proposal(id)[1] for id in ids]
         )
