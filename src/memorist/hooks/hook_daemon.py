@@ -37,7 +37,8 @@ from memorist.hooks.hook_event import (
 )
 from memorist.hooks.hook_notices import NOTICE_EVENTS, render_failure_notice, render_off_notice
 from memorist.hooks.hook_response import render_hook_output
-from memorist.hooks.hook_session import HookSessionPool
+from memorist.hooks.hook_session import HookOutput, HookSessionPool
+from memorist.hooks.late_texts import LateTexts
 from memorist.platforms import processes, sockets
 from memorist.safety.secrets import redact
 from memorist.settings import HooksSettings
@@ -69,6 +70,14 @@ class HookRequest(Struct, frozen=True):
     data: bytes
 
 
+class HookAnswer(Struct, frozen=True):
+    """What a hook prints, and the text for the model in it, which counts as shown."""
+
+    output: bytes = b""
+    event: HookEvent | None = None
+    text: str = ""
+
+
 class HookDaemon:
     """Serves one home on one socket; `serve` returns when the daemon is to exit."""
 
@@ -76,7 +85,8 @@ class HookDaemon:
         self._home = home
         self._listening = daemon_socket
         self._sessions: HookSessionPool | None = None
-        self._answers: set[asyncio.Future[bytes]] = set()
+        self._answers: set[asyncio.Future[HookOutput]] = set()
+        self._late = LateTexts()
         self._asked = 0
         self._last = time.monotonic()
         self._end = asyncio.Event()
@@ -183,6 +193,7 @@ class HookDaemon:
         """Serve one connection: one request and its response."""
         self._asked += 1
         self._last = time.monotonic()
+        said = HookAnswer()
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 token = await reader.readexactly(len(self._listening.token))
@@ -193,14 +204,18 @@ class HookDaemon:
                 quick = question.event in QUICK_EVENTS
                 with self._answer_first() if quick else contextlib.nullcontext():
                     said = await self._answer(question)
-                    writer.write(hook_protocol.encode_hook_response(hook_protocol.DONE, said))
+                    writer.write(
+                        hook_protocol.encode_hook_response(hook_protocol.DONE, said.output)
+                    )
             elif question is not None:
                 self._listening.remove_socket_file()
                 self._end.set()
                 writer.write(hook_protocol.encode_hook_response(hook_protocol.MOVED))
             await writer.drain()
         except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
-            pass  # the hook program is gone, or it was no hook program
+            # The hook program is gone, or it was no hook program.
+            if said.event is not None:
+                self._late.keep(said.event, said.text)
         finally:
             self._asked -= 1
             writer.close()
@@ -211,49 +226,57 @@ class HookDaemon:
         with self._garbage_pause, PROMPT_IN_PROGRESS:
             yield
 
-    async def _answer(self, question: HookRequest) -> bytes:
+    async def _answer(self, question: HookRequest) -> HookAnswer:
         """Return what the hook prints; empty on any error, since an agent must not be stopped by
         it.
         """
         if not self._settings.enabled:
-            return b""
+            return HookAnswer()
         event = parse_hook_event(question.data, question.event)
         if isinstance(event, HookEventProblem):
             self._record_failure(question.event, question.client, event.why)
-            return b""
+            return HookAnswer()
         client = detect_hook_client(question.client, event)
         if self._sessions is None or event.hook_event_name == hook_protocol.CHECK_EVENT:
-            return _answer_without_session(event, client, self._why_off)
+            return HookAnswer(_answer_without_session(event, client, self._why_off))
         seconds = self._find_time_limit(event)
         work = asyncio.ensure_future(
-            self._render_answer(self._sessions, client, event, question.project)
+            self._prepare_answer(self._sessions, client, event, question.project)
         )
         self._answers.add(work)
         work.add_done_callback(self._answers.discard)
         await asyncio.wait([work], timeout=ANSWER_SHARE * seconds)
         if not work.done():
+            work.add_done_callback(lambda done: self._keep_late(event, done))
             self._record_failure(
                 event.hook_event_name,
                 client,
                 f"no answer within {seconds:g} seconds; the work goes on",
             )
-            return b""
+            return HookAnswer()
         error = work.exception()
         if error is not None:
             self._on_failure(event, client, error)
-            return b""
-        return work.result()
+            return HookAnswer()
+        text = self._late.join(event, client, work.result().text)
+        output = render_hook_output(event, client, text, work.result().notice)
+        return HookAnswer(output, event, text)
 
-    async def _render_answer(
+    def _keep_late(self, event: HookEvent, done: asyncio.Future[HookOutput]) -> None:
+        """Keep what was ready after the agent had gone on."""
+        if not done.cancelled() and done.exception() is None:
+            self._late.keep(event, done.result().text)
+
+    async def _prepare_answer(
         self, sessions: HookSessionPool, client: Client, event: HookEvent, project: str
-    ) -> bytes:
+    ) -> HookOutput:
         seconds = NOTES_SHARE * self._find_time_limit(event)
         answer = await sessions.render_output_for_event(client, event, project, seconds)
         notice = answer.notice
         if not notice and self._settings.notices and event.hook_event_name in NOTICE_EVENTS:
             notice = render_failure_notice(self._unrecorded_failure)
             self._unrecorded_failure = ""
-        return render_hook_output(event, client, answer.text, notice)
+        return HookOutput(answer.text, notice)
 
     def _on_failure(self, event: HookEvent, client: Client, error: BaseException) -> None:
         self._record_failure(
