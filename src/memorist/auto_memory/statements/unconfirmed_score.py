@@ -2,7 +2,8 @@
 to their agents, in any language. Pure.
 
 It only decides what waits for the person's yes, never what is kept. Features are words, pairs and
-parts of words, the first words once more, and the script. The messages themselves are other people's
+parts of words, the first words once more, the script, cues, the sentence's form, and how many
+sentences the message has: one of many says less. The messages themselves are other people's
 and no part of the repository; `benchmarks/statement_weights.py` fits the weights and writes
 `unconfirmed_weights.json`.
 """
@@ -16,6 +17,7 @@ from functools import lru_cache
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
 from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
+from memorist.auto_memory.statements.statement_parser import split_typed_sentences
 from memorist.auto_memory.statements.statement_patterns import (
     READ_SENTENCES,
     VERB,
@@ -83,16 +85,19 @@ _SENTENCE_STEPS = (2, 4, 7, 12, 20, 30)
 """Words from which a sentence is one step longer."""
 _MESSAGE_STEPS = (30, 80, 160, 400, 1000)
 """Characters from which a message is one step longer."""
+_MESSAGE_SENTENCE_STEPS = (2, 3, 5, 9)
+"""Sentences from which a message is one step longer."""
 
 
-def list_lasting_feature_names(sentence: ProseSentence) -> frozenset[str]:
-    """The names of a sentence's features: `script:`, and `word:`, `early:`, `pair:` and `part:` in lower
-    case.
+def list_lasting_feature_names(sentence: ProseSentence, typed: str) -> frozenset[str]:
+    """The names of the features of a sentence of a typed text: `script:`, `word:`, `early:`, `pair:`
+    and `part:` in lower case, `cue:`, `form:`, and `message:`.
     """
     masked = sentence.masked[find_lead_in_end(sentence.masked) :]
     found = (word.replace("’", "'") for word in _WORD.findall(masked.lower()))
     words = ["0" if word.isdigit() else word for word in found]
     script = next((name for name, has in _SCRIPTS.items() if has.search(masked)), "plain")
+    count = len(split_typed_sentences(typed))
     return frozenset(
         (
             f"script:{script}",
@@ -100,6 +105,8 @@ def list_lasting_feature_names(sentence: ProseSentence) -> frozenset[str]:
             *(f"early:{word}" for word in words[:_EARLY_WORDS]),
             *(f"pair:{one}_{two}" for one, two in zip(["^", *words], [*words, "$"], strict=True)),
             *(f"part:{part}" for word in words if len(word) > 1 for part in _split_parts(word)),
+            *list_cue_and_form_feature_names(sentence, typed),
+            *(f"message:{step} sentences" for step in _MESSAGE_SENTENCE_STEPS if count >= step),
         )
     )
 

@@ -1,7 +1,7 @@
 """Find what a person probably means to last: it waits for their word (AM-8). Pure.
 
 A sentence that a rule reads waits, one that a rule rejects does not, whatever their words; of the
-rest the score of the words decides.
+rest a score decides.
 """
 
 from __future__ import annotations
@@ -76,22 +76,6 @@ ROLE_PLAY = lazy_pattern(
     r"(?:act|pretend|role-?play|behave|imagine)\b(?! (?:on|in|upon|only)\b)", re.IGNORECASE
 )
 """A part to play, with its rules: it ends with the conversation."""
-
-_OF_THE_WORK = lazy_pattern(
-    r"^(?:can|could|would) you\b|\b(?:if not|then|so),? can you\b|\bcan you (?:help|merge|check|look|tell|explain)\b|\bi(?:['’]ve| have)? (?:already |just |also )?"
-    r"(?:tried|clicked|gave|given|told you before|saw|looked|ran|noticed|checked|tested)\b|\bi(?:['’]m| am) going to\b"
-    r"|\b(?:cant|can['’]?t|cannot|couldn['’]?t) (?:get|see|find|open|reach|be clicked)\b|\b(?:the|this) (?:issue|problem|error|bug) (?:is|was|here)\b"
-    r"|^(?:ok,? |okay,? )?(?:we (?:still )?need to|let['’]?s (?:just |also )?(?:add|change|do|fix|try|see|update))\b|^(?:so )?we could\b|\bneed to know\b"
-    r"|^(?:actually,? |yes,? |then,? |okay,? )*you (?:can|may) (?:also |actually |still |just )*(?!always|never|skip)\w+ (?:it|this|that|them)\b"
-    r"|\b(?:tests?|builds?|jobs?|checks?|requests?|everything) (?:still |just |all )?(?:fails?|failed|breaks?|broke|crash(?:es|ed))(?: always| constantly| again| (?:every|each) time)*\W*$"
-    r"|^(?:do not|don['’]?t) (?!do\b)\w+ (?:this|that|these|those|it|them)\b(?!.*\b(?:again|ever|any ?more|anywhere)\b)"
-    r"|\bthis (?:would be|was) (?:p\d|a new|the)\b|\bi (?:do not|don['’]?t|can['’]?t|cannot) remember (?:if|whether|what|how|when)\b"
-    r"|^(?:no|non|não|nein|нет),? (?:eso|esto|ce|c['’]|isso|das|es|это)\S* .{0,12}(?:correct\w*|bien|mal|certo|errado|richtig|falsch|gut|так|то|верно)\b"
-    r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b"
-    r"|\b(?:падает|падают|ломается|ломаются|зависает|виснет|вылетает)\b.{0,20}$|(?:不要|别)再?[用改动碰删](?:这|那)个[。！!]*$|^(?:no,? )?i meant the\b|\byou(?: are|['’]re)(?: always)? welcome\b",
-    re.IGNORECASE,
-)
-"""Tells what was done or what is to be done now: it does not wait by its score."""
 
 HOLD = lazy_pattern(
     r"(?:please |just )*(?:do not|don['’]?t) (?:do|change|touch|edit|write|run) anything(?! (?:in|under|outside|on|without|unless|with|to)\b)"
@@ -223,7 +207,7 @@ def _score_waiting(sentence: ProseSentence, typed: str) -> float:
     """How likely a sentence is meant to last: from 0 on it waits."""
     waits = decide_by_rules(sentence, typed)
     if waits is None:
-        return score_unconfirmed_sentence(list_lasting_feature_names(sentence))
+        return score_unconfirmed_sentence(list_lasting_feature_names(sentence, typed))
     return 0.0 if waits else NEVER_WAITS
 
 
@@ -252,14 +236,13 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         and _UNREAD_SCRIPT.search(masked) is None
         and not may_be_others
         and not is_question_or_supposition(masked)
-        and _OF_THE_WORK.search(masked) is None
     )
     return None if is_read_by_score else False
 
 
-_UNREAD_SCRIPT = lazy_pattern("[\u0370-\u03ff\u0530-\u109f\u1200-\u13ff\u1780-\u17ff\uac00-\ud7a3]")
-"""Letters of Greek, Armenian, Hebrew, Arabic, the scripts of India and South-East Asia, Georgian, Ethiopic
-and Korean: the model met too few such sentences, so the rules alone speak there.
+_UNREAD_SCRIPT = lazy_pattern("[\u0370-\u03ff\u0530-\u109f\u1200-\u13ff\u1780-\u17ff]")
+"""Letters of Greek, Armenian, Hebrew, Arabic, the scripts of India and South-East Asia, Georgian and
+Ethiopic: the model met too few such sentences, so the rules alone speak there.
 """
 
 

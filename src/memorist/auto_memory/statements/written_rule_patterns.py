@@ -133,7 +133,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         "rule",
         rf"(?P<text>(?:{_RECURRING}|adopt|adhere|comply|integrate|leverage) [^?]{{4,}} (?:in|for|across|throughout) (?:this|our|the whole|the entire) (?:project|repo\w*|codebase|code base|monorepo)[.!]*$"
         rf"|(?:read|check|consult|review|study|search|verify|inspect|look (?:at|up|into)) [^?]{{3,90}} before (?:you )?{_WORK}\b[^?]*"
-        rf"|{VERB} (?!(?:it|that|this|them)\b)[^?]{{4,80}} (?:when(?:ever)?|where(?:ver)?|if|as) (?:needed|necessary|appropriate|applicable|relevant|useful|required)[.!]*$"
         rf"|(?:write|use|commit|push|mock|ask|catch|comment|log|abstract|refactor|respond|answer) (?!(?:it|that|this|them)\b)[^?]{{2,40}} only (?:when|if|where|after|for) [^?]+"
         rf"|(?:throw|raise|catch|require|target|reject) (?:only )?(?!{_DETERMINER}\b)[\w-]+(?: [\w-]+){{1,6}}[.!]*$"
         rf"|{VERB} (?!(?:it|that|this|them)\b)[^?]{{2,80}} without (?:asking|confirmation|approval|permission|being asked)\b[^?]*)",
