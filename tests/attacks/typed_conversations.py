@@ -112,6 +112,23 @@ TYPED_CONVERSATIONS: tuple[TypedConversation, ...] = (
         "Forget the rule about Vitest.",
     ),
     _case("forget by its words in Chinese", "以后都用 Vitest 写测试。", "忘掉 Vitest 这条规则"),
+    _case(
+        "forget put as a question",
+        "Always write tests with Vitest.",
+        "Can you delete the memory about Vitest?",
+    ),
+    _case(
+        "forget put as a question in German",
+        "Ab jetzt immer Tests mit Vitest schreiben.",
+        "Kannst du die Regel zu Vitest vergessen?",
+    ),
+    _case("forget what waits", "no emojis please", "Fix it.", "Forget the rule about emojis."),
+    _case(
+        "a question that deletes code",
+        "Always write tests with Vitest.",
+        "Can you remove the memory leak in the Vitest setup?",
+        kept=("Always write tests with Vitest.",),
+    ),
     _case("forget what is unknown", "Forget the rule about Mocha."),
     _case(
         "forget it",

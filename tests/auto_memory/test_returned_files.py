@@ -97,3 +97,13 @@ def test_what_is_left_of_the_users_words_is_still_theirs(folder: Path, change: s
     path.write_text(head + mark + body.replace(" Then commit.", less), "utf-8")
 
     assert "lint.md  [feedback, reviewed, 0 d]" in run("memory", "list")
+
+
+def test_only_blanks_in_what_is_no_sentence_change_nothing(folder: Path) -> None:
+    """A list's mark inside the words is read otherwise at the start of a line."""
+    run("memory", "add", "--kind", "feedback", "A. Commit by hand only", "--name", "hand")
+    path = folder / "hand.md"
+    head, mark, body = path.read_text("utf-8").rpartition("---\n")
+    path.write_text(head + mark + body.replace("A. Commit", "  A.   Commit"), "utf-8")
+
+    assert "hand.md  [feedback, reviewed, 0 d]" in run("memory", "list")

@@ -40,6 +40,7 @@ from memorist.auto_memory.statement_changes import (
     PlannedChange,
     PlannedMemoryRemovals,
     build_removal_prefilter,
+    names_every_word,
     plan_memory_addition,
     plan_memory_removal,
 )
@@ -422,7 +423,8 @@ class MemoryExtraction:
                     tell=self._runtime.emit,
                 )
             case PlannedMemoryRemovals(changes=()):
-                self._runtime.emit(MemoryNotFound(statement.text))
+                if not (message.is_typed and self._reject_what_waits(statement.text)):
+                    self._runtime.emit(MemoryNotFound(statement.text))
                 return WriteResult()
             case PlannedMemoryRemovals(changes=changes, sure=True) if message.is_typed:
                 return memory.write(
@@ -438,6 +440,19 @@ class MemoryExtraction:
                     "the user asked to forget something that may be this",
                     tell=self._runtime.emit,
                 )
+
+    def _reject_what_waits(self, asked: str) -> bool:
+        """Reject the new memories that wait and hold every word of what is to be forgotten; False
+        where none does.
+        """
+        meant = [
+            each.id
+            for each in self._memory.list_proposals()
+            if each.after is not None and names_every_word(asked, each.one_line_text)
+        ]
+        for id in meant:
+            self._memory.reject(id, tell=self._runtime.emit)
+        return bool(meant)
 
     def _plan(self, statement: Statement, message: Message) -> tuple[AutoMemory, PlannedChange]:
         """What to do about a statement, and in which memory: what is to be forgotten may be the

@@ -19,6 +19,14 @@ _RULE_OF = (
     r"|(?:забудь|отмени)(?:те)? (?:это |моё |мое )?правило (?:про|о|об|насчёт|насчет)"
 )
 """Asks to forget the rule of something that is named."""
+_MEMORY_OF = (
+    r"(?:bitte )?(?:lösche?|entferne?|vergiss)(?: bitte)? (?:die|deine) erinnerung(?:en)? (?:an|über|zu|von)"
+    r"|(?:supprime[rz]?|efface[rz]?|oublie[rz]?) (?:le|la|ton|les|tes) (?:souvenirs?|mémoires?|règle) (?:de la|de|du|des|sur)"
+    r"|(?:borrar?|eliminar?|olvidar?) (?:la|tu|el) (?:memoria|recuerdo|regla) (?:de|sobre|del)"
+    r"|(?:apag(?:ue|a|ar)|esquecer) (?:a|sua) (?:memória|regra) (?:de|sobre|d[ao])"
+    r"|(?:удали|сотри)(?:те)? (?:память|воспоминание|запись|правило) (?:о|об|про)"
+)
+"""Asks to delete the memory of something that is named."""
 
 OTHER_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
     define_statement_pattern(
@@ -28,7 +36,12 @@ OTHER_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "forget", r"olvida (?:que|lo que dije|lo que te dije) (?P<text>.{5,})"
     ),
-    define_statement_pattern("forget", rf"(?:{_RULE_OF}) (?P<text>.{{2,}})"),
+    define_statement_pattern("forget", rf"(?:{_RULE_OF}|{_MEMORY_OF}) (?P<text>.{{2,}})"),
+    define_statement_pattern(
+        "forget",
+        r"(?:die|meine|unsere) (?:regel|erinnerung|vorgabe)n? (?:mit|zu|über|für|von|an) (?P<text>.{2,60}?) "
+        r"(?:vergessen|löschen|streichen)\b.*",
+    ),
     define_statement_pattern(
         "forget",
         r"(?P<text>.{1,40})(?:に関する|について|の|という)(?:ルール|規則|決まり)(?:は|を)(?:もう)?忘れて.*",

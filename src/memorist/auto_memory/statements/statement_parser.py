@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.statements import (
     chinese_patterns,
@@ -288,6 +289,15 @@ def _match_memory_line(text: str) -> re.Match[str] | None:
     return _MEMORY_LINE.match(text) if text.startswith("#") else None
 
 
+_POLITE_FORGET = lazy_pattern(
+    r"(?:can|could|would|will) you (?:please |also |just |kindly )*(?=(?:forget|delete|remove|erase)\b)"
+    r"|(?:kannst|könntest) du (?:bitte )?(?=(?:die|meine|unsere) (?:regel|erinnerung)\b)"
+    r"|¿?(?:peux-tu|pourrais-tu|podrías|puedes|você pode|pode) (?=(?:oublier|supprimer|effacer|olvidar|borrar|eliminar|esquecer|apagar)\b)",
+    re.IGNORECASE,
+)
+"""A request to forget something that is put as a question."""
+
+
 @lru_cache(READ_SENTENCES)
 def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
     """Return act, text and quote of what one sentence states for later; None where it states
@@ -303,8 +313,12 @@ def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, s
         return None
     if _REMEMBER_THAT.fullmatch(masked):
         return _statement_before(sentence)
+    asks = _POLITE_FORGET.match(sentence.masked, start)
+    request = replace(
+        sentence, text=sentence.text.rstrip(" ?？"), masked=sentence.masked.rstrip(" ?？")
+    )
     statement = match_first_statement_pattern(
-        _FORGETS, sentence, start
+        _FORGETS, request if asks else sentence, asks.end() if asks else start
     ) or match_first_statement_pattern(_REMEMBERS, sentence, start)
     if statement is None and sentence.in_list:
         return _statement_in_list_item(sentence)
