@@ -198,7 +198,7 @@ async def test_what_memorist_showed_is_never_learnt_as_the_persons_words(
         shown = await agent.start()
         agent.file.injected("UserPromptSubmit", "[memorist] Remember that nobody said this.")
         await agent.turn("What should I write into the log of the build?")
-        notes = await agent.call("PreCompact", trigger="manual")
+        notes = await agent.call("PreCompact")
         if isinstance(agent.file, ClaudeFile):
             agent.file.user(
                 f"<local-command-stdout>Compacted\nPreCompact completed: {notes}\nRemember "
@@ -227,7 +227,7 @@ async def test_after_a_compaction_the_demands_and_the_index_come_back(
     await agent.start()
     await agent.turn("Remember that invoices are kept in the folder ledger.")
     await agent.turn("Sort the invoices by date, and never change the file invoices.txt.")
-    asked = await agent.call("PreCompact", trigger="auto")
+    asked = await agent.call("PreCompact")
     agent.file.compacts("A summary.")
 
     back = await agent.start("compact")
