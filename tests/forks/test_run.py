@@ -855,16 +855,15 @@ async def test_cancelling_passes_through_and_leaves_a_receipt(wire: str) -> None
 
 @pytest.mark.covers("FK-8")
 async def test_a_defect_leaves_a_receipt_too() -> None:
-    """An exception that nobody expected passes through, and the receipt says failed."""
+    """An exception of ours that nobody expected passes through, and the receipt says failed."""
     told: list[Receipt] = []
 
-    class Broken(ScriptedModel):
-        async def send(self, request: Request) -> Any:
-            raise ZeroDivisionError(request.label)
+    def broken(_: object) -> TextEdits:
+        raise ZeroDivisionError
 
     run = run_fork(
-        spec(None, history_summary="x"),
-        model=Broken([]),
+        spec(None, history_summary="x", form=msgspec.structs.replace(build_form(), read=broken)),
+        model=ScriptedModel([Say(text='{"text": "one"}')]),
         files=memory(),
         clock=FrozenClock(),
         record=told.append,
