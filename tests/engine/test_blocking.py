@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -150,3 +153,68 @@ def test_help_and_completion_show_the_public_names() -> None:
     """And nothing else."""
     assert dir(memorist) == sorted(memorist.__all__)
     assert {"Memorist", "Session", "Settings"} <= set(dir(memorist))
+
+
+FORGOTTEN = """
+import sys
+from memorist import Memorist
+engine = Memorist(home=sys.argv[1]).__enter__()
+session = engine.open("a", project="/srv/shop")
+session.prepare({"model": "m", "max_tokens": 9, "messages": [
+    {"role": "user", "content": "We always use pnpm here, never npm."}]})
+session.observe({"type": "message", "role": "assistant",
+    "content": [{"type": "text", "text": "Noted."}]})
+session.end_turn()
+"""
+
+
+def test_an_engine_that_nobody_closes_is_closed_at_the_programs_end(tmp_path: Path) -> None:
+    """Its thread was cut off at whatever it did; in the embedding runtime that aborted the
+    program.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", FORGOTTEN, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    (events,) = tmp_path.glob("projects/*/a/events.jsonl")
+    assert "session_closed" in events.read_text()
+    with Memorist(home=tmp_path) as engine:
+        assert len(engine.memory("/srv/shop").headers()) == 1
+
+
+FORKED = """
+import os, signal, sys, threading
+from memorist import Memorist
+from memorist.models import embedder
+signal.alarm(100)
+def hold():
+    with embedder._SHARED._lock:
+        held.set()
+        ended.wait()
+held, ended = threading.Event(), threading.Event()
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    with Memorist(home=sys.argv[1]) as engine:
+        engine.memory("/srv/shop").add("Use pnpm, never npm")
+        found = engine.search("how do we install packages", project="/srv/shop")
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+ended.set()
+sys.exit(status != 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_loads_an_embedding_model_of_its_own(tmp_path: Path) -> None:
+    """Also where the parent was loading its own at that moment: the child waited for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr

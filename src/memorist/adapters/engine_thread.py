@@ -5,12 +5,10 @@ blocking, on any loop, from any thread.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import logging
 import os
 import threading
-import weakref
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Self, TypedDict, TypeVar, Unpack
@@ -33,6 +31,7 @@ from memorist.engine.tenants import IDLE_SECONDS, Tenants
 from memorist.errors import UsageError
 from memorist.events import EventListener
 from memorist.flags.flag_lookup import FlagSource
+from memorist.platforms.process_hooks import close_at_exit
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
 from memorist.store.home_layout import make_portable_folder_name
@@ -121,7 +120,7 @@ class EngineThread(ProcessBound):
             self._closed = True
             self._loop.stop(0.0)
             raise
-        _close_at_exit(self)
+        close_at_exit(self.close)
 
     @property
     def engine(self) -> Memorist:
@@ -333,19 +332,3 @@ def attach_or_open_engine_thread(
 
 async def _open_engine(engine: EngineArguments) -> Memorist:
     return Memorist(**engine)
-
-
-def _close_at_exit(attached: EngineThread) -> None:
-    """Close the engine when the program ends.
-
-    Uses the hook of Python's own thread pools, which runs before they are shut down; `atexit` would
-    come too late.
-    """
-    closing = weakref.WeakMethod(attached.close)
-
-    def close() -> None:
-        method = closing()
-        if method is not None:
-            method()
-
-    getattr(threading, "_register_atexit", atexit.register)(close)

