@@ -136,6 +136,7 @@ HEADERS = {
     "tabs": "name:\tx\n\tdescription: y",
     "no end": "name: x",
     "a key of 100 kB": f"{'k' * 100_000}: x",
+    "a word of 60 kB behind an open quotation": f'name: "x\n{"k" * 60_000}',
 }
 
 

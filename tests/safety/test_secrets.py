@@ -36,6 +36,7 @@ from memorist.safety.secrets import (
     find_secrets,
     make_redaction_mark,
     redact,
+    redact_id_keeping_ids_distinct,
 )
 from support.sweeps import sampled
 
@@ -431,3 +432,25 @@ def test_a_secret_in_base64_that_is_decoded_on_the_spot(line: str) -> None:
 def test_passwords_as_people_write_and_choose_them(line: str, secret: str) -> None:
     """For whom it is, in several words; a word, a year and a sign; a short key in a header."""
     assert secret not in secrets_module.redact(line).text
+
+
+def test_a_token_goes_with_the_lines_on_which_it_goes_on() -> None:
+    """A format without a fixed length takes the random pieces below it, not the next word or digest."""
+    pieces = (
+        "sk-ant-api03-Qm4Zt8Lr2Vx7Bn1Wc5Kd9Hs3Jf6Gp0Ya",
+        "Tb7Ne2Xk9Uw4Ri1Oz6Pv3Mq8",
+        "Lc5Sj0Dg7Hy2Fa4",
+    )
+    clean = redact("copy it:\n    " + "\n    ".join(pieces) + "\nDone.\n").text
+
+    assert clean == "copy it:\n    [redacted: anthropic-key]\nDone.\n"
+    assert redact(f"{pieces[0]}\nfinished\n").text.endswith("]\nfinished\n")
+
+
+def test_a_long_identifier_is_cut_and_stays_apart() -> None:
+    """A header of a memory names the session, whatever a client calls it."""
+    one, two = (redact_id_keeping_ids_distinct("a" * 2_000_000 + end) for end in "xy")
+
+    assert one != two
+    assert len(one) < 2_000
+    assert redact_id_keeping_ids_distinct("a" * 900) == "a" * 900

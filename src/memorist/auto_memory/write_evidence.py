@@ -10,9 +10,11 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
+from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
+    contains_unattributable_text,
     extract_prose_lines,
     extract_redacted_user_text,
     find_quotation_spans,
@@ -35,13 +37,12 @@ term.
 
 
 _TEXT_JOB = lazy_pattern(
-    r"\b(?:translat\w+|proof-?read|paraphrase|rephrase|reword|summari[sz]e|transcribe|pretend|role-?play|"
+    r"\b(?:translat\w+|pretend|role-?play|"
     r"imagine (?:you|that)|act as|play the|what (?:does|do|is meant by)\b[^.?!\n]{0,40}\bmeans?|explain what|"
     r"(?:is|are|was) (?:a )?(?:bad|wrong|terrible|stupid|poor|false) (?:ideas?|advice|examples?|rules?)|"
     r"(?:use|given|using|based on|answer\w* (?:from|with|by)|according to) (?:only |just )?the (?:following|provided|retrieved|given) (?:\w+ of )?"
     r"(?:context|information|documents?|passages?|excerpts?|sources?|search results?|files?|snippets?|notes?)|"
-    r"for example|examples? of|never do (?:the following|this)|übersetz\w*|fasse\b|traduis\w*|tradui[rs]\w*|"
-    r"traduc\w+|traduz\w*|résum\w*|resume[zr]|resum[ae](?= (?:est[aeo]|el|la|los|las|o|a|isso|isto)\b))\b|перевед\w*|翻译|翻譯|譯成|译成|润色|总结一下|要約|訳して|번역",
+    r"for example|examples? of|never do (?:the following|this))\b",
     re.IGNORECASE,
 )
 """A job on a text, or a remark on one: what follows in the message is that text."""
@@ -202,6 +203,8 @@ def extract_own_words(text: str) -> str:
     that their neighbours introduce or ask about are dropped; whatever follows "the page says" in a
     line counts as the page's words.
     """
+    if contains_unattributable_text(text) or is_composite_message(text):
+        return ""
     text = extract_text_before_others_words(text).strip()
     if "\n" not in text:
         return _own_words_of_line(text)

@@ -195,7 +195,7 @@ def _parse_loose_yaml(lines: list[str]) -> object:
         return parse_yaml_scalars_as_text("".join(escaped))
 
 
-_QUOTED_LINE = lazy_pattern(r'(\s*[\w-]+:[ \t]+)"(.+)"[ \t]*(\r?\n?)')
+_QUOTED_LINE = lazy_pattern(r'\A(\s*[\w-]+:[ \t]+)"(.+)"[ \t]*(\r?\n?)')
 
 
 def _escape_quotation(found: re.Match[str]) -> str:
@@ -203,7 +203,7 @@ def _escape_quotation(found: re.Match[str]) -> str:
     return f'{found[1]}"{plain}"{found[3]}'
 
 
-_VALUE_LINE = lazy_pattern(r"(\s*[A-Za-z_][\w.-]*):[ \t]+(\S.*?)\s*")
+_VALUE_LINE = lazy_pattern(r"(\s*[A-Za-z_][\w.-]*):[ \t]+(\S.*)")
 
 
 def quote_invalid_values(lines: Sequence[str]) -> list[str]:
@@ -215,7 +215,7 @@ def quote_invalid_values(lines: Sequence[str]) -> list[str]:
 
 
 def _quote_invalid_value(line: str) -> str:
-    found = _VALUE_LINE.fullmatch(line)
+    found = _VALUE_LINE.fullmatch(line.rstrip())
     if found is None:
         return line
     key, text = found.groups()

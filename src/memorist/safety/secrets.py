@@ -60,6 +60,8 @@ _ROUNDS = 4
 """Times a text is redacted in whole. Ordinary texts are done in one; one made to need more loses
 its rest (`unreadable`).
 """
+MAX_ID_CHARS = 1_000
+"""Characters of the longest identifier that is stored as it is; headers of memories name it."""
 _ID_DIGITS = 8
 """Hexadecimal digits of the hash behind a concealed identifier. Our choice."""
 _SPLIT = lazy_pattern(
@@ -83,6 +85,9 @@ _DECODERS = (
 )  # fmt: skip
 """What decodes base64, in small letters; the text is in front of it, behind a pipe, or in it."""
 _PIPED = lazy_pattern(r"[A-Za-z0-9+/_-]{16,4096}={0,2}\Z")
+_NEXT_LINE = lazy_pattern(
+    r"""\\?\r?\n[ \t]{0,40}([A-Za-z0-9_./+~=-]{8,400})(?=[ \t"']*(?:\r?\n|\Z))"""
+)
 _SEAMS = 3
 """A token that goes on in another string of code, or on the next line."""
 _MAX_PIPED = 4_200
@@ -175,14 +180,14 @@ def redact_bytes(data: bytes) -> bytes:
 
 
 def redact_id_keeping_ids_distinct(text: str) -> str:
-    """An identifier without the secrets in it; the same object where there is none. Identifiers
-    that differ stay apart, by eight digits of their hash.
+    """An identifier without the secrets in it and of bounded length; the same object where that
+    changes nothing. Identifiers that differ stay apart, by eight digits of their hash.
     """
     clean = redact(text).text
-    if clean is text:
+    if clean is text and len(text) <= MAX_ID_CHARS:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
-    return f"{clean}-{digest}"
+    return f"{clean[:MAX_ID_CHARS]}-{digest}"
 
 
 def make_redaction_mark(rule: str) -> str:
@@ -298,7 +303,24 @@ def _token(kind: SecretTokenFormat, text: str, at: int) -> Iterator[SafetyFindin
         return
     group = 1 if kind.pattern.groups else 0
     if _is_token(kind, found[group]):
-        yield SafetyFinding(*found.span(group), kind.name)
+        start, end = found.span(group)
+        yield SafetyFinding(start, _find_end_over_lines(kind, text, start, end), kind.name)
+
+
+def _find_end_over_lines(kind: SecretTokenFormat, text: str, start: int, end: int) -> int:
+    """Where a token ends that goes on in the lines below, each of them a random piece that its
+    format takes and nothing else.
+    """
+    token = text[start:end]
+    for _ in range(_SEAMS):
+        line = _NEXT_LINE.match(text, end)
+        if line is None or not (is_random_looking(line[1]) and any(map(str.isdigit, line[1]))):
+            break
+        longer = kind.pattern.match(token + line[1])
+        if longer is None or longer.end() <= len(token):
+            break
+        token, end = token + line[1], line.end(1)
+    return end
 
 
 def _is_token(kind: SecretTokenFormat, token: str) -> bool:

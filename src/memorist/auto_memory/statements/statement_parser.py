@@ -24,6 +24,7 @@ from memorist.auto_memory.statements import (
     korean_patterns,
     plain_english_patterns,
 )
+from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
@@ -257,7 +258,11 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
 
 def may_be_others_words(text: str) -> bool:
     """Whether what a whole message states need not be the user's word."""
-    return contains_unattributable_text(text) or names_other_speaker(text)
+    return (
+        contains_unattributable_text(text)
+        or names_other_speaker(text)
+        or is_composite_message(text)
+    )
 
 
 def _asks_for_something(sentence: ProseSentence) -> bool:

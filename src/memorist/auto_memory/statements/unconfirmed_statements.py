@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.confirmed_way_of_working import (
     LASTING_ANSWER,
     find_confirmed_text,
@@ -257,6 +258,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
         and (
             is_document_or_form(typed)
             or names_other_speaker(typed)
+            or is_composite_message(typed)
             or bool(find_lines_quoted_by_context(typed))
         )
     )

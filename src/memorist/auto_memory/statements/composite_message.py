@@ -1,0 +1,199 @@
+"""Whether a message is put together from the words of several, by its form alone. Pure.
+
+What is pasted is written in another hand than the request beside it, has a program's mark in front of
+its lines, is a block of rules beside one sentence that is none, has a neighbour that points at it, or
+is in a language that no rule here reads. The words looked for are of closed classes (always, never,
+this, that), no names of texts or of speakers.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+from memorist.auto_memory.statements.sentence_language import count_words_of_read_languages
+from memorist.auto_memory.statements.user_prose import (
+    INTERJECTION_WORDS,
+    READ_TEXTS,
+    find_sentence_ends,
+    mask_quotations,
+)
+from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import count_cjk_letters
+
+MAX_EXAMINED_CHARS = 4_000
+"""Characters of a message that are looked at: its form shows early."""
+MIN_MARKED_LINES = 3
+"""Lines with the same mark in front from which a program wrote them."""
+MIN_WRITTEN_SENTENCES = 2
+"""Sentences written with capitals, beside a line typed without, from which they are pasted: one alone
+may be a rule that somebody typed with more care than the task beside it.
+"""
+MIN_UNREAD_SHARE = 0.02
+"""Share of letters that no language read here has, from which a text is in another one."""
+MIN_READ_WORDS = 0.1
+"""Share of frequent words of the languages read here below which one such letter is enough. Both
+shares are our choice: a foreign name in an English sentence stays below the first.
+"""
+
+MIN_BLOCK = 2
+"""Rules one after the other that are a block."""
+MAX_BESIDE_BLOCK = 2
+"""Other sentences beside a block of rules, up to which they speak of it; more are talk of their own."""
+
+_GENERAL = lazy_pattern(
+    r"\b(?:always|never|must(?: not)?|from now on|going forward|no longer|only ever|immer|nie(?:mals)?|stets|ab (?:sofort|jetzt)|nur noch|toujours|jamais|désormais|dorénavant|"
+    r"siempre|nunca|jamás|a partir de ahora|sempre|jamais|a partir de agora|всегда|никогда|впредь|отныне|с этого дня|только)\b"
+    r"|必ず|絶対|今後|常に|一切|禁止|以后|今后|一律|永远|从不|必须|务必|不要再|항상|절대|무조건|앞으로|반드시",
+    re.IGNORECASE,
+)
+"""Says that something holds in general."""
+_POINTS_AT = lazy_pattern(
+    r"\W*(?:(?:that|this|these|those)(?:['’]s| is| are| was| were| came| comes)\b|which of\b|(?:here|there) (?:is|are|'s)\b|(?:das|dies\w*|hier)\b|c['’]est\b|(?:ce|cette|ces|ceci|cela|ça|voici|voilà)\b|"
+    r"(?:es[eoa]s?|est[eoa]s?|aquí)\b|(?:iss[oa]|ist[oa]|ess[ea]s?|aqui)\b|(?:это\w?|эт\w{1,3}|вот)\b|[这那此]|(?:上|下)面|以[上下]|[こそ]れ|[こそ次]の|[上下]記|って|という|と(?:書|言|レビュー)|이거|이건|이게|그거|[이그] |라고|라는|다음|아래|위)",
+    re.IGNORECASE,
+)
+"""A sentence that begins by pointing at another."""
+_OF_THE_PROJECT = lazy_pattern(
+    r"\b(?:proje[ck]t\w*|proyecto|projet|projeto|repo\w*|app|codebase|library|service|team|equipo|équipe|equipe|our|we|i|unser\w*|wir|ich|notre|nous|je|nuestr\w*|noss[oa]s?|"
+    r"important\w*|wichtig\w*|matters|rule|standard|convention|norm\w*)\b|проект|команд|наш|важно|项目|團隊|团队|我们|规范|重要|プロジェクト|チーム|私たち|프로젝트|팀|우리|중요"
+    r"|\bthis is (?:an? )?(?-i:[A-Z])",
+    re.IGNORECASE,
+)
+"""What points at the project or says how much a rule matters points at no text."""
+_INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
+_OWN_LEAD = lazy_pattern(
+    r"\W*(?:(?:\w+ ){0,2}(?:my|our|your|general|house|ground|some|new|meine?|unsere?|mes|nos|mis|nuestr[ao]s|minhas|nossas|мои|наши)\b|rules?\b|remember\b|note\b|important\b|reminder\b|from now on|"
+    r"going forward|in (?:the )?future|for (?:this|our|all)|keep in mind|ab (?:sofort|jetzt)|merke?|regeln?|wichtig|règles?|important|reglas?|importante|regras?|правил|важно|以后|今后|记住|规则|注意|ルール|今後|重要|覚えて|규칙|앞으로|기억)",
+    re.IGNORECASE,
+)
+"""In front of a colon or a list: the user's own rules follow."""
+_COLON = lazy_pattern(r"(?P<lead>[^:：\n]{3,80}?)(?:[:：]\s+|：)(?=\S)")
+
+_SENTENCE_START = lazy_pattern(r"(?:^|(?<=[.!?])\s+)[\W\d_]*(?=[^\W\d_])")
+_LINE_MARK = lazy_pattern(r"\s*(?P<mark>(?=\S*[^\W_])(?!\d+[.)])\S{1,30}[^\w\s,.'’])\s+\S")
+"""A word with a sign at its end in front of more: `ERR!`, `[build]`, `app:`."""
+_READ_ACCENTS = frozenset("äöüßéèêëàâîïôûùçœæñáíóúãõÿ")
+"""Letters beyond ASCII of the languages in Latin letters that rules read."""
+_READ_SCRIPTS = ("CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "FULLWIDTH", "IDEOGRAPHIC")
+
+
+@lru_cache(READ_TEXTS)
+def is_composite_message(typed: str) -> bool:
+    """Whether a message holds more than one hand, a program's lines, or several parts in a language
+    in which no rule tells whose words are whose.
+    """
+    typed = typed[:MAX_EXAMINED_CHARS]
+    lines = [line for line in typed.splitlines() if line.strip()]
+    has_parts = len(lines) > 1 or ": " in typed
+    return (
+        _changes_hand(lines)
+        or _repeats_mark(lines)
+        or (_GENERAL.search(typed) is not None and _shows_rules(_split_sentences(lines)))
+        or (has_parts and is_unread_language(typed))
+    )
+
+
+def _split_sentences(lines: list[str]) -> list[str]:
+    """The sentences of some lines, without those that say nothing of their own."""
+    found: list[str] = []
+    for line in lines:
+        start, masked = 0, mask_quotations(line)
+        for end in find_sentence_ends(masked):
+            found.append(masked[start:end].strip())
+            start = end
+    return [each for each in found if each and not _INTERJECTION.fullmatch(each)]
+
+
+def _shows_rules(sentences: list[str]) -> bool:
+    """Whether rules are a block beside little else, stand behind a colon, or are pointed at."""
+    general = [_GENERAL.search(each) is not None for each in sentences]
+    if any(_stands_behind_colon(each) for each in sentences):
+        return True
+    at = [index for index, holds in enumerate(general) if holds]
+    beside = [each for each, holds in zip(sentences, general, strict=True) if not holds]
+    if any(map(_OWN_LEAD.match, beside)):
+        return False
+    is_block = len(at) >= MIN_BLOCK and at[-1] - at[0] == len(at) - 1
+    if is_block and 0 < len(beside) <= MAX_BESIDE_BLOCK:
+        return True
+    near = {0, len(sentences) - 1, *(each + step for each in at for step in (-1, 1))} - set(at)
+    return bool(at) and any(
+        _POINTS_AT.match(sentences[each]) and not _OF_THE_PROJECT.search(sentences[each])
+        for each in near
+        if 0 <= each < len(sentences)
+    )
+
+
+def _stands_behind_colon(sentence: str) -> bool:
+    """Whether a rule follows a colon behind other words than the announcement of one's own."""
+    found = _COLON.match(sentence)
+    return (
+        found is not None
+        and _GENERAL.search(sentence, found.end()) is not None
+        and _OWN_LEAD.match(found["lead"]) is None
+        and _GENERAL.search(found["lead"]) is None
+        and _INTERJECTION.fullmatch(found["lead"]) is None
+    )
+
+
+def is_unread_language(text: str) -> bool:
+    """Whether a text is in a language in which no rule tells whose words are whose."""
+    foreign = sum(map(_is_foreign, text.casefold()))
+    if not foreign:
+        return False
+    if foreign >= MIN_UNREAD_SHARE * sum(map(str.isalpha, text)):
+        return True
+    words = text.casefold().split()
+    read = count_words_of_read_languages(words) + count_cjk_letters(text)
+    return read < MIN_READ_WORDS * len(words)
+
+
+def _is_foreign(letter: str) -> bool:
+    return (
+        letter > "\x7f"
+        and letter.isalpha()
+        and letter not in _READ_ACCENTS
+        and not unicodedata.name(letter, "").startswith(_READ_SCRIPTS)
+    )
+
+
+def _changes_hand(lines: list[str]) -> bool:
+    """Whether the first or the last line is typed without capitals, and all others are written with."""
+    if len(lines) < 2:
+        return False
+    return (_is_typed_fast(lines[0]) and _are_written(lines[1:])) or (
+        _is_typed_fast(lines[-1]) and _are_written(lines[:-1])
+    )
+
+
+def _is_typed_fast(line: str) -> bool:
+    """Whether a line begins with a small letter, ends openly and gives no rule of its own."""
+    return (
+        line.lstrip()[:1].islower()
+        and not line.rstrip().endswith(".")
+        and _GENERAL.search(line) is None
+    )
+
+
+def _are_written(lines: list[str]) -> bool:
+    """Whether every sentence of these lines begins with a capital, and every line but one ends as a
+    sentence does.
+    """
+    if count_cjk_letters("".join(lines)):
+        return False
+    starts = [line[found.end()] for line in lines for found in _SENTENCE_START.finditer(line)]
+    ended = sum(line.rstrip().endswith((".", "!", "?")) for line in lines)
+    return (
+        len(starts) >= MIN_WRITTEN_SENTENCES
+        and ended >= max(1, len(lines) - 1)
+        and not any(map(str.islower, starts))
+    )
+
+
+def _repeats_mark(lines: list[str]) -> bool:
+    """Whether several lines have the same mark in front."""
+    marks = Counter(found["mark"] for found in map(_LINE_MARK.match, lines) if found)
+    return any(count >= MIN_MARKED_LINES for count in marks.values())
