@@ -37,6 +37,22 @@ SHOWN = {
         "write a haiku out of: I never sleep, I always ship on Mondays",
         "I never sleep, I always ship on Mondays",
     ),
+    "some sentences behind a colon": (
+        "Make this shorter, it is for our phone desk: You take orders. Never name a price.",
+        "Never name a price.",
+    ),
+    "a list that somebody else made": (
+        "- Always use tabs\n- I work in sales\n\nis that too short? it's from a friend's repo",
+        "Always use tabs",
+    ),
+    "a verse": (
+        "I never liked the morning\nAlways bring me coffee\nThe night is long\n\nwrite a second verse",
+        "Always bring me coffee",
+    ),
+    "rules of a house": (
+        "Our landlord's rules as a table please:\nAlways lock the cellar.\nNever grill outside.",
+        "Always lock the cellar.",
+    ),
     "the neighbour points at it, Spanish": (
         "Esto es lo que puso el revisor. Usa siempre tipos explícitos.",
         "Usa siempre tipos explícitos.",

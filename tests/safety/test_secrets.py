@@ -454,3 +454,29 @@ def test_a_long_identifier_is_cut_and_stays_apart() -> None:
     assert one != two
     assert len(one) < 2_000
     assert redact_id_keeping_ids_distinct("a" * 900) == "a" * 900
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Driver={SQL};UID=sa;PWD={no;4Kx9Tq2};Encrypt=yes", "no;4Kx9Tq2"),
+        ("सर्वर का पासवर्ड Nadi4Kx9Tq2 है", "Nadi4Kx9Tq2"),
+        ("şifresi Bulut4Kx9Tq2 olarak değişti", "Bulut4Kx9Tq2"),
+        ("كلمة مرور قاعدة البيانات هي sahab4Kx9Tq2 الآن", "sahab4Kx9Tq2"),
+        ("heslo k databázi je zima4Kx9Tq2", "zima4Kx9Tq2"),
+        ("das Passwort vom Staging ist jetzt sommer4Kx9Tq2", "sommer4Kx9Tq2"),
+        ("lösenordet till databasen är vinter4Kx9Tq2", "vinter4Kx9Tq2"),
+    ],
+)
+def test_a_password_is_found_wherever_a_language_puts_its_verb(text: str, secret: str) -> None:
+    """Behind the value, before it, with any preposition between; in braces in a connection string."""
+    assert secret not in redact(text).text
+    assert redact(text).rules == ("password",)
+
+
+@pytest.mark.parametrize(
+    "text", ["connect(f'UID={uid};PWD={db_password};')", "the password policy of the app is strict"]
+)
+def test_a_placeholder_in_braces_and_talk_of_passwords_are_none(text: str) -> None:
+    """A name in braces is filled in later."""
+    assert find_secrets(text) == ()

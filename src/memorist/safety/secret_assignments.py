@@ -58,7 +58,8 @@ _PROVIDER_END = lazy_pattern(r"[\w.-]{0,48}(?:[ \t][\w.-]{1,24}){0,3}")
 
 _MARKUP = r"""(?:(?:\\{0,3}["'`\])*]|&quot;|&\#34;){0,6}|</(?:b|strong|th|code|em)>)"""
 _FOR_WHOM = r"(?P<whom>[ \t](?:\([^()\n]{1,30}\)|api|secret[ao]|privad[ao]|d'acc[eè]s|d'ordine|(?:(?:was|is|has[ ]been)[ ](?:generated|created|issued|given)[ ])?(?:for|of|to|on|in|at|from|für|fuer|von|zum|du|de|pour|para|del|do|da|per|di|для|от|к|на)[ \t][^\n:=;\"'`(){}\[\],|]{1,40}?))?"
-_VERB = r"(?:is|are|was|ist|lautet|est|c'est|es|è|é|är|er|jest|je|on|là|это|—|–|adalah|este|hy|to|такой|такая|такое|теперь|nu|now|artık|(?:(?:was|is|has[ ]been|got)[ ])?(?:changed|set|reset|updated)[ ]to|is[ ]now)"
+_VERB = r"(?:is|are|was|ist|lautet|est|c'est|es|è|é|är|er|jest|je|on|là|это|—|–|adalah|este|hy|to|такой|такая|такое|теперь|nu|now|artık|είναι|היא|הוא|هي|هو|(?:(?:was|is|has[ ]been|got)[ ])?(?:changed|set|reset|updated)[ ]to|is[ ]now)"
+_NOW = r"(?:now|jetzt|nun|maintenant|ahora|agora|adesso|теперь|сейчас|teraz|teď|nu)"
 _CLAUSE_END = lazy_pattern(r"[\n:;,=()]")
 """Ends what belongs to a name that goes on over spaces."""
 _NO_VALUE_AFTER = lazy_pattern(
@@ -74,7 +75,7 @@ _BETWEEN = lazy_pattern(
     r"|(?P<part>\r?\n\r?\n)"
     r"|(?P<quote>(?<=[ \t])(?=[\"'`]))"
     r"|(?P<attribute>(?<=[ \t])value[ \t]*=)"
-    rf"|(?P<said>(?<=[ \t]){_VERB}:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]了?|[はがを는은이가을를][:：]?)"
+    rf"|(?P<said>(?<=[ \t])(?:[^\s\d:=;\"'`(){{}}\[\],|.!?]{{1,20}}[ \t]){{0,4}}?{_VERB}(?:[ \t]{_NOW})?:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]了?|[はがを는은이가을를][:：]?)"
     r"|(?P<gap>(?(whom)(?!)|(?<=[ \t])(?=[^\s=:|>-])))"
     r")(?:[ \t]{0,40}(?:\*{1,2}|__)?[ \t]{0,4}(?:[|>][+-]?[ \t]*\n[ \t]{1,40}|\\?\n[ \t]{1,40}(?=[\"'`]|\S{8,200}[ \t]*(?:\n|\Z))(?!\S{1,60}[:=][ \t\n]))?"
     r"(?:&quot;|&\#34;)?(?:(?:[A-Za-z][\w.:]{0,40})?\(\s{0,20}(?=[\"'`]))?(?:[bruf@$]{1,2}(?=[\"'`]))?(?:<(?:code|b|string|value|strong|em)>)?)"
@@ -84,6 +85,7 @@ opens the value.
 """
 _VALUE = lazy_pattern(
     r"""\\{0,3}"(?P<double>[^"\n\\]{4,256})|\\{0,3}'(?P<single>[^'\n]{4,256})|\\{0,3}`(?P<back>[^`\n]{4,256})|[「『](?P<corner>[^「」『』\n]{4,256})|[“„](?P<curly>[^”“\n]{4,256})"""
+    r"""|\{(?P<braced>(?=[\w.]*[^\w.{}\n])[^{}\n"'`()\[\]]{4,256})(?=\};)"""
     r"""|(?P<bare>(?:[^\s"'`,;<>(){}\[\]|&，。；、│┃║\\”」]|&(?![\w.-]{1,40}=)(?!quot;|amp;|lt;|gt;|#)|\\(?![nrtu"'])){4,256}+)"""
 )
 _REST = {
@@ -92,6 +94,7 @@ _REST = {
     "back": lazy_pattern(r"[^`\n]*+"),
     "corner": lazy_pattern(r"[^「」『』\n]*+"),
     "curly": lazy_pattern(r"[^”“\n]*+"),
+    "braced": lazy_pattern(r"[^{}\n]*+"),
     "bare": lazy_pattern(
         r"""(?:[^\s"'`,;<>(){}\[\]|&，。；、│┃║\\”」]|&(?![\w.-]{1,40}=)(?!quot;|amp;|lt;|gt;|#)|\\(?![nrtu"']))*+"""
     ),
@@ -239,6 +242,7 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
             (_LOGIN_BEFORE.search(text[max(0, start - 80) : start]) is not None and _is_said(value))
             or _OPTION.match(text[max(0, start - 1) : end]) is not None
             or _SETTING.search(text[max(0, start - 80) : end]) is not None
+            or (not text[start:end].isascii() and _is_said(value))
         )
     return (
         way not in {"argument", "said", "quote", "cell", "gap"}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 
 from memorist.auto_memory.statements.sentence_language import count_words_of_read_languages
@@ -31,6 +32,8 @@ MIN_WRITTEN_SENTENCES = 2
 """Sentences written with capitals, beside a line typed without, from which they are pasted: one alone
 may be a rule that somebody typed with more care than the task beside it.
 """
+MIN_VERSE_LINES = 3
+"""Lines without a full stop that are a verse."""
 MIN_UNREAD_SHARE = 0.02
 """Share of letters that no language read here has, from which a text is in another one."""
 MIN_READ_WORDS = 0.1
@@ -46,7 +49,7 @@ MAX_BESIDE_BLOCK = 2
 _GENERAL = lazy_pattern(
     r"\b(?:always|never|must(?: not)?|from now on|going forward|no longer|only ever|immer|nie(?:mals)?|stets|ab (?:sofort|jetzt)|nur noch|toujours|jamais|désormais|dorénavant|"
     r"siempre|nunca|jamás|a partir de ahora|sempre|jamais|a partir de agora|всегда|никогда|впредь|отныне|с этого дня|только)\b"
-    r"|必ず|絶対|今後|常に|一切|禁止|以后|今后|一律|永远|从不|必须|务必|不要再|항상|절대|무조건|앞으로|반드시",
+    r"|必ず|絶対|いつも|今後|常に|一切|禁止|以后|今后|一律|永远|从不|必须|务必|不要再|항상|절대|무조건|앞으로|반드시",
     re.IGNORECASE,
 )
 """Says that something holds in general."""
@@ -65,13 +68,14 @@ _OF_THE_PROJECT = lazy_pattern(
 """What points at the project or says how much a rule matters points at no text."""
 _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
 _OWN_LEAD = lazy_pattern(
-    r"\W*(?:(?:\w+ ){0,2}(?:my|our|your|general|house|ground|some|new|meine?|unsere?|mes|nos|mis|nuestr[ao]s|minhas|nossas|мои|наши)\b|rules?\b|remember\b|note\b|important\b|reminder\b|from now on|"
+    r"\W*(?!(?:my|our|your) \w+['’]s )(?:(?:\w+ ){0,2}(?:my|our|your|general|house|ground|some|new|meine?|unsere?|mes|nos|mis|nuestr[ao]s|minhas|nossas|мои|наши)\b|rules?\b|remember\b|note\b|important\b|reminder\b|from now on|"
     r"going forward|in (?:the )?future|for (?:this|our|all)|keep in mind|ab (?:sofort|jetzt)|merke?|regeln?|wichtig|règles?|important|reglas?|importante|regras?|правил|важно|以后|今后|记住|规则|注意|ルール|今後|重要|覚えて|규칙|앞으로|기억)",
     re.IGNORECASE,
 )
 """In front of a colon or a list: the user's own rules follow."""
 _COLON = lazy_pattern(r"(?P<lead>[^:：\n]{3,80}?)(?:[:：]\s+|：)(?=\S)")
 
+_BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _SENTENCE_START = lazy_pattern(r"(?:^|(?<=[.!?])\s+)[\W\d_]*(?=[^\W\d_])")
 _LINE_MARK = lazy_pattern(r"\s*(?P<mark>(?=\S*[^\W_])(?!\d+[.)])\S{1,30}[^\w\s,.'’])\s+\S")
 """A word with a sign at its end in front of more: `ERR!`, `[build]`, `app:`."""
@@ -91,29 +95,19 @@ def is_composite_message(typed: str) -> bool:
     return (
         _changes_hand(lines)
         or _repeats_mark(lines)
-        or (_GENERAL.search(typed) is not None and _shows_rules(_split_sentences(lines)))
+        or (_GENERAL.search(typed) is not None and _shows_rules(lines))
         or (has_parts and is_unread_language(typed))
     )
 
 
-def _split_sentences(lines: list[str]) -> list[str]:
-    """The sentences of some lines, without those that say nothing of their own."""
-    found: list[str] = []
-    for line in lines:
-        start, masked = 0, mask_quotations(line)
-        for end in find_sentence_ends(masked):
-            found.append(masked[start:end].strip())
-            start = end
-    return [each for each in found if each and not _INTERJECTION.fullmatch(each)]
-
-
-def _shows_rules(sentences: list[str]) -> bool:
+def _shows_rules(lines: list[str]) -> bool:
     """Whether rules are a block beside little else, stand behind a colon, or are pointed at."""
-    general = [_GENERAL.search(each) is not None for each in sentences]
-    if any(_stands_behind_colon(each) for each in sentences):
+    if any(map(_has_rule_behind_colon, lines)):
         return True
+    sentences = list(_split_sentences(lines))
+    general = [holds for _, holds in sentences]
     at = [index for index, holds in enumerate(general) if holds]
-    beside = [each for each, holds in zip(sentences, general, strict=True) if not holds]
+    beside = [each for each, holds in sentences if not holds]
     if any(map(_OWN_LEAD.match, beside)):
         return False
     is_block = len(at) >= MIN_BLOCK and at[-1] - at[0] == len(at) - 1
@@ -121,22 +115,47 @@ def _shows_rules(sentences: list[str]) -> bool:
         return True
     near = {0, len(sentences) - 1, *(each + step for each in at for step in (-1, 1))} - set(at)
     return bool(at) and any(
-        _POINTS_AT.match(sentences[each]) and not _OF_THE_PROJECT.search(sentences[each])
+        _POINTS_AT.match(sentences[each][0]) and not _OF_THE_PROJECT.search(sentences[each][0])
         for each in near
         if 0 <= each < len(sentences)
     )
 
 
-def _stands_behind_colon(sentence: str) -> bool:
-    """Whether a rule follows a colon behind other words than the announcement of one's own."""
-    found = _COLON.match(sentence)
-    return (
-        found is not None
-        and _GENERAL.search(sentence, found.end()) is not None
-        and _OWN_LEAD.match(found["lead"]) is None
-        and _GENERAL.search(found["lead"]) is None
-        and _INTERJECTION.fullmatch(found["lead"]) is None
+def _split_sentences(lines: list[str]) -> Iterator[tuple[str, bool]]:
+    """The sentences of some lines, and whether each is a rule; none that says nothing of its own.
+    The entries of a list with a rule are rules.
+    """
+    listed = [_BULLET.match(line) is not None for line in lines]
+    is_rule_list = any(
+        item and _GENERAL.search(line) for line, item in zip(lines, listed, strict=True)
     )
+    for line, item in zip(lines, listed, strict=True):
+        for sentence in _split_line(line):
+            if sentence and not _INTERJECTION.fullmatch(sentence):
+                yield sentence, (item and is_rule_list) or _GENERAL.search(sentence) is not None
+
+
+def _split_line(line: str) -> Iterator[str]:
+    start, masked = 0, mask_quotations(line)
+    for end in find_sentence_ends(masked):
+        yield masked[start:end].strip()
+        start = end
+
+
+def _has_rule_behind_colon(line: str) -> bool:
+    """Whether a rule follows a colon behind other words than the announcement of one's own."""
+    rest = mask_quotations(line)
+    for sentence in _split_line(line):
+        found = _COLON.match(sentence)
+        if (
+            found is not None
+            and _GENERAL.search(rest, rest.find(sentence) + found.end()) is not None
+            and _OWN_LEAD.match(found["lead"]) is None
+            and _GENERAL.search(found["lead"]) is None
+            and _INTERJECTION.fullmatch(found["lead"]) is None
+        ):
+            return True
+    return False
 
 
 def is_unread_language(text: str) -> bool:
@@ -180,7 +199,7 @@ def _is_typed_fast(line: str) -> bool:
 
 def _are_written(lines: list[str]) -> bool:
     """Whether every sentence of these lines begins with a capital, and every line but one ends as a
-    sentence does.
+    sentence does, or they are the lines of a verse.
     """
     if count_cjk_letters("".join(lines)):
         return False
@@ -188,7 +207,7 @@ def _are_written(lines: list[str]) -> bool:
     ended = sum(line.rstrip().endswith((".", "!", "?")) for line in lines)
     return (
         len(starts) >= MIN_WRITTEN_SENTENCES
-        and ended >= max(1, len(lines) - 1)
+        and (ended >= max(1, len(lines) - 1) or (len(lines) >= MIN_VERSE_LINES and not ended))
         and not any(map(str.islower, starts))
     )
 
