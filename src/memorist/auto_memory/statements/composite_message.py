@@ -43,7 +43,7 @@ shares are our choice: a foreign name in an English sentence stays below the fir
 
 MIN_BLOCK = 2
 """Rules one after the other that are a block."""
-MAX_BESIDE_BLOCK = 2
+MAX_OTHER_SENTENCES = 2
 """Other sentences beside a block of rules, up to which they speak of it; more are talk of their own."""
 
 _GENERAL = lazy_pattern(
@@ -107,11 +107,11 @@ def _shows_rules(lines: list[str]) -> bool:
     sentences = list(_split_sentences(lines))
     general = [holds for _, holds in sentences]
     at = [index for index, holds in enumerate(general) if holds]
-    beside = [each for each, holds in sentences if not holds]
-    if any(map(_OWN_LEAD.match, beside)):
+    others = [each for each, holds in sentences if not holds]
+    if any(map(_OWN_LEAD.match, others)):
         return False
     is_block = len(at) >= MIN_BLOCK and at[-1] - at[0] == len(at) - 1
-    if is_block and 0 < len(beside) <= MAX_BESIDE_BLOCK:
+    if is_block and 0 < len(others) <= MAX_OTHER_SENTENCES:
         return True
     near = {0, len(sentences) - 1, *(each + step for each in at for step in (-1, 1))} - set(at)
     return bool(at) and any(
