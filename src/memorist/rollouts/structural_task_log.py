@@ -15,14 +15,19 @@ from msgspec.structs import replace
 from memorist.auto_memory.quotation_proof import find_statements_in_user_words
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.retractions import takes_back
+from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.every_project_request import asks_for_every_project
 from memorist.auto_memory.statements.no_memory_and_pin_requests import message_asks_for_no_memory
-from memorist.auto_memory.statements.statement_parser import Statement, may_be_others_words
+from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
-from memorist.auto_memory.statements.user_prose import extract_redacted_user_text, names_speaker
+from memorist.auto_memory.statements.user_prose import (
+    contains_unattributable_text,
+    extract_redacted_user_text,
+    names_speaker,
+)
 from memorist.auto_memory.write_evidence import extract_text_before_others_words
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
@@ -596,7 +601,7 @@ def _find_probable_rules(message: Message, words: str, typed: str) -> list[str]:
     """The user's sentences that probably are to last, in their words: a later session may weigh
     them, no program takes them for a rule. None of what may be somebody else's words.
     """
-    if may_be_others_words(typed):
+    if contains_unattributable_text(typed) or is_composite_message(typed):
         return []
     shown = find_lines_quoted_by_context(typed)
     waiting = find_unconfirmed_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
