@@ -181,12 +181,16 @@ class ProposalRejected(Struct, frozen=True, tag="proposal_rejected"):
 
 
 class MemoryNotFound(Struct, frozen=True, tag="memory_not_found"):
-    """The user asked to forget something, and nothing about it is remembered."""
+    """The user asked to forget something, and no memory was found that is certainly or probably
+    meant.
+    """
 
     asked: str
     """What is to be forgotten, in the user's words; empty where they took back what they had just
     said.
     """
+    is_unclear: bool = False
+    """Whether a memory has one of these words, so that it may be meant all the same."""
 
 
 class MemoryRefused(Struct, frozen=True, tag="memory_refused"):

@@ -194,6 +194,10 @@ def test_the_ways_to_write_it() -> None:
     [
         (("Forget the rule about Mocha.",), "nothing about “the rule about Mocha” is remembered"),
         (("forget everything you know about me",), "nothing about you is remembered"),
+        (
+            ("Always use pnpm.", "Forget the rule about the pnpm workspace filter flags."),
+            "forgot nothing: which memory is meant by “the rule about the pnpm workspace",
+        ),
         (("Always use pnpm.", "Fix the parser.", "forget that"), "forgot nothing: "),
         (("Fix the parser.", "forget that"), ""),
     ],

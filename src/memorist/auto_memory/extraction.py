@@ -39,6 +39,7 @@ from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     PlannedChange,
     PlannedMemoryRemovals,
+    build_mention_filter,
     build_removal_prefilter,
     names_every_word,
     plan_memory_addition,
@@ -424,7 +425,8 @@ class MemoryExtraction:
                 )
             case PlannedMemoryRemovals(changes=()):
                 if not (message.is_typed and self._reject_what_waits(statement.text)):
-                    self._runtime.emit(MemoryNotFound(statement.text))
+                    is_unclear = self._is_any_word_known(statement.text)
+                    self._runtime.emit(MemoryNotFound(statement.text, is_unclear=is_unclear))
                 return WriteResult()
             case PlannedMemoryRemovals(changes=changes, sure=True) if message.is_typed:
                 return memory.write(
@@ -453,6 +455,16 @@ class MemoryExtraction:
         for id in meant:
             self._memory.reject(id, tell=self._runtime.emit)
         return bool(meant)
+
+    def _is_any_word_known(self, asked: str) -> bool:
+        """Whether any memory has any of the words, so that it may be what is to be forgotten."""
+        may_be_meant = build_mention_filter(asked)
+        return any(
+            may_be_meant(f"{topic.name} {topic.description} {topic.body}")
+            for memory in (self._memory, self._memory.everywhere)
+            if memory is not None
+            for topic in memory.read_memory_files(may_be_meant)
+        )
 
     def _plan(self, statement: Statement, message: Message) -> tuple[AutoMemory, PlannedChange]:
         """What to do about a statement, and in which memory: what is to be forgotten may be the

@@ -119,6 +119,14 @@ def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     return may_be_meant
 
 
+def build_mention_filter(asked: str) -> Callable[[str], bool]:
+    """What tells whether a text has any of the words by which a request names what is to be
+    forgotten.
+    """
+    wanted = _wanted_stems(asked)
+    return lambda text: not wanted.isdisjoint(_significant_stems(text))
+
+
 def plan_memory_removal(
     statement: Statement, topics: Sequence[MemoryFile]
 ) -> PlannedMemoryRemovals:

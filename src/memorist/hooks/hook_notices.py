@@ -80,7 +80,10 @@ def _describe_missing(missing: MemoryNotFound) -> str:
         return "forgot nothing: your message before stated nothing (memorist memory undo)"
     if is_about_user(asked):
         return "nothing about you is remembered"
-    return f"nothing about “{shorten_to_one_line(asked, _MAX_QUOTED_CHARS)}” is remembered"
+    quoted = f"“{shorten_to_one_line(asked, _MAX_QUOTED_CHARS)}”"
+    if missing.is_unclear:
+        return f"forgot nothing: which memory is meant by {quoted}? (memorist memory list)"
+    return f"nothing about {quoted} is remembered"
 
 
 def render_inbox_notice(texts: Sequence[str]) -> str:
