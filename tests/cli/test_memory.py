@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from memorist.cli.main import memorist_group
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, MemoristError
+from memorist.store.rollout_rows import Rollout, save_rollouts
+from memorist.store.sqlite_database import open_database
+from memorist.store.state_database import SqliteStateDatabase
 from memorist.store.transcript_reader import read_transcript
 from memorist.store.transcript_writer import TranscriptWriter
 
@@ -248,6 +252,17 @@ def test_forget_for_good_cleans_the_sessions_that_said_and_saw_it(shell: Shell) 
     folder = next(shell.home.glob("projects/*/saw"))
     (folder / "shown.json").write_text('{"text": "the xylophone opens the vault."}')
     (folder / ".memorist-x.tmp").write_text("the xylophone opens the vault.")
+    with contextlib.closing(open_database(shell.home / "state.sqlite")) as database:
+        began = Rollout(
+            id="said",
+            path="/there.jsonl",
+            format="claude_code",
+            size=1,
+            modified_ns=1,
+            updated=1,
+            first_words="Remember that the xylophone opens the vault.",
+        )
+        save_rollouts(SqliteStateDatabase(database, time.time), [began])
 
     result = shell("memory", "forget", "--hard", "--yes", path)
 

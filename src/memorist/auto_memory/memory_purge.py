@@ -34,8 +34,12 @@ def purge_memories(
     removed_elsewhere = remove_text_copies(
         home.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
     )
-    purge_memory_traces(home.database(), str(folder), named)
-    changes = memory.purge(named, lambda data: mask_texts_in_bytes(data, texts))
+
+    def mask(data: bytes) -> bytes:
+        return mask_texts_in_bytes(data, texts)
+
+    purge_memory_traces(home.database(), str(folder), named, mask)
+    changes = memory.purge(named, mask)
     after = remove_text_copies(home.layout, words, among=lambda path: path != journal.path)
     journal.remove(named)
     removal = TextRemovalResult(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -132,9 +132,12 @@ def sum_memory_uses(database: sqlite3.Connection, folder: str) -> dict[str, Memo
     return {row["path"]: MemoryUseTotal(row["used"], row["shown"], row["last"]) for row in rows}
 
 
-def purge_memory_traces(database: sqlite3.Connection, folder: str, paths: Sequence[str]) -> None:
-    """Remove every trace of these memories from the database: their usage record, and what forks
-    said when writing them. Raises StoreError.
+def purge_memory_traces(
+    database: sqlite3.Connection, folder: str, paths: Sequence[str], mask: Callable[[bytes], bytes]
+) -> None:
+    """Remove every trace of these memories from the database: their usage record, what forks said
+    when writing them, and their words, by `mask`, where a session began with them. Raises
+    StoreError.
     """
     with convert_sqlite_errors("the use of memories cannot be taken out of the database"):
         database.execute("pragma secure_delete = on")
@@ -148,4 +151,11 @@ def purge_memory_traces(database: sqlite3.Connection, folder: str, paths: Sequen
                     "'extraction' and instr(files, ?) > 0",
                     (path,),
                 )
+            for row in database.execute("select id, first_words from threads").fetchall():
+                id, words = row[0], str(row[1]).encode("utf-8", "surrogateescape")
+                if (masked := mask(words)) != words:
+                    database.execute(
+                        "update threads set first_words = ? where id = ?",
+                        (masked.decode("utf-8", "replace"), id),
+                    )
         database.execute("pragma wal_checkpoint(truncate)")
