@@ -23,12 +23,6 @@ _STANCE = (
     r"fascinated|obsessed|interested in (?!why|how|what|whether|if\b)|bored|terrified|afraid|scared|anxious|claustrophobic|an? (?:\w+ ){0,3}(?:believer|advocate|enthusiast|"
     r"supporter|follower|vegan|vegetarian|minimalist|introvert|extrovert|beginner|collector|traveller|traveler|purist|parent|owner))"
 )
-_HABIT = (
-    r"(?:avoid|wear|eat|drink|drive|follow an? (?:[\w-]+ ){1,3}|insist on|swear by|stick (?:to|with)|stay away from|steer clear of|refrain from|abstain from|tend to|"
-    r"gravitate|lean towards?|make it a (?:point|rule)|value|cherish|appreciate|adore|loathe|detest|despise|abhor|dislike|favou?r|"
-    r"struggle with|suffer from|get (?:\w+ )?(?:seasick|carsick|anxious|overwhelmed|bored)|practi[sc]e|buy|shop|"
-    r"refuse|cannot (?:stand|tolerate|eat)|can['’]?t (?:stand|tolerate|eat))"
-)
 
 PREFERENCES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
