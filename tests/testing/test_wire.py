@@ -194,3 +194,26 @@ def test_a_chat_stream_without_ids_or_a_finish_reason_is_whole_once_it_was_count
     calls = made["choices"][0]["message"]["tool_calls"]
     assert [each["id"] for each in calls] == ["call_0", "call_1"]
     assert isinstance(assemble_chat_reply(events[:1]), CallFailure)
+
+
+def test_calls_of_a_chat_stream_that_share_an_index_stay_apart_by_their_ids() -> None:
+    """Some servers give every call of a reply the index 0; what follows belongs to the newest."""
+
+    def chunk(**call: object) -> JsonObject:
+        return {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, **call}]}}]}
+
+    made = assemble_chat_reply(
+        [
+            chunk(id="a", function={"name": "Read", "arguments": '{"path": '}),
+            chunk(function={"arguments": '"x"}'}),
+            chunk(id="b", function={"name": "Grep", "arguments": "{"}),
+            chunk(id="b", function={"name": "Grep", "arguments": "}"}),
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+        ]
+    )
+
+    assert isinstance(made, dict)
+    assert made["choices"][0]["message"]["tool_calls"] == [
+        {"type": "function", "id": "a", "function": {"name": "Read", "arguments": '{"path": "x"}'}},
+        {"type": "function", "id": "b", "function": {"name": "Grep", "arguments": "{}"}},
+    ]

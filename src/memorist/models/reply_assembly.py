@@ -141,7 +141,7 @@ def _append_choice_delta(whole: JsonObject, choice: JsonObject) -> None:
         if key == "tool_calls":
             calls = whole["message"].setdefault("tool_calls", {})
             for call in value or []:
-                _append_call_delta(calls.setdefault(call.get("index", len(calls)), {}), call)
+                _append_call_delta(_find_call(calls, call), call)
         elif key == "role":
             whole["message"]["role"] = value or "assistant"
         else:
@@ -153,6 +153,20 @@ def _append_choice_delta(whole: JsonObject, choice: JsonObject) -> None:
             if key not in {"delta", "index"} and value is not None
         }
     )
+
+
+def _find_call(calls: dict[tuple[int, int], JsonObject], delta: JsonObject) -> JsonObject:
+    """The call that a delta belongs to, the newest of its index; some servers give all calls of a
+    reply one index, and begin each with an id and a name of its own.
+    """
+    index = delta.get("index", len(calls))
+    number = sum(other == index for other, _ in calls)
+    newest = calls.get((index, number - 1))
+    named = (delta.get("function") or {}).get("name")
+    others = newest is not None and newest.get("id") and delta.get("id")
+    if newest is None or (others and named and newest["id"] != delta["id"]):
+        return calls.setdefault((index, number), {})
+    return newest
 
 
 def _append_call_delta(whole: JsonObject, call: JsonObject) -> None:
@@ -186,8 +200,8 @@ def _complete_choice(index: int, choice: JsonObject) -> JsonObject:
         # Some servers give their calls no ids, without which no result can be sent back.
         message = message | {
             "tool_calls": [
-                {"type": "function", "id": f"call_{number}", **calls[number]}
-                for number in sorted(calls)
+                {"type": "function", "id": f"call_{number}", **calls[key]}
+                for number, key in enumerate(sorted(calls))
             ]
         }
     return {"index": index, **choice, "message": message}
