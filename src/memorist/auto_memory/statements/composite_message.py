@@ -73,6 +73,11 @@ _OWN_LEAD = lazy_pattern(
     re.IGNORECASE,
 )
 """In front of a colon or a list: the user's own rules follow."""
+_PREFERENCE = lazy_pattern(
+    r"\W*(?:(?:i|we) (?:prefer|like|want)|ich bevorzuge|je préfère|prefiero|prefiro|я предпочитаю)\b|我更?喜欢",
+    re.IGNORECASE,
+)
+"""A statement of one's own that stands among one's rules."""
 _COLON = lazy_pattern(r"(?P<lead>[^:：\n]{3,80}?)(?:[:：]\s+|：)(?=\S)")
 
 _BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
@@ -110,8 +115,9 @@ def _shows_rules(lines: list[str]) -> bool:
     others = [each for each, holds in sentences if not holds]
     if any(map(_OWN_LEAD.match, others)):
         return False
+    tasks = [each for each in others if not _PREFERENCE.match(each)]
     is_block = len(at) >= MIN_BLOCK and at[-1] - at[0] == len(at) - 1
-    if is_block and 0 < len(others) <= MAX_OTHER_SENTENCES:
+    if is_block and 0 < len(tasks) <= MAX_OTHER_SENTENCES:
         return True
     near = {0, len(sentences) - 1, *(each + step for each in at for step in (-1, 1))} - set(at)
     return bool(at) and any(
