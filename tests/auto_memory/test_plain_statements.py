@@ -334,3 +334,22 @@ def test_a_message_that_begins_with_a_path_is_no_command() -> None:
     (kept,) = read("/home/dev/shop is the shop.\nNever use npm here, use pnpm.")
 
     assert kept.text == "Never use npm here, use pnpm."
+
+
+def test_preferences_of_daily_life_are_noticed_in_whatever_words() -> None:
+    """No typed message of a developer has such words, and people who talk to their agent about more
+    than code have them: a rule that the former never match is needed all the same.
+    """
+    said = (
+        "I always travel by train instead of flying whenever I can.",
+        "I find crowded places unbearable.",
+        "I tend to gravitate towards minimalist furniture.",
+        "I've given up alcohol completely.",
+        "Loud music makes me anxious.",
+        "I usually cook at home rather than eating out.",
+        "I get seasick easily.",
+        "I feel uneasy in small enclosed spaces.",
+        "Gluten doesn't agree with me.",
+        "I'm on a tight budget until summer.",
+    )
+    assert [text for text in said if not read(text)] == []

@@ -141,6 +141,12 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
+        r"(?P<text>(?:alle|jede[rs]?|neue|commits?|kommentare|tests?|antworten|claude|der agent|\S+-\S+) (?:.{0,50} )?(?:müssen|muss|sollen|soll|"
+        r"sollten|dürfen|darf)\b.{3,}|frag\w* (?:nur|immer|erst)\b.{3,}|\S+ nur,? (?:wenn|nach|auf)\b.{3,}|arbeite \w+.{0,60}\bohne\b.{3,})",
+        unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch)\b",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>keine?n? (?!fehler|ahnung|sorge|zeit|frage|änderung|problem|lust)\w+.{0,60}\b(?:in|bei|für|zu|ohne|auf)\b.{2,})",
         unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch|ist|sind|wird|gefunden)\b",
     ),
@@ -188,6 +194,14 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:先.{2,20}再.{2,}|.{2,20}(?:完成后|之后|之前|前|后|时|的时候)[，,]?(?:都|需要|必须|应该|应当|请|要).{2,}|所有.{2,20}(?:都|须|需|应|用).{2,}))",
         unless=r".*(?:这|那|现在|吗|报错|失败|[完过好]了)",
     ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>.{0,12}(?:必要的|清晰的|详细的)(?:注释|日志|文档).{0,30})",
+        unless=r".*(?:这|那)",
+    ),
+    define_statement_pattern(
+        "rule", r"(?P<text>(?:代码风格|命名(?:规范)?|缩进|格式|注释|提交信息|语言)[：:].{2,})"
+    ),
     # Japanese
     define_statement_pattern(
         "rule",
@@ -203,6 +217,11 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         "rule",
         r"(?P<text>[^がも]{1,40}を[^が]{0,15}(?:しない|使わない|書かない|入れない|付けない|つけない|触らない|含めない)[。！!]*$)",
         unless=r".*(?:この|ここ|これ|今|ても|エラー|修正)",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>.{2,30}は.{1,14}で.{0,12}(?:記述|作成|統一|記載|表記|会話|回答)(?:する|して(?:ください|下さい)?)[。！!]*$)",
+        unless=r".*(?:この|ここ|これ|今|エラー|失敗)",
     ),
 )
 """Rules as people write them down, in seven languages: each waits in the inbox."""

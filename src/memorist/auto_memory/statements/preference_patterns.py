@@ -23,6 +23,12 @@ _STANCE = (
     r"fascinated|obsessed|interested in (?!why|how|what|whether|if\b)|bored|terrified|afraid|scared|anxious|claustrophobic|an? (?:\w+ ){0,3}(?:believer|advocate|enthusiast|"
     r"supporter|follower|vegan|vegetarian|minimalist|introvert|extrovert|beginner|collector|traveller|traveler|purist|parent|owner))"
 )
+_HABIT = (
+    r"(?:avoid|wear|eat|drink|drive|follow an? (?:[\w-]+ ){1,3}|insist on|swear by|stick (?:to|with)|stay away from|steer clear of|refrain from|abstain from|tend to|"
+    r"gravitate|lean towards?|make it a (?:point|rule)|value|cherish|appreciate|adore|loathe|detest|despise|abhor|dislike|favou?r|"
+    r"struggle with|suffer from|get (?:\w+ )?(?:seasick|carsick|anxious|overwhelmed|bored)|practi[sc]e|buy|shop|"
+    r"refuse|cannot (?:stand|tolerate|eat)|can['’]?t (?:stand|tolerate|eat))"
+)
 
 PREFERENCES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
@@ -34,6 +40,17 @@ PREFERENCES: tuple[StatementPattern, ...] = (
         "rule",
         rf"(?P<text>i(?:['’]m| am)(?: (?:not|very|really|particularly|especially|quite|extremely|deeply|highly|too|also|truly|generally))* "
         rf"{_STANCE}\b.{{3,}})",
+        unless=_ONE_TIME,
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>i (?:(?:strictly|only|always|usually|generally|mostly|exclusively|religiously|rarely|seldom|never|really|absolutely|do not|"
+        rf"don['’]?t|personally|typically|have always|['’]ve always) )*{_HABIT}\b.{{3,}})",
+        unless=_ONE_TIME,
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>i(?:['’]d| would)(?: (?:much|always|generally|far))* (?:rather|prefer|sooner) .{4,})",
         unless=_ONE_TIME,
     ),
     define_statement_pattern(
@@ -53,6 +70,17 @@ PREFERENCES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "rule",
         r"(?P<text>my (?:diet|religion|faith|beliefs?|budget|health|doctor|lifestyle|values|taste|tastes|schedule|culture)\b .{4,})",
+        unless=_ONE_TIME,
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>i (?:always|never|usually|mostly|only) (?:take|ride|cycle|walk|travel|cook|order|sleep|read|watch|listen|work out|go|stay|pay|carry|bring|"
+        r"skip|choose|leave) .{4,}|i find (?:[\w-]+ ){1,5}(?:unbearable|annoying|relaxing|boring|stressful|exhausting|overwhelming|distracting|uncomfortable|"
+        r"soothing|tedious|irritating)\b.*|i try (?:not )?to (?:keep|avoid|limit|reduce|stay|eat|live|spend|cut|be) .{4,}|i(?:['’]ve| have)? (?:gave up|given up|quit|"
+        r"cut out|sworn off|stopped (?:eating|drinking|buying|smoking|watching|using)) .{3,}|i feel (?:\w+ )?(?:uneasy|uncomfortable|anxious|unsafe|dizzy|"
+        r"guilty|sick|nervous) (?:in|on|around|with|about|when|at) .{3,}|[\w -]{3,40} (?:doesn['’]?t|don['’]?t|does not|do not) agree with me\b.*"
+        r"|[\w -]{3,40} (?:makes?|gives?) me (?:sneeze|sick|anxious|dizzy|nauseous|sleepy|nervous|headaches|hives|a headache)\b.*"
+        r"|i(?:['’]m| am) (?:saving (?:money|up)|on a (?:\w+ )?(?:budget|diet)|trying to (?:lose|save|eat|quit|cut))\b.*)",
         unless=_ONE_TIME,
     ),
     # What somebody does not want, does not care for, or likes less than something else: in eight

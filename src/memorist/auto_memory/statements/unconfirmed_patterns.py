@@ -13,10 +13,13 @@ from memorist.auto_memory.statements.plain_english_patterns import (
     NOT_NAMED,
     OFTEN,
     ONE_PLACE,
+    THING,
+    USE,
 )
 from memorist.auto_memory.statements.preference_patterns import PREFERENCES
 from memorist.auto_memory.statements.statement_patterns import (
     ANY_ORDER,
+    CONDITION,
     NEGATION,
     ORDER,
     SOFTENERS,
@@ -102,7 +105,13 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         "correction",
         r"(?P<text>that['’]?s (?:the|an) (?:old|outdated|wrong) [\w ]{2,30}, (?:the (?:new|right|correct)|use|it['’]?s|we) .+)",
     ),
+    define_question_correction_pattern(
+        r"(?P<text>(?:but )?why (?:on earth |the hell |the heck )(?:do|are|did) you (?:still|always|keep|again)\b.+)"
+    ),
     define_question_correction_pattern(r"(?P<text>isn['’]?t it (?:obvious|clear) that .+)"),
+    define_question_correction_pattern(
+        r"(?P<text>(?:but )?why would (?:you|u) (?:ever\b|.*\b(?:any\w*|everything)\b).*)"
+    ),
     define_statement_pattern(
         "correction",
         r"(?:(?:no|nah|nope)\b[\s,.:;!–—-]+|(?:that['’]?s|this is|you['’]re|it['’]?s) (?:outdated|wrong|old|not right|incorrect|"
@@ -121,6 +130,11 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?:is (?:public|private|internal|open[- ]source|a (?!bit\b|mess\b|lot\b)|multi-?tenant|regulated)|must (?:stay|remain|be|"
         r"keep|work)|has to (?:stay|remain|work)).+)",
         unless=r".*\b(?:bug|broken|error|failing|down|this pr|while|loading)\b",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:our |all |the )?(?:logs?|metrics|traces|secrets?|flags?|designs?|docs|tickets?|bugs?|alerts?|dashboards?|specs?|"
+        r"mockups?|credentials) (?:are|is) (?:in|on) (?-i:[A-Z])\w+.*)",
     ),
     define_statement_pattern(
         "rule",
@@ -148,7 +162,20 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
+        r"(?P<text>.{2,40} (?:has|have) been (?:replaced (?:by|with)|superseded by|migrated to|moved to|renamed to) .+)",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>you(?: may| can| could|['’]re allowed to| are allowed to) .+ without (?:asking|my|permission|confirm\w*)\b.*)",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>(?:.{3,80}, )?(?:please )?(?:only )?(?:work|stay|edit|write|change|look|touch) only (?:in|under|on|inside|at) .+)",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:i(?:['’]ve| have) only (?:been )?\w+|i (?:usually|normally|mostly|mainly|typically) \w+|(?:english|german|french) "
+        r"(?:isn['’]?t|is not) my|i(?:['’]m| am) based in|i(?:['’]m| am) in (?:the )?(?-i:[A-Z])\w+ time) .+)",
     ),
     define_question_correction_pattern(r"(?P<text>what did i (?:just )?(?:say|tell you) about .+)"),
     define_statement_pattern(
@@ -156,7 +183,22 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:please )?(?:make|keep|treat) (?:that|this|it) (?:as |part of )?(?:a |the |your |our )?"
         r"(?:new )?(?:standard|default|habit|rule|norm|workflow|routine|practice|convention|policy)\b.*)",
     ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:always )?do (?:that|this|it|so) (?:always|every time|from now on|by default)\b.*)",
+    ),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>{SOFTENERS}{USE} {THING},? (?:instead of|rather than|over|not) {NOT_NAMED}.+)",
+        unless=ONE_PLACE,
+    ),
     define_statement_pattern("rule", rf"(?P<text>{SOFTENERS}(?:never|always) {VERB}\b(?!['’]s).+)"),
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>(?:please |pls )+(?:{NEGATION}|never|always|stop|avoid) {NOT_NAMED}\w+ "
+        rf"{NOT_NAMED}.+)",
+        unless=r".*\b(?:yet|now|for now|again)\b",
+    ),
     define_statement_pattern(
         "rule",
         rf"(?P<text>{NEGATION} (?:use|add|mock|commit|push|amend|create|write|include|touch|edit|"
@@ -212,6 +254,9 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:didn['’]?t i (?:say|tell|ask)|why (?:do|are|did) you (?:keep|still|always|again)"
         r"|i (?:didn['’]?t|did not|never) (?:tell|ask|say|told|asked|want|allow(?:ed)?|permit(?:ted)?) (?:you|u) to)\b.+)",
     ),
+    define_statement_pattern(
+        "rule", r"(?P<text>(?:there['’]?s|there is) no (?:point|need) (?:in )?\w+ing .+)"
+    ),
     define_statement_pattern("rule", r"(?P<text>.{3,60} always happens?\b.*)"),
     define_statement_pattern("rule", rf"(?P<text>i {OFTEN}(?:like|love|enjoy) {MOMENT}\w+ .+)"),
     define_statement_pattern(
@@ -219,6 +264,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>i(?:['’]m| am) (?:(?:more of|very much|rather|mostly|mainly|still|really|not) )?an? (?:\w+ ){0,3}(?:person|lover|fan|user|learner|"
         r"thinker|reader|beginner|newcomer|newbie|developer|engineer|student|freelancer)\b.*)",
     ),
+    define_statement_pattern("rule", r"(?P<text>my (?:favou?rite|preferred|usual|go-to|main) .+)"),
     define_statement_pattern(
         "rule",
         rf"(?P<text>(?:please |just |ok |and )*(?:no|without|fewer|less|skip(?: the| any| all)?|drop the|cut the|"
@@ -271,6 +317,11 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         unless=r".*\b(?:fails?|crash\w*|happens)\b",
     ),
     define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:i|you) (?:don['’]?t|do not) (?:need|have) (?:to|an?|the) .+\b(?:every|each|always)\b.*)",
+    ),
+    define_statement_pattern("rule", r"(?P<text>you (?:can|may|should) (?:always )?skip .+)"),
+    define_statement_pattern(
         "correction",
         r"(?P<text>that['’]?s not (?:how|what|where) (?:we|i) (?!(?:meant|asked|said|wanted|want)\b).+)",
     ),
@@ -312,6 +363,10 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
+        r"(?P<text>(?:the|our|my) (?:[\w-]+ ){1,4}(?:script|command|migrations?|build|release|tests?|deploy) (?:must|has to|have to) .+)",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>(?:the|our|my) (?:[\w-]+ )?(?:team lead|tech lead|lead|owner|maintainer|product owner|pm|designer|"
         r"reviewer|on-?call|manager|architect) (?:is|will be) (?-i:[A-Z])\w+.*)",
     ),
@@ -336,6 +391,10 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
+        r"(?P<text>we have (?:two|three|four|five|\d+|several|many) (?:customers|clients|teams|environments|repos|regions|stages)\b.*)",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>(?:i (?:use|run|work with|develop on|code in)|i(?:['’]m| am) using) (?:the )?(?:vs ?code|neovim|n?vim|emacs|"
         r"helix|zed|cursor|jetbrains|intellij|pycharm|fish|zsh|bash|nushell|tmux|arch|nixos|windows|linux|macos|docker|podman|"
         r"orbstack|colima|mise|asdf|nix|homebrew|pnpm|yarn|bun|uv|poetry|conda|[\w-]+ (?:shell|editor|terminal|distro|os))\b.*)",
@@ -351,13 +410,26 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
+        r"(?P<text>i(?:['’]d| would) (?:like|love|prefer|want) (?:you |it )(?:to|if) .+\b(?:always|never|every|each|first|all)\b.*)",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>i want (?!to\b|a\b|an\b|the\b|this\b|that\b|it\b|you\b)(?:[\w-]+ ){1,3}(?:messages|commits|answers|names|tests|comments|prs|functions|explanations)\b.*)",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>.{3,80},? (?:so )?keep (?:it|the \w+|everything) (?:short|simple|brief|small|minimal)\b.*)",
     ),
+    define_statement_pattern("rule", rf"(?P<text>{CONDITION}.*)"),
     define_question_correction_pattern(
         r"(?P<text>(?:isn['’]?t|wasn['’]?t) (?:that|this|it) .*\b(?:your own|you who|your (?:sandbox|fault|mistake|bug|job|change))\b.*)"
     ),
     define_question_correction_pattern(
         r"(?P<text>did(?:n['’]?t| not) (?:we|i|you) (?:agree|say|tell|decide|ask|promise|settle)\b.*)"
+    ),
+    define_question_correction_pattern(
+        rf"(?P<text>(?:should(?:n['’]?t)|would(?:n['’]?t)|do(?:n['’]?t)) (?:you|we) (?:always |rather |first |not )*{VERB}\b.*\b(?:before|first|"
+        rf"always|instead|every|rather)\b.*)"
     ),
     define_question_correction_pattern(
         r"(?P<text>aren['’]?t you (?:supposed|meant|told|asked) .*)"
@@ -420,6 +492,11 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
+        r"(?P<text>(?:chez nous|dans ce (?:projet|dépôt)|ne (?:touche|modifie|change)[sz]? (?:pas|jamais)|j['’]aimerais (?:toujours|des|que tu))\b.*)",
+        unless=r".*\b(?:ici|maintenant|encore)\b",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>(?:en este (?:proyecto|repo\w*)|aquí siempre|neste (?:projeto|repo\w*)|no (?:toques|modifiques) (?:nunca )?(?:la|el|los|las)|não (?:toque|mexa|modifique) (?:na|no|em)) .{3,})",
         unless=r".*\b(?:error|erro|falla|falha|bug)\b",
     ),
@@ -471,11 +548,22 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     # German
     define_statement_pattern(
         "rule",
+        r"(?P<text>bei (?:jede[rm]|mehreren|allen|unklar\w+|zweifel\w*|unsicherheit\w*) (?:\w+ ){0,2}(?:nenn|nummerier|frag|zeig|list|sortier|nimm|gib|schreib|wähl|prüf|verwend|nutz|benutz|antwort)\w* .{3,})",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:bitte )?frage?(?:n sie)? mich(?: immer| vorher| zuerst)*,? (?:bevor|vor) .+)",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>(?:bitte )?(?:keine?n?|weniger|ohne|nicht so viele) (?!ahnung|idee|sorge|lust|zeit|panik|änderung|frage|eile|problem|mehr\b)\w+(?: \w+){0,4}\s*[.!]*$)",
     ),
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:bitte )?(?:fasse? dich|halte? dich|sei)(?: bitte)? (?:kürzer|kurz|knapp\w*|präzise\w*|direkter|ehrlich).*)",
+    ),
+    define_statement_pattern(
+        "correction", r"(?P<text>(?:bitte )?(?:hör|höre) (?:endlich |bitte )?auf,? .+)"
     ),
     define_statement_pattern(
         "rule",
@@ -509,6 +597,10 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     # Spanish and Portuguese
     define_statement_pattern(
         "rule",
+        r"(?P<text>(?:por favor,? )?(?:sin|sem|menos|nada de) (?!embargo|duda|dúvida|problema)\w+(?: \w+){0,3},? por favor\s*[.!]*$)",
+    ),
+    define_statement_pattern(
+        "rule",
         r"(?P<text>(?:pregúntame|pregunta(?:me)?|avísame|consúltame|pergunte(?:-me)?|me pergunte|avise-me)(?: siempre| sempre| primero)? antes\b.*)",
     ),
     define_statement_pattern(
@@ -532,7 +624,19 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:пожалуйста,? )?(?:никаких|без|поменьше|меньше) (?!проблем|разницы)[\w-]+(?: [\w-]+){0,3}(?:,? пожалуйста)?\s*[.!]*$)",
     ),
     define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:всегда )?(?:спрашивай|спроси|уточняй|предупреждай)(?:те)?(?: меня)? (?:перед|прежде|до)\b.*)",
+    ),
+    define_statement_pattern(
         "correction", r"(?P<text>(?:хватит|перестань(?:те)?|прекрати(?:те)?) \w+.*)"
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:пожалуйста,? )?не (?:добавляй|пиши|используй|создавай|трогай|удаляй|меняй|коммить|пушь)(?:те)? .+)",
+        unless=r".*\b(?:здесь|сейчас|пока|эт\w+)\b",
+    ),
+    define_statement_pattern(
+        "rule", r"(?P<text>будь(?:те)? (?:более )?(?:лаконич|крат|кратк)\w*.*)"
     ),
     # Chinese
     define_statement_pattern(
@@ -552,6 +656,7 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:代码|注释|回复|回答|文档|提交信息|日志)(?:里面?|中|内)?(?:都|请)?(?:不要|别|不用|尽量|要|用).{2,})",
         unless=r".*(?:这|那|现在)",
     ),
+    define_statement_pattern("rule", r"(?P<text>别(?:提交|推送|部署|合并).*)"),
     define_statement_pattern("rule", r"(?P<text>neither \w+ nor \w+\b.{0,40})"),
     define_statement_pattern("rule", r"(?P<text>(?:别|不要)再.{2,}(?:了)?[。！!]*$)"),
     define_statement_pattern(
@@ -561,6 +666,11 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:事前|先|最初)に.{0,8}(?:確認|相談|許可).{0,8}てから.{0,8}(?:して|する)|.{2,20}(?:の最後|の最初|の終わり|のたび)に(?:毎回|必ず|いつも).{2,}(?:して|て)|(?:お願い|依頼|指示)していない.{2,}ないで).{0,6}$)",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>.{2,40}(?:で|に|を)(?:書いて|答えて|回答して|統一して|説明して)(?:ください|下さい|ね)[。！!]*$)",
+        unless=r".*(?:この|ここ|これ|その)",
     ),
     define_statement_pattern(
         "rule",
@@ -574,6 +684,10 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "rule",
         r"(?P<text>.{2,40}(?:する前に|の前に)(?:必ず|まず)?.{2,30}(?:ください|下さい|して|聞いて|こと)[。！!]*$)",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:もっと)?(?:短く|簡潔に|シンプルに)(?:答えて|回答して|説明して|して)?(?:ください|下さい)?[。！!]*$)",
     ),
 )
 
