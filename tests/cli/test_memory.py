@@ -324,6 +324,37 @@ def test_forget_for_good_names_an_open_session_and_short_words(shell: Shell) -> 
 
 
 @pytest.mark.covers("AM-10")
+def test_forget_for_good_leaves_a_name_that_is_said_of_another_file(shell: Shell) -> None:
+    """Only a link to the memory, or its path as a value, names it; nothing that another memory
+    folder or another project holds does.
+    """
+    path = shell.add("Contributing takes a sign-off")
+    folder = shell.folder
+    (folder / path).rename(folder / "contributing-rules.md")
+    shell.json("memory", "list")
+    path = "contributing-rules.md"
+    link = f"- [Contributing]({path})"
+    other = folder.parent.parent / "other"
+    for place, text in (
+        (folder.parent / "s" / "notes.md", f"Read contributing-rules.md first.\n{link}\n"),
+        (folder.parent / "s" / "window.json", json.dumps({"path": path, "said": f"See {path}."})),
+        (other / "memory" / "MEMORY.md", link),
+        (other / "s" / "notes.md", link),
+    ):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+
+    assert shell("memory", "forget", "--hard", "--yes", path).exit_code == 0
+
+    notes = (folder.parent / "s" / "notes.md").read_text()
+    assert notes == "Read contributing-rules.md first.\n- [Contributing[forgotten]\n"
+    window = json.loads((folder.parent / "s" / "window.json").read_text())
+    assert window == {"path": "[forgotten]", "said": f"See {path}."}
+    assert (other / "memory" / "MEMORY.md").read_text() == link
+    assert (other / "s" / "notes.md").read_text() == link
+
+
+@pytest.mark.covers("AM-10")
 def test_forget_for_good_leaves_no_copy(shell: Shell) -> None:
     """After `--hard` no file below the home folder holds the words, packed or not; what else is
     remembered is there.

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
+from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import purge_memory_traces
 from memorist.store.text_removal import TextRemovalResult, mask_texts_in_bytes, remove_text_copies
+
+_TELLING_NAME_WORDS = 3
+"""Words of a memory's file name from which on it is hardly in a text for another reason. Our
+choice.
+"""
 
 
 def purge_memories(
@@ -26,11 +33,21 @@ def purge_memories(
     words = [text for entry in entries for text in entry.texts]
     folder, journal = memory.layout.folder, memory.purge_journal
     own = {journal.path, *(folder / path for path in named)}
-    before = remove_text_copies(
-        home.layout, words, among=lambda path: path not in own and not path.is_relative_to(folder)
-    )
     # Paths stay in the indexes, which are made anew by them.
     texts = [text for text in words if text not in named]
+    names = [text for path in named for text in _list_texts_naming(path)]
+
+    def names_this_memory(path: Path) -> bool:
+        return path not in own and _is_read_by_memory(path, folder, home.layout)
+
+    elsewhere = remove_text_copies(
+        home.layout, texts, among=lambda path: path not in own and not path.is_relative_to(folder)
+    )
+    naming = remove_text_copies(
+        home.layout,
+        names,
+        among=lambda path: names_this_memory(path) and not path.is_relative_to(folder),
+    )
     removed_elsewhere = remove_text_copies(
         home.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
     )
@@ -40,12 +57,41 @@ def purge_memories(
 
     purge_memory_traces(home.database(), str(folder), named, mask)
     changes = memory.purge(named, mask)
-    after = remove_text_copies(home.layout, words, among=lambda path: path != journal.path)
+    after = (
+        remove_text_copies(home.layout, texts, among=lambda path: path != journal.path),
+        remove_text_copies(home.layout, names, among=names_this_memory),
+    )
     journal.remove(named)
+    found = (elsewhere, naming, removed_elsewhere, *after)
     removal = TextRemovalResult(
-        cleaned=before.cleaned + removed_elsewhere.cleaned + after.cleaned,
-        deleted=before.deleted + removed_elsewhere.deleted + after.deleted,
-        remaining=after.remaining,
+        cleaned=tuple(dict.fromkeys(path for each in found for path in each.cleaned)),
+        deleted=tuple(dict.fromkeys(path for each in found for path in each.deleted)),
+        remaining=tuple(dict.fromkeys(path for each in after for path in each.remaining)),
     )
     sessions = sorted({session for entry in entries for session in entry.sessions})
     return changes, removal, sessions
+
+
+def _list_texts_naming(path: str) -> list[str]:
+    """By what a text names the memory: its path, where that says much; of `contributing.md`, which
+    is in many texts about another file, a link to it, and the path as a value.
+    """
+    if len(path.removesuffix(".md").replace("_", "-").split("-")) >= _TELLING_NAME_WORDS:
+        return [path]
+    return [f"]({path})", f'"{path}"']
+
+
+def _is_read_by_memory(path: Path, folder: Path, layout: Layout) -> bool:
+    """Whether a file may name a memory of this folder: none of another memory folder, which may
+    have one of the same path, and none of another project unless the memory holds in all.
+    """
+    if path.is_relative_to(folder):
+        return True
+    if "memory" in path.relative_to(layout.home).parts:
+        return False
+    project = folder.parent
+    return (
+        project.parent != layout.projects
+        or path.is_relative_to(project)
+        or not path.is_relative_to(layout.projects)
+    )

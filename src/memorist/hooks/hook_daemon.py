@@ -49,6 +49,10 @@ IDLE_CHECK_SECONDS = 2.0
 """Time between two checks for idle sessions, and for the hooks folder being still there."""
 REQUEST_SECONDS = 30.0
 """Longest wait for the rest of a request that was begun."""
+LAST_ANSWERS_SECONDS = 30.0
+"""Longest wait for the answers at work when the daemon is to exit: three times the longest time
+limit of an event. Our choice.
+"""
 SWITCH_SECONDS = 0.0005
 """How long a thread that indexes or embeds may keep the interpreter from the loop, for which an
 agent waits; Python's own is ten times that. Our choice.
@@ -129,12 +133,29 @@ class HookDaemon:
         finally:
             self._listening.remove_socket_file()
             server.close()
-            if self._answers:
-                await asyncio.wait(self._answers)
+            await self._finish_answers()
             if self._sessions is not None:
                 await self._sessions.close()
             if engine is not None:
                 await engine.close()
+
+    async def _finish_answers(self) -> None:
+        """Wait for the last answers, not without end: until this daemon exits no other begins, and
+        all hooks stay without an answer.
+        """
+        if not self._answers:
+            return
+        _, unfinished = await asyncio.wait(self._answers, timeout=LAST_ANSWERS_SECONDS)
+        for work in unfinished:
+            work.cancel()
+        if unfinished:
+            self._record_failure(
+                "",
+                "",
+                f"the hook daemon was to exit, and {len(unfinished)} hooks were not done after "
+                f"{LAST_ANSWERS_SECONDS:g} seconds; they were ended",
+            )
+            await asyncio.wait(unfinished, timeout=1.0)
 
     def _open_engine(self) -> Memorist | None:
         """Open the engine; None if the settings are invalid, in which case every response is empty

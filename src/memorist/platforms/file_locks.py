@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -14,7 +15,11 @@ else:
 
 _LOCKED_BYTE = 1 << 30
 """Windows keeps others from reading a locked byte, so one far behind the content is locked."""
-_STEP_SECONDS = 0.005
+_STEP_SECONDS = 0.002
+LOCK_SECONDS = 120.0
+"""Longest wait for a lock that is held for one write, or one rewriting of a history, at a time. Our
+choice.
+"""
 
 
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:
@@ -52,11 +57,17 @@ def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:
 
 
 def block_until_locked(descriptor: int) -> None:
-    """Take the lock, however long that takes. Raises OSError."""
-    if HAS_FLOCK:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        return
-    while not _try_lock_byte(descriptor):
+    """Take the lock as soon as it is free. Raises OSError, a TimeoutError after LOCK_SECONDS: a
+    process that was stopped holds its locks for as long as it stays so.
+    """
+    end = time.monotonic() + LOCK_SECONDS
+    while not try_lock(descriptor):
+        if time.monotonic() > end:
+            raise TimeoutError(
+                errno.ETIMEDOUT,
+                f"another process, perhaps a stopped one, has held its lock for {LOCK_SECONDS:g} "
+                f"seconds",
+            )
         time.sleep(_STEP_SECONDS)
 
 

@@ -205,20 +205,32 @@ class ProxyExchange:
     async def _answer(
         self, call: PreparedCall, upstream: aiohttp.ClientResponse
     ) -> web.StreamResponse:
-        first_bytes = await _read_start(upstream) if call.prepared is not None else b""
+        try:
+            first_bytes = await _read_start(upstream) if call.prepared is not None else b""
+            smaller = await self._shrink_if_refused(call, upstream, first_bytes)
+        except BaseException:
+            # As when the client leaves meanwhile: nobody else holds the connection.
+            upstream.close()
+            raise
+        if smaller is not None:
+            upstream.close()
+            self.outcome = (
+                "recovered: the provider refused it as too long, and a smaller one was sent"
+            )
+            upstream, first_bytes = await self._send_prepared(call, smaller), b""
+        return await self._relay(upstream, call, first_bytes)
+
+    async def _shrink_if_refused(
+        self, call: PreparedCall, upstream: aiohttp.ClientResponse, first_bytes: bytes
+    ) -> bytes | None:
+        """A smaller request where the reply begins as a refusal of one that was too long."""
         if (
             first_bytes
             and _may_refuse(upstream, first_bytes)
             and is_context_overflow(upstream.status, _decode_body(upstream, first_bytes))
         ):
-            smaller = await self._pipeline.shrink_refused_request(call)
-            if smaller is not None:
-                upstream.close()
-                self.outcome = (
-                    "recovered: the provider refused it as too long, and a smaller one was sent"
-                )
-                upstream, first_bytes = await self._send_prepared(call, smaller), b""
-        return await self._relay(upstream, call, first_bytes)
+            return await self._pipeline.shrink_refused_request(call)
+        return None
 
     async def _send_prepared(self, call: PreparedCall, data: bytes) -> aiohttp.ClientResponse:
         changed = call.data is not data or call.outcome == "changed"

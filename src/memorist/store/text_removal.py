@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ MIN_TEXT_CHARS = 12
 """Characters of the shortest text that is replaced where it stands: a shorter one is in many
 files for other reasons.
 """
+_JSON_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _TEXT_SUFFIXES = frozenset({".json", ".jsonl", ".md", ".txt", ".log", ".torn", ".html"})
 
 
@@ -41,7 +43,7 @@ def remove_text_copies(
     layout: Layout, texts: Iterable[str], *, among: Callable[[Path], bool] = lambda _: True
 ) -> TextRemovalResult:
     """Remove every copy of these texts from the files below the home folder that `among` takes.
-    Unreadable files are passed over.
+    Unreadable files are passed over. What was JSON stays JSON.
     """
     given = {text.strip() for text in texts} - {""}
     every = _encode_forms(given)
@@ -71,6 +73,39 @@ def _encode_long_forms(texts: Iterable[str]) -> list[bytes]:
     return _encode_forms({text for text in map(str.strip, texts) if len(text) >= MIN_TEXT_CHARS})
 
 
+def mask_texts_in_json(data: bytes, forms: Sequence[bytes]) -> bytes:
+    """The same for JSON, or lines of it, by the strings as they are decoded: where a text begins
+    with the `n` of some other's line break, its bytes are half an escape. A line that is no JSON,
+    such as a torn one, is masked as it stands.
+    """
+    if not _is_json(data):
+        lines = data.splitlines(keepends=True)
+        if len(lines) < 2:
+            return _mark_forms(data, forms)
+        return b"".join(mask_texts_in_json(line, forms) for line in lines)
+    return _JSON_STRING.sub(lambda found: _mask_json_string(found[0], forms), data)
+
+
+def _mask_json_string(literal: bytes, forms: Sequence[bytes]) -> bytes:
+    """A form in quotes is a whole string."""
+    if literal in forms:
+        return json.dumps(FORGOTTEN_MARK.decode()).encode()
+    value = json.loads(literal).encode("utf-8", "surrogatepass")
+    nested = value[:1] in (b"{", b"[") and _is_json(value)
+    masked = mask_texts_in_json(value, forms) if nested else _mark_forms(value, forms)
+    if masked == value:
+        return literal
+    return json.dumps(masked.decode("utf-8", "surrogatepass")).encode()
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _mark_forms(data: bytes, forms: Iterable[bytes]) -> bytes:
     for form in forms:
         data = data.replace(form, FORGOTTEN_MARK)
@@ -78,12 +113,16 @@ def _mark_forms(data: bytes, forms: Iterable[bytes]) -> bytes:
 
 
 def _encode_forms(texts: Iterable[str]) -> list[bytes]:
-    """The bytes by which texts are in files, the longest first: plain, and as JSON strings."""
+    """The bytes by which texts are in files, the longest first: plain, as JSON strings, and as
+    JSON strings within one.
+    """
     forms: set[bytes] = set()
     for text in texts:
         forms.add(text.encode("utf-8", "surrogateescape"))
-        forms.add(json.dumps(text)[1:-1].encode())
-        forms.add(json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace"))
+        for escaped in (True, False):
+            once = json.dumps(text, ensure_ascii=escaped)[1:-1]
+            twice = json.dumps(once, ensure_ascii=escaped)[1:-1]
+            forms |= {each.encode("utf-8", "replace") for each in (once, twice)}
     return sorted(forms, key=lambda form: (-len(form), form))
 
 
@@ -104,7 +143,7 @@ def _is_derived(path: Path, layout: Layout) -> bool:
     )
 
 
-def _replace(path: Path, forms: list[bytes]) -> bool:
+def _replace(path: Path, forms: Sequence[bytes]) -> bool:
     """Put a mark in the place of the texts; False where the file is in use or no text file."""
     if path.suffix not in _TEXT_SUFFIXES:
         return False
@@ -112,6 +151,7 @@ def _replace(path: Path, forms: list[bytes]) -> bool:
         transcript = SessionLayout(path.parent).transcript
         if transcript.exists():
             locks.callback(TranscriptWriter(transcript).close)
-        DiskFiles().write(path, _mark_forms(path.read_bytes(), forms))
+        mask = mask_texts_in_json if path.suffix in (".json", ".jsonl") else _mark_forms
+        DiskFiles().write(path, mask(path.read_bytes(), forms))
         return True
     return False
