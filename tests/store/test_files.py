@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from memorist.errors import StoreError, UnreadableSession, WriteConflict
 from memorist.formats.transcript_format import RawTranscriptLine
+from memorist.platforms import file_locks
 from memorist.ports import FileSystem
 from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error, make_folders
 from memorist.store.transcript_reader import DecodedLineFile
@@ -393,3 +394,20 @@ def test_lines_can_be_gone_through_again(tmp_path: Path) -> None:
     assert next(first).data == b"a\n"
     assert [line.data for line in lines] == [b"a\n", b"b\n"]
     assert next(first).data == b"b\n"
+
+
+@pytest.mark.skipif(not file_locks.HAS_FLOCK, reason="the lock is held by what POSIX has")
+def test_a_write_does_not_wait_for_a_stopped_process_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says who may hold the lock, and the next write works once it is released."""
+    monkeypatch.setattr(file_locks, "LOCK_SECONDS", 0.05)
+    holder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert file_locks.try_lock(holder)
+        with pytest.raises(StoreError, match="another process, perhaps a stopped one"):
+            FILES.write(tmp_path / "notes.md", b"one")
+    finally:
+        os.close(holder)
+    FILES.write(tmp_path / "notes.md", b"two")
+    assert (tmp_path / "notes.md").read_bytes() == b"two"
