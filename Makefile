@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 DATA ?= ../shared/data
 OUT ?= build/demo
 # more than cores, as many tests wait for processes and sockets; each loads all tests for itself (10 s)
-WORKERS ?= 3
+WORKERS ?= 4
 # The tests write some 200,000 small files: into memory where a folder in memory has room for them
 # (711: PostgreSQL runs as another user where make runs as root).
 TEST_FOLDER ?= $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 3000000 {print "/dev/shm"}')

@@ -32,11 +32,23 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memorist.hooks.hook_session.PROMPT_LOOK_SECONDS", (0.01, 0.02))
 
 
-@pytest.mark.parametrize("door", LIVE_DOORS.values(), ids=LIVE_DOORS)
-async def test_typed_words_give_the_same_memory_by_every_way(door: Door, tmp_path: Path) -> None:
+EVERY = [pytest.param(4, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+"""Each way has another quarter of the conversations, so that each of these goes several ways; the
+slow tests have all.
+"""
+
+
+@pytest.mark.parametrize("step", EVERY)
+@pytest.mark.parametrize("name", LIVE_DOORS)
+async def test_typed_words_give_the_same_memory_by_every_way(
+    name: str, step: int, tmp_path: Path
+) -> None:
     """Sessions in each wire format, a server's, an adapter's, both clients' hooks, the proxy."""
+    door: Door = LIVE_DOORS[name]
     found, expected = {}, {}
-    for number, each in enumerate(TYPED_CONVERSATIONS):
+    for number, each in enumerate(
+        TYPED_CONVERSATIONS[sorted(LIVE_DOORS).index(name) % step :: step]
+    ):
         (folder := tmp_path / str(number)).mkdir()
         found[each.name] = await door(folder, each.turns)
         expected[each.name] = Held(each.kept, each.waits, each.is_off, each.pins)
@@ -44,11 +56,16 @@ async def test_typed_words_give_the_same_memory_by_every_way(door: Door, tmp_pat
     assert found == expected
 
 
+@pytest.mark.parametrize("step", EVERY)
 @pytest.mark.parametrize("format", RECORDERS)
-async def test_a_recorded_session_gives_the_same(format: SessionFormat, tmp_path: Path) -> None:
+async def test_a_recorded_session_gives_the_same(
+    format: SessionFormat, step: int, tmp_path: Path
+) -> None:
     """Of each agent whose sessions are read; the table names where it may differ, and why."""
     found, expected = {}, {}
-    for number, each in enumerate(TYPED_CONVERSATIONS):
+    for number, each in enumerate(
+        TYPED_CONVERSATIONS[sorted(RECORDERS).index(format) % step :: step]
+    ):
         (folder := tmp_path / str(number)).mkdir()
         found[each.name] = await read_import(folder, format, each.turns)
         _, kept, waits = RECORDED_DIFFERENCES.get(each.name, ("", each.kept, each.waits))

@@ -196,8 +196,11 @@ def request(*texts: str) -> dict[str, Any]:
     return {"model": "m", "max_tokens": 100, "messages": said}
 
 
-async def test_a_session_that_is_not_offered_is_nobody_elses(tmp_path: Path, address: str) -> None:
+async def test_a_session_that_is_not_offered_is_nobody_elses(
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who opened a session for itself keeps it: another machine is told where it is open; the same id of another tenant is another session."""
+    monkeypatch.setattr("memorist.engine.engine.HANDOVER_SECONDS", 0.2)
     async with (
         Tenants(tmp_path / "one", settings=settings(address)) as one,
         Tenants(tmp_path / "other", settings=settings(address)) as other,
