@@ -20,7 +20,8 @@ from memorist.engine.tenants import Tenants
 from memorist.errors import FormatError, MemoristError, UsageError
 
 Call = Callable[[BlockingMemorist], object]
-REQUEST = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello."}]}
+MESSAGES = [{"role": "user", "content": "Hello."}]
+REQUEST = {"model": "m", "max_tokens": 9, "messages": MESSAGES}
 
 
 def _any(value: object) -> Any:
@@ -41,6 +42,14 @@ WRONG: dict[str, tuple[Call, str]] = {
     ),
     "a text for a request": (lambda e: e.open("s").prepare(_any("Hello.")), "whole request"),
     "messages for a request": (lambda e: e.open("s").prepare(_any([])), "not list"),
+    "a message that is a tuple": (
+        lambda e: e.open("s").prepare(REQUEST | {"messages": [("user", "Hello.")]}),
+        r"messages\[0\] is an object with a role and content, such as a dict, not tuple",
+    ),
+    "a message that is a text": (
+        lambda e: e.open("s").prepare(REQUEST | {"messages": [*MESSAGES, "Hello."]}),
+        r"messages\[1\] .* not str",
+    ),
     "a text for a reply": (lambda e: e.open("s").observe("Hello."), "not str"),
     "settings that are a dictionary": (
         lambda _: Memorist(settings=_any({"model": "structural"})),

@@ -22,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse, UnknownBlock
+from memorist.errors import FormatError
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.request_codec import Codec
 
@@ -79,6 +80,19 @@ def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK tur
     if is_dataclass(value) and not isinstance(value, type):
         value = {each.name: getattr(value, each.name) for each in fields(value)}
     return to_plain_json(dict(value)) if isinstance(value, Mapping) else value
+
+
+def check_entry_types(items: Iterable[object], key: str) -> None:
+    """Raises FormatError for an entry of a history that cannot be an object of JSON, such as a
+    tuple of role and text: nothing of it would be read, and no provider takes it.
+    """
+    for number, item in enumerate(items):
+        is_object = isinstance(item, Mapping) or hasattr(item, "model_dump") or is_dataclass(item)
+        if not is_object:
+            raise FormatError(
+                f"{key}[{number}] is an object with a role and content, such as a dict, not "
+                f"{type(item).__name__}"
+            )
 
 
 def replace_lone_surrogates(item: object) -> object:
