@@ -80,6 +80,9 @@ SHOWN = {
 }
 
 OWN = (
+    "Fix the parser. Always use pnpm. Never use npm.",
+    "add a dark mode toggle. always use tailwind, never inline css. never touch the config files",
+    "Let's get started with the tests. From now on use pytest, never unittest. Always name files a_*.py.",
     "Fix the parser. Always use pnpm.",
     "Fix the parser.\n\nalways use pnpm",
     "This is a Django project. From now on use tabs.",

@@ -66,6 +66,15 @@ _OF_THE_PROJECT = lazy_pattern(
     re.IGNORECASE,
 )
 """What points at the project or says how much a rule matters points at no text."""
+_BARE_ORDER = lazy_pattern(
+    r"\W*(?:(?:please|and|also|bitte|und) )?(?:always|never|from now on|immer|nie(?:mals)?|ab jetzt|toujours|jamais|siempre|nunca|sempre|всегда|никогда|впредь|必ず|今後|以后|今后|一律|永远|항상|절대|앞으로)",
+    re.IGNORECASE,
+)
+"""An order to the reader. Beside a task it is the user's own ("Fix the parser. Always use pnpm. Never
+use npm."); who reports the rules of others says whose they are ("Bidders must always …").
+"""
+_ENDS_OF_REMARKS = ("?", "？", ":", "：")
+"""Ends of what is asked of the rules beside it, or announces them."""
 _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
 _OWN_LEAD = lazy_pattern(
     r"\W*(?!(?:my|our|your) \w+['’]s )(?:(?:\w+ ){0,2}(?:my|our|your|general|house|ground|some|new|meine?|unsere?|mes|nos|mis|nuestr[ao]s|minhas|nossas|мои|наши)\b|rules?\b|remember\b|note\b|important\b|reminder\b|from now on|"
@@ -117,7 +126,9 @@ def _shows_rules(lines: list[str]) -> bool:
         return False
     tasks = [each for each in others if not _PREFERENCE.match(each)]
     is_block = len(at) >= MIN_BLOCK and at[-1] - at[0] == len(at) - 1
-    if is_block and 0 < len(tasks) <= MAX_OTHER_SENTENCES:
+    announces = any(each.endswith(_ENDS_OF_REMARKS) for each in tasks)
+    orders = any(_BARE_ORDER.match(each) for each, holds in sentences if holds)
+    if is_block and 0 < len(tasks) <= MAX_OTHER_SENTENCES and (announces or not orders):
         return True
     near = {0, len(sentences) - 1, *(each + step for each in at for step in (-1, 1))} - set(at)
     return bool(at) and any(
