@@ -20,7 +20,7 @@ from memorist.core.token_count import get_token_factor
 from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
 from memorist.testing.prompt_cache import (
     LIFETIMES,
-    OPENAI_SECONDS,
+    OPENAI_PREFIX_LIFETIME_SECONDS,
     CumulativePrefixBlock,
     InputTokenCounts,
     PromptCacheState,
@@ -55,7 +55,7 @@ class CacheTerms(Struct, frozen=True, kw_only=True):
         """How long the provider keeps a prefix: five minutes for Anthropic's short marks, ten for
         OpenAI.
         """
-        return LIFETIMES["5m"] if self.marks else OPENAI_SECONDS
+        return LIFETIMES["5m"] if self.marks else OPENAI_PREFIX_LIFETIME_SECONDS
 
     @property
     def factor(self) -> float:

@@ -18,7 +18,10 @@ from statistics import median
 from benchmarks.datasets import all_sessions, claude_sessions, write_long_session
 from benchmarks.report import BenchResult, BenchRow
 from memorist.rollouts.raw_memory import parse_raw_memory
-from memorist.rollouts.session_evidence import UNKNOWN_WINDOW, convert_tokens_to_bytes
+from memorist.rollouts.session_evidence import (
+    UNKNOWN_WINDOW_EVIDENCE_TOKENS,
+    convert_tokens_to_bytes,
+)
 from memorist.rollouts.session_sources import SourceFolder, scan_for_changed_rollouts
 from memorist.rollouts.stage_one_session_scan import (
     collect_evidence_rows_per_part,
@@ -162,10 +165,12 @@ def _alone(path: Path) -> None:
     )
     build_structural_result(gone.task_log, thread)
     parts = collect_evidence_rows_per_part(
-        DecodedLineFile(path), gone.weights, convert_tokens_to_bytes(UNKNOWN_WINDOW, FACTOR)
+        DecodedLineFile(path),
+        gone.weights,
+        convert_tokens_to_bytes(UNKNOWN_WINDOW_EVIDENCE_TOKENS, FACTOR),
     )
     for rows in parts:
-        rows.select_rows_to_fit(UNKNOWN_WINDOW, FACTOR)
+        rows.select_rows_to_fit(UNKNOWN_WINDOW_EVIDENCE_TOKENS, FACTOR)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     sys.stdout.write(f"{peak} {time.process_time() - began:.1f} {len(parts)}\n")
 

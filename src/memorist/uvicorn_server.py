@@ -20,13 +20,13 @@ request, its first or its next, is closed, else the one whose body has been arri
 where all are answered, or send a body that began just now, further requests are refused with 503.
 Our choice.
 """
-HEADER_SECONDS = 10.0
+MAX_HEADER_WAIT_SECONDS = 10.0
 """Longest wait for the headers of a request, from its connection or its first byte. Our choice."""
-BODY_SECONDS = 60.0
+MAX_BODY_ARRIVAL_SECONDS = 60.0
 """Longest time from a request's headers to the end of its body. Our choice; the largest is a few
 megabytes.
 """
-UNDISTURBED_BODY_SECONDS = 2.0
+MIN_BODY_ARRIVAL_SECONDS = 2.0
 """How long a body may arrive before its connection makes room for others. Our choice: a few
 megabytes take less, and a flood of bodies that never end keeps nobody out for longer.
 """
@@ -83,7 +83,7 @@ class BoundedUvicornConfig(uvicorn.Config):
             waiting.abort()
             return
         for arriving, since in self.awaiting_bodies.items():
-            if now - since >= UNDISTURBED_BODY_SECONDS:
+            if now - since >= MIN_BODY_ARRIVAL_SECONDS:
                 arriving.abort()
             return
 
@@ -127,7 +127,7 @@ class BoundedHttpProtocol(H11Protocol):
         elif cycle is not self._arriving:
             self._arriving = cycle
             self.config.awaiting_bodies[self] = self.loop.time()
-            self._set_deadline(BODY_SECONDS)
+            self._set_deadline(MAX_BODY_ARRIVAL_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -144,7 +144,7 @@ class BoundedHttpProtocol(H11Protocol):
 
     def _await_headers(self) -> None:
         self.config.awaiting_headers[self] = None
-        self._set_deadline(HEADER_SECONDS)
+        self._set_deadline(MAX_HEADER_WAIT_SECONDS)
 
     def _set_deadline(self, seconds: float | None) -> None:
         """Close the connection in so many seconds; never for None."""

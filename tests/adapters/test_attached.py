@@ -395,7 +395,7 @@ def test_a_locked_database_costs_a_second_once_and_is_caught_up(
         other.execute("rollback")
         assert len(caplog.records) == 1
         assert caplog.records[0].exc_info is None
-        monkeypatch.setattr(disk_failure_pauses, "PAUSE_SECONDS", 0.0)
+        monkeypatch.setattr(disk_failure_pauses, "PAUSE_AFTER_BUSY_SECONDS", 0.0)
         attached.disk_pause._paused_until.clear()
         messages.append({"role": "user", "content": "free"})
         conversation.prepare({**REQUEST, "messages": list(messages)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.adapters.wire_reply import MAX_CAUSES, is_too_long_error
+from memorist.adapters.wire_reply import MAX_ERROR_CAUSES, is_too_long_error
 
 
 class Refused(Exception):
@@ -41,7 +41,7 @@ def test_a_wrapped_refusal_is_known() -> None:
     assert is_too_long_error(outer)
 
     deep: BaseException = Refused("prompt is too long: 2 tokens > 1 maximum")
-    for _ in range(MAX_CAUSES):
+    for _ in range(MAX_ERROR_CAUSES):
         deep, below = RuntimeError("around it"), deep
         deep.__cause__ = below
     assert not is_too_long_error(deep)

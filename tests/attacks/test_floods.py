@@ -81,8 +81,8 @@ def test_a_request_that_does_not_arrive_is_closed(
     """A connection without a request, a header or a body that stops, and a second request that
     stops: each ends by itself, after whole answers to what came whole.
     """
-    monkeypatch.setattr(uvicorn_server, "HEADER_SECONDS", 0.05)
-    monkeypatch.setattr(uvicorn_server, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr(uvicorn_server, "MAX_HEADER_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(uvicorn_server, "MAX_BODY_ARRIVAL_SECONDS", 0.05)
     heard = b""
     with serving() as address, closing(begun(address, part)) as asking:
         try:
@@ -118,7 +118,7 @@ def heard_until_closed(asking: socket.socket) -> bytes:
 
 def test_a_body_that_comes_by_drops_is_closed_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time for a body counts from its headers, not from its last byte."""
-    monkeypatch.setattr(uvicorn_server, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(uvicorn_server, "MAX_BODY_ARRIVAL_SECONDS", 0.3)
     head = b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
     with serving() as address, closing(begun(address, head)) as asking:
         closed = False
@@ -171,7 +171,7 @@ def test_bodies_that_never_end_keep_nobody_out_for_long(monkeypatch: pytest.Monk
     is left undisturbed, also where each shows a valid token.
     """
     monkeypatch.setattr(uvicorn_server, "MAX_CONNECTIONS", 4)
-    monkeypatch.setattr(uvicorn_server, "UNDISTURBED_BODY_SECONDS", 0.2)
+    monkeypatch.setattr(uvicorn_server, "MIN_BODY_ARRIVAL_SECONDS", 0.2)
     body = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900\r\n\r\n1"
     with serving() as address, ExitStack() as open_now:
         for _ in range(8):

@@ -320,7 +320,7 @@ def test_a_search_that_follows_changes_finds_what_comparing_all_memories_finds(
     for state in states:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(statement_comparison, "MAX_REMOVED_SHARE", share)
-            patch.setattr(statement_comparison, "STEP_MEMORIES", 2)
+            patch.setattr(statement_comparison, "MEMORIES_PER_STEP", 2)
             search.set_memories([heads[text] for text in sorted(state)])
 
         assert set(search.find_related_memories(said)) == {

@@ -265,13 +265,13 @@ def test_links_and_giants_are_not_read_and_that_is_told(
     )
     put(tmp_path, {"outside.md": "not yours"})
     (place / "link.md").symlink_to(tmp_path / "outside.md")
-    monkeypatch.setattr(exchange, "MAX_SIZE", 2_000)
+    monkeypatch.setattr(exchange, "MAX_IMPORT_FILE_BYTES", 2_000)
 
     source = read_import_source(FILES, place)
 
     assert [topic.path for topic in source.read.topics] == ["a.md"]
     assert {each.where for each in source.read.ignored} == {"big.md", "link.md", str(place)}
-    monkeypatch.setattr(exchange, "MAX_FILES", 2)
+    monkeypatch.setattr(exchange, "MAX_IMPORT_FILES", 2)
     with pytest.raises(InputError, match="more than 2 files"):
         read_import_source(FILES, place)
 

@@ -352,7 +352,7 @@ def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(
         put(folder, f"m-{number}.md", memory(f"m-{number}"), what=f"change {number}")
     put(folder, "a.md", memory("a", "the-hidden-words"))
     before = [each.id for each in folder.history.list_changes()]
-    monkeypatch.setattr("memorist.auto_memory.history_rewrite.BATCH", 3)
+    monkeypatch.setattr("memorist.auto_memory.history_rewrite.CHANGES_PER_PACK", 3)
     write, calls = HistoryRewrite._write_batch, 0
 
     def killing(self: HistoryRewrite, commits: Sequence[Commit]) -> None:

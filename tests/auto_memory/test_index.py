@@ -293,7 +293,7 @@ def test_memories_that_change_are_ranked_as_if_all_were_new(
         kept |= {each.path: each for each in state.values()}
         heads = [*kept.values()][-4:]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(memory_index, "MAX_SORTED_IN", few)
+            patch.setattr(memory_index, "MAX_SINGLY_INSERTED_MEMORIES", few)
             ranked.set_headers(heads)
 
         for now in (NOW, NOW - 20 * DAY_SECONDS):

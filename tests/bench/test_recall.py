@@ -208,7 +208,7 @@ def test_a_question_of_common_words_scores_no_more_entries_when_there_are_more(
     """A test has no stop watch, so entries are counted: four times the memories, and no more of
     them than the bounds allow are scored.
     """
-    monkeypatch.setattr(lexical_score, "POSTINGS_BUDGET", 120)
+    monkeypatch.setattr(lexical_score, "MAX_SCANNED_POSTINGS", 120)
     monkeypatch.setattr(lexical_score, "LEADER_COUNT", 40)
     monkeypatch.setattr(lexical_score, "COMMON_LEADER_COUNT", 8)  # each with four neighbours
     words = [f"word{at % 17}" if at % 50 else f"rare{at % 2_000}" for at in range(20_000)]

@@ -128,7 +128,7 @@ def test_a_process_that_does_not_answer_is_wrong(
     be ended by the command that is shown.
     """
     monkeypatch.setenv("MEMORIST_HOOKS__START_SECONDS", "300")
-    monkeypatch.setattr(listening, "PING_SECONDS", 120.0)
+    monkeypatch.setattr(listening, "PING_TIMEOUT_SECONDS", 120.0)
     with a_home(tmp_path) as where:
         (where / "hooks").mkdir(mode=0o700)
         (where / "hooks" / "limits").write_text("SessionStart 300\n")
@@ -136,7 +136,7 @@ def test_a_process_that_does_not_answer_is_wrong(
         number = process_of(where)
         good = found(where)
         os.kill(number, signal.SIGSTOP)
-        monkeypatch.setattr(listening, "PING_SECONDS", 0.1)
+        monkeypatch.setattr(listening, "PING_TIMEOUT_SECONDS", 0.1)
         hangs = found(where)
         (where / "hooks" / "socket").rename(where / "hooks" / "away")
         gone = found(where)

@@ -14,7 +14,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.errors import ModelNameError
 from memorist.models.model_pricing import MILLION, load_shipped_prices, match_model_price
-from memorist.rollouts.extraction_cost import ANSWER_TOKENS
+from memorist.rollouts.extraction_cost import ESTIMATED_ANSWER_TOKENS
 from rollouts.conftest import claude, codex
 from support.killed_process import kill_points
 
@@ -101,7 +101,7 @@ def test_the_cost_is_told_where_the_price_is_known(user: Path) -> None:
     assert price is not None
     assert price.input is not None
     assert price.output is not None
-    dollars = (size * price.input + 2 * ANSWER_TOKENS * price.output) / MILLION
+    dollars = (size * price.input + 2 * ESTIMATED_ANSWER_TOKENS * price.output) / MILLION
     ran = memorist("import", "--model", KNOWN, input="n\n", env={"ANTHROPIC_API_KEY": "none"})
 
     assert (

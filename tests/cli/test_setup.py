@@ -117,7 +117,7 @@ def test_a_hook_that_does_not_answer_is_no_joined_agent(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is shown as done was seen to work: with invalid settings no answer comes."""
-    monkeypatch.setattr("memorist.hooks.hook_probe.ATTEMPTS", 1)
+    monkeypatch.setattr("memorist.hooks.hook_probe.PROBE_ATTEMPTS", 1)
     monkeypatch.setattr("memorist.cli.setup_command.probe_hook", lambda command, cwd: False)
 
     done = run("setup", "--only", "claude-code", "--no-past")

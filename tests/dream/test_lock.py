@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from dream.conftest import HOUR, World
 from memorist.dream.dream_lock import (
-    STALE_SECONDS,
+    STALE_LOCK_SECONDS,
     DreamLock,
     DreamLockBusy,
     DreamLockHolder,
@@ -200,7 +200,7 @@ def test_a_stale_lock_and_a_clock_that_jumped_hold_nobody(
         path_of(world), (world.clock.now() - hours * HOUR,) * 2
     )
 
-    assert abs(hours) * HOUR > STALE_SECONDS
+    assert abs(hours) * HOUR > STALE_LOCK_SECONDS
     assert isinstance(lock.acquire(), HeldDreamLock)
 
 

@@ -43,7 +43,7 @@ def test_steps_wait_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """At most the step that was begun is done while a prompt is answered, and all of them after
     it.
     """
-    monkeypatch.setattr(background_loading, "MAX_PROMPT_WAIT", 600.0)
+    monkeypatch.setattr(background_loading, "MAX_PROMPT_WAIT_SECONDS", 600.0)
     taken = []
 
     def take_steps() -> Iterator[None]:
@@ -119,7 +119,7 @@ def test_what_is_asked_for_before_it_is_built_is_built_at_once(
             memory.add(text)
     with Memorist(home=tmp_path / "home") as engine:
         memory = engine.memory(str(tmp_path))
-        monkeypatch.setattr(statement_comparison, "STEP_MEMORIES", 1)
+        monkeypatch.setattr(statement_comparison, "MEMORIES_PER_STEP", 1)
         steps = memory.prepare_statement_search()
         next(steps)
         search = memory.get_statement_search()

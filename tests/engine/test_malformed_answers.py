@@ -208,7 +208,7 @@ async def test_a_model_that_hangs_at_the_close_leaves_the_notes_that_structure_p
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The close waits for a bounded time, and the notes are no empty template afterwards."""
-    monkeypatch.setattr(session_notes, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(session_notes, "MAX_CLOSE_WAIT_SECONDS", 0.05)
     settings = Settings(
         home=str(tmp_path / "home"),
         session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),

@@ -200,7 +200,7 @@ async def test_who_never_lets_go_does_not_hold_up_the_close_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """After the longest wait the close ends; the item is closed by its last user."""
-    monkeypatch.setattr(module, "CLOSE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "MAX_CLOSE_WAIT_SECONDS", 0.01)
     world = World(is_shared=False)
     pool = SessionPool[str, Thing](world.close, clock=SystemClock(), limits=PoolLimits(10))
     async with pool.use("a", lambda: world.open(Step("a", "use", 0))) as thing:

@@ -30,7 +30,7 @@ from memorist.settings import Settings
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Hang, ReplyParts, Say, Step
-from memorist.transcript_analysis.transcript_ledger import UNREAD_LIMIT, TranscriptLedger
+from memorist.transcript_analysis.transcript_ledger import MAX_UNREAD_MESSAGES, TranscriptLedger
 
 TEMPLATE = load_prompt("session_memory/template")
 PAGE = (
@@ -546,7 +546,7 @@ async def test_what_a_session_proves_is_gathered_while_the_host_waits(
     messages: list[dict[str, Any]] = []
     async with Memorist(model="structural", home=tmp_path, settings=Settings()) as engine:
         session = await engine.open("s")
-        for number in range(UNREAD_LIMIT):
+        for number in range(MAX_UNREAD_MESSAGES):
             messages += [
                 {"role": "user", "content": f"{number}?"},
                 {"role": "assistant", "content": f"{number}."},

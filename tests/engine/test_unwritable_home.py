@@ -423,7 +423,7 @@ def test_a_search_goes_on_where_the_database_is_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was indexed before is found, and it is said that nothing newer was searched."""
-    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_SECONDS", 0.1)
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
@@ -443,7 +443,7 @@ def test_a_database_that_is_locked_before_it_is_brought_up_to_date_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after an update of memorist: a copy of it is brought up to date in memory."""
-    monkeypatch.setattr(database_module, "HOST_BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database_module, "HOST_BUSY_TIMEOUT_SECONDS", 0.1)
     place = tmp_path / "state.sqlite"
     with contextlib.closing(sqlite3.connect(place, isolation_level=None)) as other:
         other.execute("pragma journal_mode = wal")

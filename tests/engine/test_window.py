@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.engine.host_history import COMPARED_ENTRIES, HostHistory
+from memorist.engine.host_history import COMPARED_NEWEST_ENTRIES, HostHistory
 from memorist.engine.shown_history import ShownHistory
 from memorist.formats.codec_registry import find_codec
 
@@ -50,7 +50,7 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
         if step in ("host", "many"):
             new = [
                 f"host {number}-{each}"
-                for each in range(2 * COMPARED_ENTRIES if step == "many" else 1)
+                for each in range(2 * COMPARED_NEWEST_ENTRIES if step == "many" else 1)
             ]
             items = [user(each["content"][0]["text"]) for each in items] + [
                 user(text) for text in new
@@ -109,12 +109,12 @@ def test_instructions_that_change_with_each_request_are_sent_as_they_are_now(rol
     history = HostHistory(codec)
     window = ShownHistory(codec, history)
     said: list[dict[str, Any]] = []
-    for number in range(3 * COMPARED_ENTRIES):
+    for number in range(3 * COMPARED_NEWEST_ENTRIES):
         said.append({"role": "user", "content": f"word {number}"})
         update = history.add_request([{"role": role, "content": f"It is {number}."}, *said])
         assert not update.rewritten
         window.add_entries(update.entries)
-        if number == COMPARED_ENTRIES:
+        if number == COMPARED_NEWEST_ENTRIES:
             window.replace_messages([*window.messages[:1], ours(1), *window.messages[-1:]])
         window.copy_items_ahead_of_request()
 
@@ -188,4 +188,4 @@ def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.Mo
         window.build_request_items()
         counts.append(len(looked))
 
-    assert max(counts) <= COMPARED_ENTRIES + 1
+    assert max(counts) <= COMPARED_NEWEST_ENTRIES + 1

@@ -679,8 +679,8 @@ def test_small_bounds_change_nothing_but_the_passes(
     """
     records = list(reversed(conversation(5)))
     expected = ids(entries_of(*records))
-    monkeypatch.setattr(claude_code_tree, "KEPT_BYTES", kept)
-    monkeypatch.setattr(claude_code, "BUFFERED_BYTES", held)
+    monkeypatch.setattr(claude_code_tree, "FIRST_PASS_CACHE_BYTES", kept)
+    monkeypatch.setattr(claude_code, "MAX_OUT_OF_ORDER_BYTES", held)
     assert ids(entries_of(*records)) == expected
 
 

@@ -657,7 +657,7 @@ def test_a_file_larger_than_what_is_kept_is_read_the_same(monkeypatch: pytest.Mo
     """Without memory for the lines they are gone through again."""
     records = [meta(), *turn(1), *turn(2), event("thread_rolled_back", num_turns=1), *turn(3)]
     expected = entries_of(*records)
-    monkeypatch.setattr(codex_rollout, "KEPT_BYTES", 0)
+    monkeypatch.setattr(codex_rollout, "FIRST_PASS_CACHE_BYTES", 0)
     assert entries_of(*records) == expected
 
 

@@ -635,7 +635,7 @@ async def test_the_state_of_a_session_does_not_depend_on_the_slices_it_is_read_i
 
     at_once = await read_both(tmp_path / "at-once")
     monkeypatch.setattr(observed_session, "RECORDS_PER_SLICE", size)
-    monkeypatch.setattr(session_file_tail, "HELD_ENTRIES", size)
+    monkeypatch.setattr(session_file_tail, "MAX_HELD_ENTRIES", size)
 
     assert await read_both(tmp_path / "in-slices") == at_once
     learnt = at_once[4], at_once[9]

@@ -75,10 +75,10 @@ def test_a_file_that_grows_is_taken_in_once(
     what one reading of the whole gives, however many entries are held.
     """
     if always_from_a_turn:
-        monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
+        monkeypatch.setattr(tail, "MAX_FULL_READ_BYTES", 0)
     data = b"".join(a_session(kind()).lines)
     path = tmp_path / "session.jsonl"
-    monkeypatch.setattr(tail, "HELD_ENTRIES", held)
+    monkeypatch.setattr(tail, "MAX_HELD_ENTRIES", held)
     reader = Reader(path)
     for number, cut in enumerate(sorted({min(cut, len(data)) for cut in cuts})):
         path.write_bytes(data[:cut])
@@ -88,7 +88,7 @@ def test_a_file_that_grows_is_taken_in_once(
     path.write_bytes(data)
     reader.read()
 
-    monkeypatch.setattr(tail, "HELD_ENTRIES", 500)
+    monkeypatch.setattr(tail, "MAX_HELD_ENTRIES", 500)
     at_once = Reader(path)
     at_once.read()
 
@@ -103,7 +103,7 @@ def test_a_long_session_is_read_from_the_last_turn_but_one(
     """Beyond the size up to which a file is read whole, a reading begins where the turn before the
     newest ended.
     """
-    monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(tail, "MAX_FULL_READ_BYTES", 0)
     file = kind()
     path = tmp_path / "session.jsonl"
     reader = Reader(path)
@@ -127,7 +127,7 @@ def test_a_session_that_is_first_met_late_is_read_in_full_once(
     kind: type[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The events of the turn in which it is met go through its end only, not all of it again."""
-    monkeypatch.setattr(tail, "WHOLE_BYTES", 2_000)
+    monkeypatch.setattr(tail, "MAX_FULL_READ_BYTES", 2_000)
     file = a_session(kind(), 60)
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(file.lines))
@@ -150,7 +150,7 @@ def test_large_new_entries_are_not_held(
     kind: type[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few entries may be large; they come from the file while they are taken."""
-    monkeypatch.setattr(tail, "HELD_BYTES", 10_000)
+    monkeypatch.setattr(tail, "MAX_HELD_BYTES", 10_000)
     file = kind()
     for size in (10, 20_000, 20_000):
         file.user("word " * size)
@@ -170,7 +170,7 @@ def test_few_entries_of_a_long_file_are_held_at_once(
     """A session that is first met when it is long comes entry by entry, without what its client
     writes meanwhile, which the next reading finds.
     """
-    monkeypatch.setattr(tail, "HELD_ENTRIES", 5)
+    monkeypatch.setattr(tail, "MAX_HELD_ENTRIES", 5)
     file = a_session(kind(), 60)
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(file.lines))
@@ -240,7 +240,7 @@ def test_turns_that_codex_took_back_are_told(
     """The marker concerns lines that were read before, so that the whole is read for it, however
     long it is.
     """
-    monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(tail, "MAX_FULL_READ_BYTES", 0)
     file = CodexFile()
     path = tmp_path / "rollout-x.jsonl"
     reader = Reader(path)
@@ -264,7 +264,7 @@ def test_a_file_that_was_written_anew_is_read_from_its_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A shorter file than the one that was read is another one."""
-    monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(tail, "MAX_FULL_READ_BYTES", 0)
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(a_session(ClaudeFile()).lines))
     reader = Reader(path)

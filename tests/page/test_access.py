@@ -540,7 +540,7 @@ def test_a_forgotten_page_ends_by_itself(
             with client.stream("GET", "/now/stream") as stream:
                 for line in stream.iter_lines():
                     lines.append(line)
-                    monkeypatch.setattr(web_server, "IDLE_SECONDS", -1.0)
+                    monkeypatch.setattr(web_server, "MAX_IDLE_SECONDS", -1.0)
 
     browser = threading.Thread(target=follow)
     browser.start()

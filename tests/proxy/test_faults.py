@@ -1077,8 +1077,8 @@ def test_requests_that_never_arrive_whole_are_closed(
     proxied: Proxied, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A body that stops is answered by 408, and a header that stops closes the connection."""
-    monkeypatch.setattr("memorist.proxy.body_limit.BODY_SECONDS", 0.1)
-    monkeypatch.setattr("memorist.proxy.proxy_server.IDLE_SECONDS", 0.1)
+    monkeypatch.setattr("memorist.proxy.body_limit.MAX_BODY_ARRIVAL_SECONDS", 0.1)
+    monkeypatch.setattr("memorist.proxy.proxy_server.MAX_IDLE_CONNECTION_SECONDS", 0.1)
     head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n"
     heard = []
     with ScriptedServer(lambda request: Say(text="Hello.")) as server:

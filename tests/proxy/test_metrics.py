@@ -58,7 +58,7 @@ async def test_what_refers_to_itself_is_freed_while_the_proxy_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As closed conversations do, with thresholds at which no full collection begins by itself."""
-    monkeypatch.setattr(proxy_server, "COLLECTION_SECONDS", 0.01)
+    monkeypatch.setattr(proxy_server, "GARBAGE_COLLECTION_INTERVAL_SECONDS", 0.01)
     freed = asyncio.Event()
     left: set[object] = set()
     left.add(left.add)

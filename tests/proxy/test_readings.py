@@ -77,7 +77,7 @@ def test_what_is_read_on_is_what_is_read_alone(steps: list[tuple[int, str, bool,
 
 def test_what_is_kept_is_bounded_in_bytes_and_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest goes first; of it the others know the opening alone."""
-    for name, most in (("MAX_SAME_PREFIX", 4), ("MAX_CACHED_BYTES", 1_000_000)):
+    for name, most in (("MAX_BODIES_PER_PREFIX", 4), ("MAX_CACHED_BYTES", 1_000_000)):
         readings = BodyCache()
         monkeypatch.setattr(module, name, most)
         talks = [

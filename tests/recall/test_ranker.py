@@ -443,7 +443,7 @@ def test_common_words_are_looked_up_as_they_are_scanned(
     with Ranker(tmp_path / "index") as index:
         index.sync(talk)
         whole = index.search("alpha beta gamma", 5)
-        monkeypatch.setattr(lexical_score, "POSTINGS_BUDGET", 60)
+        monkeypatch.setattr(lexical_score, "MAX_SCANNED_POSTINGS", 60)
         monkeypatch.setattr(lexical_score, "LOOKUP_COST", lookup_cost)
         bounded = index.search("alpha beta gamma", 5)
 

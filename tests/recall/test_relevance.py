@@ -24,10 +24,10 @@ from memorist.recall.memory_selection import (
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import Ranker
 from memorist.recall.word_chance import (
-    DEVIATIONS,
+    CHANCE_DEVIATIONS,
     MAX_CHANCE,
-    OTHER_ENTRIES,
     OTHERS_OF_TOPIC,
+    PRIOR_ENTRIES,
     EntryEvidenceScorer,
     compute_word_chance,
     measure_evidence_above_chance,
@@ -103,7 +103,7 @@ def test_evidence_is_what_the_words_say_one_by_one(
             word: max(
                 compute_word_chance(word, length),
                 min(
-                    (holders[word] - (word in matched) - OTHERS_OF_TOPIC) / (40 + OTHER_ENTRIES),
+                    (holders[word] - (word in matched) - OTHERS_OF_TOPIC) / (40 + PRIOR_ENTRIES),
                     MAX_CHANCE,
                 ),
             )
@@ -113,7 +113,7 @@ def test_evidence_is_what_the_words_say_one_by_one(
         mean = sum(-each * math.log(each) for each in chances.values())
         variance = sum(each * (1 - each) * math.log(each) ** 2 for each in chances.values())
         assert measure(matched, length) == pytest.approx(
-            found - mean - DEVIATIONS * math.sqrt(variance)
+            found - mean - CHANCE_DEVIATIONS * math.sqrt(variance)
         )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from memorist.formats.transcript_format import SessionHead
 from memorist.replay.context_chart import (
-    DRAWN_POINTS,
+    MAX_DRAWN_POINTS,
     NARROW,
     WIDE,
     ChartSize,
@@ -130,7 +130,7 @@ def diamonds(picture: Marks) -> list[tuple[float, float]]:
 sizes = some.lists(some.integers(0, 300_000), min_size=1, max_size=2_500)
 
 
-@given(sizes=sizes, limit=some.integers(4, DRAWN_POINTS))
+@given(sizes=sizes, limit=some.integers(4, MAX_DRAWN_POINTS))
 def test_thinning_keeps_the_ends_and_the_extremes_in_order(sizes: list[int], limit: int) -> None:
     """However few points are drawn, the first, the last, the peak and the lowest are among them."""
     points = session(sizes).points
@@ -281,5 +281,5 @@ def test_a_long_session_gives_a_small_picture() -> None:
     """Some thousands of points are drawn as a few hundred."""
     picture = render_chart(session([number * 7 % 90_000 for number in range(4_000)]), "k")
 
-    assert len(line(Marks(str(picture)))) <= DRAWN_POINTS
+    assert len(line(Marks(str(picture)))) <= MAX_DRAWN_POINTS
     assert len(picture) < 60_000

@@ -31,7 +31,7 @@ from memorist.safety.secret_token_formats import (
 )
 from memorist.safety.secrets import (
     CLEAN,
-    MAX_CLEAN,
+    CLEAN_TEXT_CACHE_SIZE,
     RedactedText,
     find_secrets,
     make_redaction_mark,
@@ -353,13 +353,13 @@ def test_only_clean_short_texts_are_remembered() -> None:
     secret = "password=Zq8vKx2mWp4Lt"
     first = find_secrets(secret)
 
-    for number in range(MAX_CLEAN + 10):
+    for number in range(CLEAN_TEXT_CACHE_SIZE + 10):
         assert find_secrets(f"argument_{number}") == ()
 
     assert first
     assert find_secrets(secret) == first
     assert secret not in CLEAN
-    assert len(CLEAN) <= MAX_CLEAN
+    assert len(CLEAN) <= CLEAN_TEXT_CACHE_SIZE
     assert find_secrets("argument_1") == ()
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.budget.budget_governor import (
-    GRACE_SECONDS,
+    RESERVATION_GRACE_SECONDS,
     BudgetGovernor,
     read_budget_usage,
     update_hold_from_rate_limits,
@@ -260,7 +260,7 @@ def test_the_reservation_of_a_dead_process_expires(
 ) -> None:
     """After the longest time that its fork could have run, and a minute."""
     governor(database, clock).request_admission(spec(requests=9), "m")
-    clock.advance(ForkLimits().seconds + GRACE_SECONDS - 1)
+    clock.advance(ForkLimits().seconds + RESERVATION_GRACE_SECONDS - 1)
     before = granted(governor(database, clock, "other").request_admission(spec(), "m"))
     clock.advance(2)
 

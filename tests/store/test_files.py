@@ -401,7 +401,7 @@ def test_a_write_does_not_wait_for_a_stopped_process_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says who may hold the lock, and the next write works once it is released."""
-    monkeypatch.setattr(file_locks, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(file_locks, "MAX_LOCK_WAIT_SECONDS", 0.05)
     holder = os.open(tmp_path, os.O_RDONLY)
     try:
         assert file_locks.try_lock(holder)

@@ -26,7 +26,7 @@ from memorist.errors import SessionInUse, SettingsError
 from memorist.formats.transcript_format import read_session
 from memorist.settings import Settings
 from memorist.store import shared_sessions
-from memorist.store.shared_sessions import CONNECT_SECONDS, SharedSessions
+from memorist.store.shared_sessions import CONNECT_TIMEOUT_SECONDS, SharedSessions
 from memorist.store.transcript_reader import DecodedLineFile
 from support.sweeps import sampled
 
@@ -163,7 +163,7 @@ def test_a_thread_goes_from_machine_to_machine_with_all_that_it_had(
 def test_a_machine_that_is_killed_in_the_middle_of_a_turn_holds_nothing(
     machines: list[Machine],
 ) -> None:
-    """The next machine takes the thread over, which it tries for `HANDOVER_SECONDS` alone, with all
+    """The next machine takes the thread over, which it tries for `MAX_HANDOVER_WAIT_SECONDS` alone, with all
     ended turns; when the first one is back it goes on from there and not from what lies on its own
     disk.
     """
@@ -200,7 +200,7 @@ async def test_a_session_that_is_not_offered_is_nobody_elses(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who opened a session for itself keeps it: another machine is told where it is open; the same id of another tenant is another session."""
-    monkeypatch.setattr("memorist.engine.engine.HANDOVER_SECONDS", 0.2)
+    monkeypatch.setattr("memorist.engine.engine.MAX_HANDOVER_WAIT_SECONDS", 0.2)
     async with (
         Tenants(tmp_path / "one", settings=settings(address)) as one,
         Tenants(tmp_path / "other", settings=settings(address)) as other,
@@ -250,7 +250,7 @@ async def test_a_server_that_does_not_answer_stops_no_session(
     lines = [line for line in caplog.messages if "is of this machine alone" in line]
 
     assert len(lines) == 2
-    assert bounds == [CONNECT_SECONDS]
+    assert bounds == [CONNECT_TIMEOUT_SECONDS]
 
     async with (
         Tenants(tmp_path / "one", settings=settings(address)) as one,
@@ -268,13 +268,13 @@ async def test_a_server_that_stops_in_the_middle_of_a_session_is_left_alone(
     """The connection is cut off after a bounded time, the turn and the close go on, and what was
     not saved is saved by the next opening on this machine.
     """
-    monkeypatch.setattr(shared_sessions, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(shared_sessions, "PAUSE_AFTER_BUSY_SECONDS", 0.0)
     async with (
         Tenants(tmp_path / "one", settings=settings(address)) as one,
         Tenants(tmp_path / "other", settings=settings(address)) as other,
     ):
         session = await one.open("alice", "t1", project="shop")
-        monkeypatch.setattr(shared_sessions, "STATEMENT_SECONDS", 0.3)
+        monkeypatch.setattr(shared_sessions, "STATEMENT_TIMEOUT_SECONDS", 0.3)
         with psycopg.connect(address) as connection:
             (backend,) = connection.execute(
                 "select pid from pg_stat_activity where application_name = 'memorist sessions'"
@@ -284,7 +284,7 @@ async def test_a_server_that_stops_in_the_middle_of_a_session_is_left_alone(
         await session.end_turn()
         await session.close()  # while the server is stopped
         os.kill(backend[0], signal.SIGCONT)
-        monkeypatch.setattr(shared_sessions, "STATEMENT_SECONDS", 60.0)
+        monkeypatch.setattr(shared_sessions, "STATEMENT_TIMEOUT_SECONDS", 60.0)
 
         assert "is of this machine alone" in caplog.text
         async with one.session("alice", "t1", project="shop") as again:
@@ -338,7 +338,7 @@ async def test_a_connection_that_breaks_anywhere_loses_and_doubles_nothing(
     """
     one, other = two
     folder = await turn(one, "First.")
-    monkeypatch.setattr(shared_sessions, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(shared_sessions, "PAUSE_AFTER_BUSY_SECONDS", 0.0)
     with monkeypatch.context() as patch:
         break_connection(patch, place, is_done=is_done)
         await turn(one, "First.", "Yes.", "Second.")
@@ -358,7 +358,7 @@ async def test_a_lease_that_went_with_its_connection_is_the_next_machines(
     """Who lost the connection goes on, but saves nothing over the machine that has the session
     now, which ends with its own state.
     """
-    monkeypatch.setattr(shared_sessions, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(shared_sessions, "PAUSE_AFTER_BUSY_SECONDS", 0.0)
     monkeypatch.setattr(shared_sessions, "_open_in_process", lambda where, _: SharedSessions(where))
     one, _ = two
     own = await one.open("alice", "t1", project="shop")

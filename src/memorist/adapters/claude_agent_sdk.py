@@ -57,7 +57,7 @@ at a start is shown with the first prompt. `SessionEnd` never does; `close` stan
 """
 
 
-NOTES_SHARE = 0.7
+NOTES_UPDATE_WAIT_SHARE = 0.7
 """Share of the wait before a compaction that a notes update may take; our choice, as for the hooks
 of coding agents.
 """
@@ -183,7 +183,9 @@ class MemoristHooks:
             start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
             parts.append(await sessions.render_output_for_event(CLIENT, start, event.cwd, seconds))
         parts.append(
-            await sessions.render_output_for_event(CLIENT, event, event.cwd, NOTES_SHARE * seconds)
+            await sessions.render_output_for_event(
+                CLIENT, event, event.cwd, NOTES_UPDATE_WAIT_SHARE * seconds
+            )
         )
         text = join_hook_texts_within_limit([CuttableHookText(part.text) for part in parts], CLIENT)
         return HookOutput(text, parts[-1].notice)

@@ -23,7 +23,7 @@ from claude_agent_sdk import (
 )
 
 from memorist.errors import StoreError
-from memorist.platforms.file_descriptors import PRIVATE
+from memorist.platforms.file_descriptors import NON_INHERITED_BINARY_FLAGS
 from memorist.ports import Clock
 from memorist.store.disk_files import make_folders
 from memorist.store.sqlite_database import transaction
@@ -32,7 +32,7 @@ from memorist.system import SystemClock
 Result = TypeVar("Result")
 
 
-WAIT_SECONDS = 10.0
+MAX_WRITER_WAIT_SECONDS = 10.0
 """Longest wait for another process that writes, in seconds."""
 
 
@@ -147,9 +147,9 @@ class MemoristSessionStore:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         make_folders(self.path.parent)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | PRIVATE, 0o600))
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | NON_INHERITED_BINARY_FLAGS, 0o600))
         with closing(
-            sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
+            sqlite3.connect(self.path, timeout=MAX_WRITER_WAIT_SECONDS, isolation_level=None)
         ) as database:
             database.execute(
                 "pragma synchronous = normal"

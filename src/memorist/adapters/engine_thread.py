@@ -27,7 +27,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.listener_guard import guard_listener
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
-from memorist.engine.tenants import IDLE_SECONDS, Tenants
+from memorist.engine.tenants import MAX_IDLE_SECONDS, Tenants
 from memorist.errors import UsageError
 from memorist.events import EventListener
 from memorist.flags.flag_lookup import FlagSource
@@ -39,7 +39,7 @@ from memorist.system import SystemClock
 
 Result = TypeVar("Result")
 
-CLOSE_SECONDS = 75.0
+MAX_CLOSE_WAIT_SECONDS = 75.0
 """Longest wait at close, in seconds.
 
 Our choice: the engine itself waits up to a minute for background work of a session.
@@ -102,7 +102,7 @@ class EngineThread(ProcessBound):
         self._sessions = SessionPool[str, Session](
             Session.close,
             clock=engine.get("clock") or SystemClock(),
-            limits=PoolLimits(IDLE_SECONDS, most_open),
+            limits=PoolLimits(MAX_IDLE_SECONDS, most_open),
             on_error=_log_close_failure,
         )
         self._sessions.is_takeover_requested = lambda session: session.is_takeover_requested
@@ -285,9 +285,9 @@ class EngineThread(ProcessBound):
         ending = self._submit(self._close_all)
         self._closed = True
         try:
-            ending.result(CLOSE_SECONDS)
+            ending.result(MAX_CLOSE_WAIT_SECONDS)
         finally:
-            self._loop.stop(CLOSE_SECONDS)
+            self._loop.stop(MAX_CLOSE_WAIT_SECONDS)
 
     async def _close_all(self) -> None:
         for error in await self._sessions.close():

@@ -46,9 +46,9 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.store.transcript_reader import read_transcript
 
 ROOT = "/memories"
-LISTED_LEVELS = 2
+MAX_LISTED_FOLDER_LEVELS = 2
 """Depth of folders in a folder view."""
-NUMBER_WIDTH = 6
+LINE_NUMBER_WIDTH = 6
 """Columns of a line number."""
 CONTEXT_LINES = 2
 """Lines shown before and after a change."""
@@ -131,7 +131,7 @@ def split_lines(text: str) -> list[str]:
 def number_lines(lines: Sequence[str], first: int = 1) -> str:
     """Render lines with their numbers."""
     return "\n".join(
-        f"{number:>{NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first)
+        f"{number:>{LINE_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first)
     )
 
 
@@ -228,10 +228,10 @@ def render_folder(folder: str, files: Iterable[tuple[str, int]]) -> str:
     sizes: dict[str, int] = {}
     for path, size in entries:
         parts = path.split("/")
-        for depth in range(1, min(len(parts), LISTED_LEVELS + 1)):
+        for depth in range(1, min(len(parts), MAX_LISTED_FOLDER_LEVELS + 1)):
             subfolder = "/".join(parts[:depth]) + "/"
             sizes[subfolder] = sizes.get(subfolder, 0) + size
-        if len(parts) <= LISTED_LEVELS:
+        if len(parts) <= MAX_LISTED_FOLDER_LEVELS:
             sizes[path] = size
     top = ROOT if not folder else f"{ROOT}/{folder}"
     rows = [

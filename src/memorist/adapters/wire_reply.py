@@ -35,7 +35,7 @@ def ends_turn(format: str, reply: object) -> bool:
 # Whether a host's error says that the provider refused a request as too long. Pure.
 
 
-MAX_CAUSES = 5
+MAX_ERROR_CAUSES = 5
 """Longest chain of causes that is searched; hosts wrap an SDK's error once or twice."""
 
 
@@ -44,7 +44,7 @@ def is_too_long_error(error: BaseException | None) -> bool:
 
     Read are `status_code`, `code` and `str()`.
     """
-    for _ in range(MAX_CAUSES):
+    for _ in range(MAX_ERROR_CAUSES):
         if error is None:
             return False
         if isinstance(error, BaseExceptionGroup):  # of a host that tried several models

@@ -19,11 +19,11 @@ ANCHORS_KEY = "anchors"
 """The list below memorist's own header key."""
 MAX_ANCHORS = 12
 """Anchors of one memory. Our choice: a text that names more is about none of them."""
-MAX_TEXT = 20_000
+MAX_SEARCHED_CHARS = 20_000
 """Characters of a memory that are searched for names."""
-DIGEST_LENGTH = 12
+DIGEST_HEX_DIGITS = 12
 """Hexadecimal digits of a digest that are kept: 48 bits, to tell two states of one file apart."""
-MAX_NAMED = 3
+MAX_NAMED_FILES = 3
 """Files that are named where a memory is shown; the rest is counted. Our choice."""
 
 _PATH = re.compile(r"(?<![\w@:/\\.~-])(?:\./)?[\w@+.-]+(?:/[\w@+.()\[\]-]+)*")
@@ -36,7 +36,7 @@ _SPACED_PATH = lazy_pattern(
 _COMMAND = re.compile(
     r"(?<![\w./-])(make|(?:npm|pnpm|yarn|bun)(?: run)?) ([\w][\w:.-]{0,40})(?![\w/])"
 )
-_ANCHOR = re.compile(rf"(file|command) (\S.*) ([0-9a-f]{{{DIGEST_LENGTH}}})")
+_ANCHOR = re.compile(rf"(file|command) (\S.*) ([0-9a-f]{{{DIGEST_HEX_DIGITS}}})")
 _GENERATED = lazy_pattern(
     r"(?:^|/)(?:node_modules|dist|build|target|\.venv|venv|__pycache__|\.git|coverage)/|"
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|"
@@ -86,12 +86,12 @@ def find_path_candidates(text: str) -> tuple[str, ...]:
     ones with spaces.
     """
     found: dict[str, None] = {}
-    for match in _PATH.finditer(text[:MAX_TEXT]):
+    for match in _PATH.finditer(text[:MAX_SEARCHED_CHARS]):
         name = match[0].removeprefix("./").rstrip(".")
         named = "/" in name or "." in name.strip(".") or name in ("Makefile", "Dockerfile")
         if named and ".." not in name and not _GENERATED.search(name):
             found[name] = None
-    for match in _SPACED_PATH.finditer(text[:MAX_TEXT]):
+    for match in _SPACED_PATH.finditer(text[:MAX_SEARCHED_CHARS]):
         name = (match["code"] or match["quoted"] or match["plain"]).removeprefix("./")
         named = " " in name.strip() and ("/" in name or "." in name.strip("."))
         if named and ".." not in name and not name.startswith("/"):
@@ -102,7 +102,9 @@ def find_path_candidates(text: str) -> tuple[str, ...]:
 def find_named_commands(text: str) -> tuple[str, ...]:
     """The targets and scripts that a text calls by name, each once."""
     return tuple(
-        dict.fromkeys(f"{each[1]} {each[2]}" for each in _COMMAND.finditer(text[:MAX_TEXT]))
+        dict.fromkeys(
+            f"{each[1]} {each[2]}" for each in _COMMAND.finditer(text[:MAX_SEARCHED_CHARS])
+        )
     )
 
 
@@ -144,5 +146,5 @@ def render_anchor_changes(changes: AnchorChanges, since: str) -> str:
 
 
 def _name_some(names: Sequence[str]) -> str:
-    more = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_NAMED_FILES
+    return ", ".join(names[:MAX_NAMED_FILES]) + (f" and {more} more" if more > 0 else "")

@@ -110,7 +110,7 @@ MOVED = "for every project"
 """How the change is named that has a memory hold in every project."""
 NOTHING_WRITTEN = "The answer holds no memory:"
 """What the receipt says of an answer without one, before the answer itself."""
-MAX_WAITING = 100
+MAX_WAITING_STATEMENTS = 100
 """Statements that wait for a disk that refuses; the older ones are given up."""
 MAX_HELD_MESSAGES = 5_000
 """New messages held for a fork. A longer session without an end of turn is extracted from its
@@ -320,7 +320,9 @@ class MemoryExtraction:
                     self._runtime.emit(MemoryRefused("", (str(error),)))
                 self._is_disk_refusing = refuses
                 if refuses:
-                    self._deferred_statements = (waiting + statements[position:])[-MAX_WAITING:]
+                    self._deferred_statements = (waiting + statements[position:])[
+                        -MAX_WAITING_STATEMENTS:
+                    ]
                     return
         self._deferred_statements = waiting
         self._move_to_every_project()

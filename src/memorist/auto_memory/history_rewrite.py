@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID
     from dulwich.pack import UnpackedObject
 
-BATCH = 200
+CHANGES_PER_PACK = 200
 """Changes written as one pack: with trees of 2,000 files each, 14 MB are held in memory."""
 _EMPTY_TREE = compute_object_id(KINDS["tree"], b"")
 
@@ -89,8 +89,8 @@ class HistoryRewrite:
             if self._last:
                 self._reset()
         new.reverse()
-        for start in range(0, len(new), BATCH):
-            self._write_batch(new[start : start + BATCH])
+        for start in range(0, len(new), CHANGES_PER_PACK):
+            self._write_batch(new[start : start + CHANGES_PER_PACK])
 
     def replace_history(self) -> None:
         """Replace the old history, of which no copy remains. Requires the folder's lock."""

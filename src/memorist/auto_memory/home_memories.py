@@ -15,7 +15,7 @@ from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.store.sqlite_database import (
-    PAUSE_SECONDS,
+    PAUSE_AFTER_BUSY_SECONDS,
     Connection,
     UnsavedDatabaseConnection,
     open_database,
@@ -48,7 +48,7 @@ class HomeMemories:
         if self.opened_database is None or (unsaved and now >= self._database_due):
             # Sessions that are open keep the copy that they have.
             self.opened_database = open_database(self.layout.database, waits_once=True)
-            self._database_due = now + PAUSE_SECONDS
+            self._database_due = now + PAUSE_AFTER_BUSY_SECONDS
         return self.opened_database
 
     def memory(self, project: str) -> AutoMemory:

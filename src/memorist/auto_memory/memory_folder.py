@@ -35,7 +35,7 @@ from memorist.auto_memory.memory_index import (
     build_memory_index,
 )
 from memorist.auto_memory.memory_manifest import (
-    HEAD_BYTES,
+    HEADER_READ_BYTES,
     INDEX_NAME,
     MAX_FILE_BYTES,
     MemoryHeader,
@@ -80,7 +80,7 @@ from memorist.store.disk_files import (
 )
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
-from memorist.store.sqlite_database import PAUSE_SECONDS, is_storage_failure
+from memorist.store.sqlite_database import PAUSE_AFTER_BUSY_SECONDS, is_storage_failure
 
 # Scan of a memory folder: changes are detected, judged, recorded in the history and shown in the
 # index (AM-6, AM-10).
@@ -211,7 +211,7 @@ class MemoryFolderReader:
         except StoreError as error:
             if not is_storage_failure(error):
                 raise
-            self._recorded_from = self._clock.monotonic() + PAUSE_SECONDS
+            self._recorded_from = self._clock.monotonic() + PAUSE_AFTER_BUSY_SECONDS
             self._judge(self._loaded_scan(), self.compare_with_last_scan())
 
     @contextmanager
@@ -461,7 +461,9 @@ class MemoryFolderReader:
             return None
         whole = facts.size <= MAX_FILE_BYTES
         try:
-            data = self._files.read(file_path, limit=MAX_FILE_BYTES + 1 if whole else HEAD_BYTES)
+            data = self._files.read(
+                file_path, limit=MAX_FILE_BYTES + 1 if whole else HEADER_READ_BYTES
+            )
         except FileNotFoundError:
             return None
         if whole and (b"\0" in data or find_wide_encoding(data)):

@@ -64,7 +64,7 @@ class MemoryIndex(Struct, frozen=True, kw_only=True):
 
 
 _UNUSED = MemoryUsage()
-MAX_SORTED_IN = 100
+MAX_SINGLY_INSERTED_MEMORIES = 100
 """Changed memories up to which each is put into its place; with more all are sorted anew."""
 
 
@@ -91,7 +91,7 @@ class RankedHeaders:
         self._active = {head.path: head for head in headers if head.status == "active"}
         added = [head for path, head in self._active.items() if former.get(path) is not head]
         removed = [head for path, head in former.items() if self._active.get(path) is not head]
-        if len(added) + len(removed) > MAX_SORTED_IN:
+        if len(added) + len(removed) > MAX_SINGLY_INSERTED_MEMORIES:
             self._groups = _sort_into_groups(self._active.values())
             return
         for head in removed:
@@ -273,7 +273,7 @@ def _cut_line(text: str, room: int) -> str:
     return text if len(text) <= room else text[: max(1, room - 1)].rstrip() + "…"
 
 
-MAX_MISSES = 50
+MAX_CONSECUTIVE_MISFITS = 50
 """Lines in a row that do not fit, after which no further one is tried. Our choice: of ten thousand
 memories nearly all are beyond the limit.
 """
@@ -313,7 +313,7 @@ def _choose_pointers(
     for head in ranked.iter_ranked_at(now):
         line = render(head)
         fits = _line_bytes(line) <= room
-        if len(chosen) >= rows or misses >= MAX_MISSES:
+        if len(chosen) >= rows or misses >= MAX_CONSECUTIVE_MISFITS:
             missed.append(head.path)
             break
         misses = 0 if fits else misses + 1

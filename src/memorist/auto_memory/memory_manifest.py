@@ -18,7 +18,7 @@ from memorist.settings import AutoMemorySettings
 
 INDEX_NAME = "MEMORY.md"
 """The index of a folder; not a memory itself."""
-HEAD_BYTES = 16_384
+HEADER_READ_BYTES = 16_384
 """Bytes of a file read for its header: 30 lines (claude-code.md section 7.6) of up to 500
 characters.
 """

@@ -10,7 +10,7 @@ from memorist.auto_memory.memory_changes import find_memory_path_problem
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name, list_removed_paths
 from memorist.errors import InputError
 
-MAX_NAMED = 8
+MAX_NAMED_MEMORIES = 8
 """Memories that a message lists by name: our choice, about two lines."""
 
 
@@ -37,8 +37,12 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
         if wanted in former.casefold()
     ]
     if len(fitting) > 1:
-        named = ", ".join(path for _, path in fitting[:MAX_NAMED])
-        more = f" and {len(fitting) - MAX_NAMED} more" if len(fitting) > MAX_NAMED else ""
+        named = ", ".join(path for _, path in fitting[:MAX_NAMED_MEMORIES])
+        more = (
+            f" and {len(fitting) - MAX_NAMED_MEMORIES} more"
+            if len(fitting) > MAX_NAMED_MEMORIES
+            else ""
+        )
         raise InputError(f"{name!r} is a part of several names: {named}{more}")
     if not fitting and _is_unknown_name(owner, path):
         raise InputError(

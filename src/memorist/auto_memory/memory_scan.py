@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_file import Trust, parse_memory_file
 from memorist.auto_memory.memory_manifest import (
-    HEAD_BYTES,
+    HEADER_READ_BYTES,
     MemoryHeader,
     build_memory_header,
     has_misleading_name,
@@ -85,13 +85,13 @@ def build_scan_entry(
     if clean is not data:
         redacted_blob = compute_blob_id(clean) if blob else ""
         topic, data = parse_memory_file(path, clean), clean
-    if len(data) <= HEAD_BYTES and data.count(b"\n") < lines and b"\r" not in data:
+    if len(data) <= HEADER_READ_BYTES and data.count(b"\n") < lines and b"\r" not in data:
         head = build_memory_header(
             topic, modified=modified, size=facts.size
         )  # the whole file was read
     else:
         head = parse_memory_header(
-            path, data[:HEAD_BYTES], lines=lines, modified=modified, size=facts.size
+            path, data[:HEADER_READ_BYTES], lines=lines, modified=modified, size=facts.size
         )
     if topic is not written:
         head = replace(head, is_whole=False)

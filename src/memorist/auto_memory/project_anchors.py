@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.anchors import (
-    DIGEST_LENGTH,
+    DIGEST_HEX_DIGITS,
     MAX_ANCHORS,
     AnchorChanges,
     AnchoredFileOrCommand,
@@ -205,7 +205,7 @@ def _list_blobs(index: Index) -> dict[str, str]:
 def _digest_blob(data: bytes) -> str:
     """The first digits of the digest that Git gives a file of this content."""
     whole = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
-    return whole.hexdigest()[:DIGEST_LENGTH]
+    return whole.hexdigest()[:DIGEST_HEX_DIGITS]
 
 
 def _find_root(project: str) -> Path | None:

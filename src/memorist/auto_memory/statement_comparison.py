@@ -452,9 +452,9 @@ than a clause, and each takes a third of a millisecond.
 
 MAX_REMOVED_SHARE = 0.1
 """Share of the noted memories that may be no more before words are noted anew."""
-STEP_MEMORIES = 250
+MEMORIES_PER_STEP = 250
 """Memories whose words are noted in one step: a few milliseconds."""
-RARE_CHARS = 3
+MIN_LOOKUP_WORD_CHARS = 3
 """Characters of the shortest word whose memories are looked up: a shorter one is in most."""
 
 
@@ -504,7 +504,7 @@ class RelatedStatementSearch:
         noted = len(self._positions)
         for number, added_id in enumerate(added, start=1):
             self._add(given[added_id])
-            if number % STEP_MEMORIES == 0:
+            if number % MEMORIES_PER_STEP == 0:
                 yield
         self._words += "".join(f"{word}\n" for word in islice(self._positions, noted, None))
 
@@ -575,7 +575,7 @@ class RelatedStatementSearch:
             return self._all
         near = self._look_up(marks[0], begins=True)
         for each in marks[1:]:
-            if min(map(len, each)) >= RARE_CHARS:
+            if min(map(len, each)) >= MIN_LOOKUP_WORD_CHARS:
                 near &= self._look_up(each)
         return {
             found

@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_index import MemoryIndex, parse_pointer_target
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MemoryHeader
 from memorist.auto_memory.statements.statement_similarity import (
-    SIMILAR_SHARE,
+    MIN_EXAMINED_JACCARD,
     count_negations,
     extract_content_words,
     is_same_rule,
@@ -101,7 +101,7 @@ def _contradicts(one: str, other: str) -> bool:
     share = len(mine & theirs) / max(1, len(mine | theirs))
     if mine <= theirs or theirs <= mine:
         return share >= OPPOSITE_SHARE and count_negations(one) != count_negations(other)
-    return share >= SIMILAR_SHARE
+    return share >= MIN_EXAMINED_JACCARD
 
 
 def select_own_or_team_headers(headers: Iterable[MemoryHeader], prefix: str) -> list[MemoryHeader]:

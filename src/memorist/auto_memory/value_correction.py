@@ -20,7 +20,7 @@ from memorist.core.text_analysis import parse_word_list
 
 MAX_CORRECTION_CHARS = 200
 """Characters of the longest text that is read as a correction, and of the longest corrected one."""
-MIN_SHARED = 0.5
+MIN_SHARED_WORD_SHARE = 0.5
 """Share of what else a memory says that its correction has to name. Our choice: of `deploys happen on
 Tuesdays` a correction names the deploys, and of another rule with a Tuesday nothing.
 """
@@ -279,7 +279,7 @@ def _gives_up(
     rest = _select_topic(order, former)
     named = {word[:_SAME_BEGINNING] for word in correction.words - set(former) - _LOOSE_WORDS}
     shared = sum(word[:_SAME_BEGINNING] in named for word in rest)
-    return shared >= max(1, MIN_SHARED * len(rest)) or (
+    return shared >= max(1, MIN_SHARED_WORD_SHARE * len(rest)) or (
         correction.switches and order[-len(former) :] == former and _ORDERS.match(known) is None
     )
 

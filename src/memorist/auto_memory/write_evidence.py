@@ -124,19 +124,19 @@ def find_others_words_start(text: str) -> int:
         if head and in_head:
             return at - previous
         in_head, previous = head, len(line)
-        masked = mask_quotations(line[:MAX_TYPED_LINE].rstrip())
+        masked = mask_quotations(line[:MAX_TYPED_LINE_CHARS].rstrip())
         end = _find_job_end(masked)
         if end >= 0:
             return at + end
         at += len(line)
-        if len(line) > MAX_TYPED_LINE:
+        if len(line) > MAX_TYPED_LINE_CHARS:
             masked = line[-_SHOWN_CHARS:].rstrip()
         if _ends_like_shown(masked) and _SHOWN_TEXT.search(masked[-_SHOWN_CHARS:]):
             return at
     return len(text)
 
 
-MAX_TYPED_LINE = 20_000
+MAX_TYPED_LINE_CHARS = 20_000
 """Characters of a line above which nobody typed it: it is pasted or made by a program, and nothing
 in it counts as the user's word. Our choice: ten pages without a line break.
 """
@@ -214,7 +214,7 @@ def extract_own_words(text: str) -> str:
 
 
 def _own_words_of_line(line: str) -> str:
-    if len(line) > MAX_TYPED_LINE:
+    if len(line) > MAX_TYPED_LINE_CHARS:
         return ""
     masked, start = mask_quotations(line), 0
     for end in find_sentence_ends(masked):
@@ -235,9 +235,9 @@ def _own_words_of_line(line: str) -> str:
 # Evidence for a memory: the user's own words, and what came from outside. Pure (SF-2).
 
 
-RUN_WORDS = 6
+WORDS_PER_RUN = 6
 """Consecutive words that a text must share with a source to count as taken from it."""
-BORROWED_SHARE = 0.5
+MIN_BORROWED_RUN_SHARE = 0.5
 """Fraction of a text's word runs that must occur in a source for the text to come from there."""
 MIN_QUOTE_WORDS = 3
 """Words of the shortest quote that proves anything; each Chinese character counts as a word."""
@@ -409,15 +409,18 @@ def split_script_words(text: str) -> list[str]:
 
 
 def collect_word_ngrams(text: str) -> set[tuple[str, ...]]:
-    """Return every run of `RUN_WORDS` words; for a shorter text, the one run of all its words."""
+    """Return every run of `WORDS_PER_RUN` words; for a shorter text, the one run of all its words."""
     found = split_script_words(normalize_for_comparison(text))
-    if len(found) <= RUN_WORDS:
+    if len(found) <= WORDS_PER_RUN:
         return {tuple(found)} if found else set()
-    return {tuple(found[start : start + RUN_WORDS]) for start in range(len(found) - RUN_WORDS + 1)}
+    return {
+        tuple(found[start : start + WORDS_PER_RUN])
+        for start in range(len(found) - WORDS_PER_RUN + 1)
+    }
 
 
 def is_copied_from_outside(text: str, evidence: WriteEvidence) -> bool:
-    """Whether at least `BORROWED_SHARE` of the word runs occur in outside texts and not in the
+    """Whether at least `MIN_BORROWED_RUN_SHARE` of the word runs occur in outside texts and not in the
     user's words.
     """
     mine = collect_word_ngrams(text)
@@ -430,7 +433,7 @@ def is_copied_from_outside(text: str, evidence: WriteEvidence) -> bool:
     found: set[tuple[str, ...]] = set()
     for source in evidence.outside_texts:
         found |= _find_runs(left - found, source)
-    return len(found) >= max(1.0, BORROWED_SHARE * len(mine))
+    return len(found) >= max(1.0, MIN_BORROWED_RUN_SHARE * len(mine))
 
 
 def _find_runs(wanted: set[tuple[str, ...]], source: str) -> set[tuple[str, ...]]:

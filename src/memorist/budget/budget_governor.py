@@ -45,7 +45,7 @@ from memorist.store.spend_rows import (
 )
 from memorist.store.sqlite_database import UnsavedDatabaseConnection
 
-GRACE_SECONDS = 60.0
+RESERVATION_GRACE_SECONDS = 60.0
 """A reservation outlasts its fork's time limit by this much, for processing the answer before the
 receipt is recorded. The reservation of a dead process expires after that.
 """
@@ -115,7 +115,7 @@ class BudgetGovernor:
         )
         match decided:
             case BudgetGranted(limits=limits):
-                expires = now + limits.seconds + GRACE_SECONDS
+                expires = now + limits.seconds + RESERVATION_GRACE_SECONDS
                 number = reserve_amount(
                     self._database,
                     self._session,

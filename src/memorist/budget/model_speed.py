@@ -20,7 +20,7 @@ from msgspec import Struct
 from memorist.forks.fork_spec import ForkRequestRecord
 from memorist.formats.request_codec import REPEATED_REASON
 
-READ_RATIO = 4.0
+READ_TO_WRITE_SPEED_RATIO = 4.0
 """How much faster a model reads than it writes, where its server does not tell: three to four times
 on one core (Qwen2.5-Coder of 1.5 billion parameters, llama.cpp), more on a graphics card.
 """
@@ -35,19 +35,19 @@ with a small model (docs/models.md).
 """
 LARGEST_READ, LARGEST_WRITTEN = 8_000, 1_000
 """Tokens of the largest request that a fork sends: a brief of 6,000, the task, what it shows."""
-LIMIT_MARGIN = 2.0
+TIME_LIMIT_SAFETY_FACTOR = 2.0
 """How often the largest request fits into the time limit: the machine also does other work."""
 MIN_LIMIT, MAX_LIMIT = 120.0, 1_200.0
 """Bounds of the time limit in seconds: that of other models, and twenty minutes, so that the three
 forks of a turn together fit into the share of a session's minutes that they may use (`spend`).
 """
-UPDATE_SECONDS = 60.0
+MAX_UNTHROTTLED_UPDATE_SECONDS = 60.0
 """An update that takes no longer is made as often as by other models; one that takes twice as long
 half as often.
 """
 GROWTH_TOKENS, MAX_GROWTH_TOKENS = 5_000, 20_000
 """Growth of the context between updates of the notes: the default, and the most."""
-MAX_TURNS = 5
+MAX_TURNS_BETWEEN_UPDATES = 5
 """Most turns between extractions, and between updates of Magic Docs."""
 
 
@@ -73,7 +73,7 @@ def compute_speed_of_requests(requests: Iterable[ForkRequestRecord]) -> ModelSpe
         if request.read_seconds is not None and request.write_seconds is not None:
             read_seconds, write_seconds = request.read_seconds, request.write_seconds
         else:
-            share = out / ((new / READ_RATIO + out) or 1)
+            share = out / ((new / READ_TO_WRITE_SPEED_RATIO + out) or 1)
             read_seconds = request.seconds * (1 - share)
             write_seconds = request.seconds * share
         read, written = read + new, written + out
@@ -86,10 +86,10 @@ def compute_speed_of_requests(requests: Iterable[ForkRequestRecord]) -> ModelSpe
 def derive_settings_from_speed(speed: ModelSpeed) -> dict[str, Any]:
     """The settings that suit a model of this speed."""
     largest = LARGEST_READ / speed.read + LARGEST_WRITTEN / speed.written
-    limit = float(round(min(MAX_LIMIT, max(MIN_LIMIT, LIMIT_MARGIN * largest))))
+    limit = float(round(min(MAX_LIMIT, max(MIN_LIMIT, TIME_LIMIT_SAFETY_FACTOR * largest))))
     update = UPDATE_READ / speed.read + UPDATE_WRITTEN / speed.written
-    rarer = max(1.0, update / UPDATE_SECONDS)
-    turns = min(MAX_TURNS, math.ceil(rarer))
+    rarer = max(1.0, update / MAX_UNTHROTTLED_UPDATE_SECONDS)
+    turns = min(MAX_TURNS_BETWEEN_UPDATES, math.ceil(rarer))
     return {
         "forks": {"seconds": limit},
         "models": {"timeout_seconds": limit},

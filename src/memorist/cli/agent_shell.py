@@ -44,7 +44,7 @@ TERMINAL_MARKS = frozenset({"GEMINI_CLI"})
 """Marks of agents that run commands in a terminal of their own making: that one is there says
 nothing of a person.
 """
-RECENT_SECONDS = 86_400
+RECENT_SESSION_SECONDS = 86_400
 """Age of the newest session of a project in which an agent is taken to be at work. Our choice."""
 
 
@@ -70,7 +70,7 @@ def find_running_agent(home: HomeMemories) -> str:
 
 def _has_recent_session(home: HomeMemories) -> bool:
     newest = next(iter(open_project_sessions(home).list_sessions()), None)
-    return newest is not None and SystemClock().now() - newest.updated < RECENT_SECONDS
+    return newest is not None and SystemClock().now() - newest.updated < RECENT_SESSION_SECONDS
 
 
 def open_project_sessions(home: HomeMemories) -> project_sessions.ProjectSessions:

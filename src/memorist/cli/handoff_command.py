@@ -27,7 +27,7 @@ from memorist.system import SystemClock
 CLIENT_PROGRAMS = {"claude-code": "claude", "codex": "codex"}
 """Program of each client that takes its first prompt as an argument."""
 
-ARGUMENT_BYTES = 100_000
+MAX_ARGUMENT_BYTES = 100_000
 """Bytes up to which a hand-over is the client's argument; a longer one, and every one on Windows,
 where a batch file takes no lines, is read from its file. Linux allows 131,072 bytes. Our choice.
 """
@@ -105,7 +105,7 @@ def handoff_command(
             again = "to undo, delete that file" if resumable else "or once more with --open"
             click.echo(f"open it with: {command}   ({again})")
     if opens and client is not None:
-        direct = not resumable and os.name != "nt" and len(text.encode()) <= ARGUMENT_BYTES
+        direct = not resumable and os.name != "nt" and len(text.encode()) <= MAX_ARGUMENT_BYTES
         _open_client(client, (text,) if direct else arguments)
 
 

@@ -69,7 +69,7 @@ def resolve_home(home: Path | None) -> Path:
     return Path(load_user_settings().home).expanduser().absolute()
 
 
-END_SECONDS = 5.0
+MAX_DAEMON_EXIT_WAIT_SECONDS = 5.0
 """Longest wait for the process behind the hooks to end. Our choice."""
 
 
@@ -83,7 +83,7 @@ def stop_daemon(home: Path) -> bool:
     if not number.isdigit():
         return False
     processes.terminate_process(int(number))
-    until = time.monotonic() + END_SECONDS
+    until = time.monotonic() + MAX_DAEMON_EXIT_WAIT_SECONDS
     while find_daemon_process(lock) == number and time.monotonic() < until:
         time.sleep(0.02)
     return True

@@ -32,7 +32,7 @@ from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.system import SystemClock
 
-FACTS = 3
+MAX_FACTS = 3
 MAX_READ_EXTRACTS = 50
 """Newest past sessions that are read for facts. Our choice."""
 PACKAGE_FILES = (
@@ -79,8 +79,10 @@ def describe_other_projects_with_sessions(root: str) -> str:
     counts = Counter(each.repository for each in _list_all_sessions() if each.repository != root)
     if not counts:
         return ""
-    named = [f"{folder or 'no project'} ({count:,})" for folder, count in counts.most_common(FACTS)]
-    more = f" and {len(counts) - FACTS:,} more" if len(counts) > FACTS else ""
+    named = [
+        f"{folder or 'no project'} ({count:,})" for folder, count in counts.most_common(MAX_FACTS)
+    ]
+    more = f" and {len(counts) - MAX_FACTS:,} more" if len(counts) > MAX_FACTS else ""
     return (
         f"Past sessions are known of {', '.join(named)}{more}; for what is known of one, type "
         "memorist in its folder"
@@ -91,12 +93,12 @@ def collect_top_project_facts(root: str) -> list[ProjectFact]:
     """Up to three things that are known about a project: what the user said, what past sessions
     prove, and where those are few, what its files show. None where nothing is known.
     """
-    facts = [*_find_stated()[:1], *select_project_facts(_read_extracts(root), FACTS)]
-    if len(facts) < FACTS:
+    facts = [*_find_stated()[:1], *select_project_facts(_read_extracts(root), MAX_FACTS)]
+    if len(facts) < MAX_FACTS:
         facts += _find_last_request(root)
-    if len(facts) < FACTS:
+    if len(facts) < MAX_FACTS:
         facts += _find_file_facts(Path(root))
-    return facts[:FACTS]
+    return facts[:MAX_FACTS]
 
 
 def _read_extracts(root: str) -> list[tuple[str, RawMemory]]:
@@ -193,7 +195,7 @@ def print_project_overview() -> None:
         + (f", {waiting:,} wait for you: memorist memory inbox" if waiting else "")
     )
     now = SystemClock().now()
-    for head in heads[:FACTS]:
+    for head in heads[:MAX_FACTS]:
         click.echo(
             f"            {shorten_to_one_line(head.description, 90)}  ({head.age_days(now)} d)"
         )

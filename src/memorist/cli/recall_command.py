@@ -14,7 +14,7 @@ from memorist.engine.past_session_passages import find_past_session_passages
 from memorist.recall.recall_explanation import RecallExplanation, explain_recall
 from memorist.recall.session_passages import describe_passage_outcome, render_user_quote
 
-MAX_NEAREST = 2
+MAX_NEAREST_MEMORIES = 2
 """Memories named where none would be shown: whoever types the command asks on purpose."""
 
 
@@ -105,7 +105,7 @@ def recall_command(
 
 def _print_nearest(found: RecallExplanation, *, searchable: bool) -> None:
     """Print what came nearest to being shown, and the command that searches without a threshold."""
-    nearest = found.left_out[:MAX_NEAREST]
+    nearest = found.left_out[:MAX_NEAREST_MEMORIES]
     if nearest:
         click.echo("nearest, but not shown unasked:")
     for path, reason in nearest:

@@ -32,7 +32,7 @@ MAX_RESULTS_BEFORE_DAYS = 400
 """Best results of each kind of which those of the wanted days are kept. Our choice."""
 
 
-EMBEDDING_SECONDS = 8.0
+MAX_EMBEDDING_WAIT_SECONDS = 8.0
 """Longest wait of a search for vectors; the sessions that follow make the rest."""
 
 
@@ -55,7 +55,7 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
     finally:
         past.close_databases()
     if root:
-        index.embed_missing_passages(root, seconds=EMBEDDING_SECONDS)
+        index.embed_missing_passages(root, seconds=MAX_EMBEDDING_WAIT_SECONDS)
     return index
 
 

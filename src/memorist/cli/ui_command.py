@@ -10,7 +10,7 @@ from memorist.cli.server_options import PORT_TYPE, import_module_of_extra
 from memorist.system import open_listening_socket
 from memorist.views.page_texts import LANGUAGES
 
-BACKLOG = 64
+CONNECTION_BACKLOG = 64
 """Connections that may wait to be accepted."""
 
 
@@ -32,7 +32,7 @@ def ui_command(port: int, language: str | None, no_browser: bool) -> None:
     """
     server = import_module_of_extra("memorist.page.web_server", "ui")
     access_module = import_module_of_extra("memorist.page.page_access", "ui")
-    listening = open_listening_socket("127.0.0.1", port, BACKLOG)
+    listening = open_listening_socket("127.0.0.1", port, CONNECTION_BACKLOG)
     access = access_module.PageAccess(listening.getsockname()[1])
     click.echo(f"memorist ui at {access.start_address}")
     if not no_browser:

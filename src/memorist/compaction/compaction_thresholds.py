@@ -91,7 +91,7 @@ def compute_inline_compaction_thresholds(
     return InlineCompactionThresholds(auto=min(window * 9 // 10, usable * 18 // 19), usable=usable)
 
 
-DEFAULT_OUTPUT = 8_192
+DEFAULT_OUTPUT_TOKENS = 8_192
 """Output tokens of a model about which nothing is known."""
 
 
@@ -104,7 +104,7 @@ def compute_request_thresholds(
     known = find_request_model_price(request, settings.models.prices) or ModelPrice()
     asked = next((value for name in OUTPUT_LIMIT_KEYS if (value := request.get(name))), None)
     named = asked if isinstance(asked, int) and asked > 0 else 0
-    output = named or known.max_output or DEFAULT_OUTPUT
+    output = named or known.max_output or DEFAULT_OUTPUT_TOKENS
     window = resolve_context_window(request, settings.models, learned)
     output = min(output, window // 4) if learned or known.window is None else output
     limits = compute_thresholds(window, output, settings.compaction)

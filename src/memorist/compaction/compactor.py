@@ -116,7 +116,7 @@ MAX_ROUND_SHARE = 0.8
 the window again at once. A round that is larger still stays whole, and takes the past's room.
 """
 
-MAX_WORDS_PART = 2
+USER_WORDS_LIMIT_DIVISOR = 2
 """The user's words widen the result up to one part in so many of the limit."""
 
 
@@ -128,7 +128,9 @@ def estimate_unanswered_messages_budget(
     """
     kept = keep_messages_from_index(messages, find_unanswered_start(messages), sys.maxsize, factor)
     size = estimate_messages_tokens(kept, factor)
-    said = min(limit // MAX_WORDS_PART, int(estimate_user_words_tokens(user_texts) * factor))
+    said = min(
+        limit // USER_WORDS_LIMIT_DIVISOR, int(estimate_user_words_tokens(user_texts) * factor)
+    )
     usual = min(size + max(MIN_PAST_TOKENS if kept else 0, said), int(limit * MAX_ROUND_SHARE))
     least = compute_tokens_left_for_older_messages(limit)
     if size + least >= limit:

@@ -38,7 +38,7 @@ from memorist.core.truncation import truncate_middle
 PREAMBLE_ID = "memorist-context"
 """Id of the message that holds the injected blocks of the user's first message."""
 
-PREAMBLE_PART = 4
+PREAMBLE_LIMIT_DIVISOR = 4
 """Preamble in user messages takes at most one part in so many of the limit, so that something huge
 there does not fill every later window.
 """
@@ -48,7 +48,7 @@ MIN_TALK_SHARE = 0.5
 has not answered yet. Our choice: instructions without the request are of no use.
 """
 
-MIN_DIGEST_PART = 8
+MIN_DIGEST_LIMIT_DIVISOR = 8
 """Beside what is unanswered, one part in so many of the limit is needed for what came before."""
 
 _CUT_MARK_TOKENS = 12
@@ -98,7 +98,7 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> PreambleAn
     preamble leaves no room for what the model has not answered yet, its longest texts are cut in
     the middle.
     """
-    room = limit // PREAMBLE_PART
+    room = limit // PREAMBLE_LIMIT_DIVISOR
     lead: list[Message] = []
     rest: list[Message] = []
     sizes: list[int] = []
@@ -148,7 +148,7 @@ def _estimate_talk(rest: Sequence[Message], limit: int, factor: float) -> int:
     cut to.
     """
     kept = keep_messages_from_index(rest, find_unanswered_start(rest), sys.maxsize, factor)
-    needed = estimate_messages_tokens(kept, factor) + limit // MIN_DIGEST_PART
+    needed = estimate_messages_tokens(kept, factor) + limit // MIN_DIGEST_LIMIT_DIVISOR
     return min(int(limit * MIN_TALK_SHARE), needed)
 
 

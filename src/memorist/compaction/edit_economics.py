@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from memorist.models.model_pricing import MILLION, ModelPrice
 
-DEFAULT_CALLS = 1.0
+DEFAULT_EXPECTED_CALLS = 1.0
 """Expected calls of a session of which nothing is known yet."""
 
 NOTES_FROM_SHARE = 0.5
@@ -170,7 +170,7 @@ def estimate_rest_of_session(
     unknown.
     """
     if calls <= 0:
-        return ExpectedRestOfSession(DEFAULT_CALLS, 0.0)
+        return ExpectedRestOfSession(DEFAULT_EXPECTED_CALLS, 0.0)
     growth = max(0.0, (context - start) / calls)
     room = (limit - context) / growth if growth > 0 else inf
     return ExpectedRestOfSession(max(0.0, min(float(calls), room)), growth, float(calls))
@@ -362,7 +362,7 @@ def _cost_per_call(
     """
     after = _tokens_after(edits, state)
     until_full = (limit - after) / rest.growth if rest.growth > 0 else inf
-    calls = max(1.0, min(max(rest.so_far, DEFAULT_CALLS), until_full))
+    calls = max(1.0, min(max(rest.so_far, DEFAULT_EXPECTED_CALLS), until_full))
     own = sum(edit.cost_usd + edit.loss_usd for edit in edits)
     now = _immediate_cost(
         state.context_tokens - after, min(edit.first_changed_token for edit in edits), state, rates

@@ -28,13 +28,13 @@ AGE_UNIT, CLEARED_AGE_UNIT = 2_000, 1_000
 CLEARED_RESULT_TOKENS = 8
 """Tokens that a tool result counts for in the cleared age: what is left once it is cleared."""
 
-HEAT_HALF_LIFE = 8_000
+HEAT_HALF_LIFE_TOKENS = 8_000
 """Tokens after which the heat of a name that the assistant used has halved."""
 
 RECENT_TOKENS = 3_000
 """Tokens within which a name that the assistant used belongs to its present work."""
 
-EXPLORED_ROOMS = 6
+EXPLORED_ROOM_FACTOR = 6
 """Blocks are split, the most promising first, until they hold so many times the room."""
 
 ASSISTANT_KINDS = frozenset({"said", "call", "change", "thought"})
@@ -117,7 +117,7 @@ def collect_extract_scoring_context(
             elif source.kind == "file":
                 reads[source.path] = source.step
         warmth = (
-            2 ** (-ages[source.step - 1].age / HEAT_HALF_LIFE)
+            2 ** (-ages[source.step - 1].age / HEAT_HALF_LIFE_TOKENS)
             if source.kind in ASSISTANT_KINDS
             else 0.0
         )

@@ -17,7 +17,7 @@ from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.conversation_preamble import STATE_TAG
 from memorist.compaction.extract_scores import (
     CLEARED_RESULT_TOKENS,
-    EXPLORED_ROOMS,
+    EXPLORED_ROOM_FACTOR,
     ExtractScoringContext,
     MessageAgeInTokens,
     choose_promising_blocks,
@@ -492,7 +492,7 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
 
 
 def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> ExtractSelection:
-    characters = room * BYTES_PER_TOKEN * EXPLORED_ROOMS
+    characters = room * BYTES_PER_TOKEN * EXPLORED_ROOM_FACTOR
     scored = split_blocks_into_scored_extracts(
         choose_promising_blocks(material.blocks, material.history, characters), material.history
     )

@@ -47,18 +47,18 @@ from memorist.settings import CompactionSettings
 MODEL_SUMMARY_ID = "memorist-summary"
 """Id of the message that replaces the earlier conversation."""
 
-USER_TEXTS_PART = 8
+USER_TEXTS_LIMIT_DIVISOR = 8
 """The user's texts take at most one part in so many of the limit, so that they do not fill a small
 window: 20,000 of 167,000 is such a part.
 """
 
-MAX_USER_TEXTS_PART = 2
+SHORT_USER_TEXTS_LIMIT_DIVISOR = 2
 """The same where short messages alone take more."""
 
-LINE_TOKENS = 2
+LINE_NUMBER_TOKENS = 2
 """Tokens of the number in front of a message of the user."""
 
-REMARKS_TOKENS = 200
+MAX_REMARKS_TOKENS = 200
 """Upper bound of the tokens of the remarks after a summary."""
 
 SHOWN_DROPPED_CHARACTERS = 80
@@ -143,11 +143,11 @@ def assemble_compacted_history(
             if unanswered
             else "There is nothing before what still waits for an answer."
         )
-    used_tokens = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
+    used_tokens = estimate_text_tokens(replaced.text, conversation.factor) + MAX_REMARKS_TOKENS
     room = options.limit - used_tokens - 1
     kept = keep_messages_from_index(conversation.messages, start, sys.maxsize, conversation.factor)
     if start == unanswered and estimate_messages_tokens(kept, conversation.factor) > room:
-        least = room - options.limit // USER_TEXTS_PART
+        least = room - options.limit // USER_TEXTS_LIMIT_DIVISOR
         kept = keep_messages_from_index(conversation.messages, start, least, conversation.factor)
     shown = sum(1 for message in kept if get_typed_text(message))
     wanted = _choose_words_room(conversation, options)
@@ -199,10 +199,13 @@ def _choose_words_room(conversation: MeasuredConversation, options: SummaryOptio
     """The tokens for older messages of the user: the usual ones, or more where the short messages
     take more.
     """
-    usual = min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART)
-    sizes = [estimate_text_tokens(text) + LINE_TOKENS for text in conversation.user_texts]
-    short = sum(size for size in sizes if size <= LONG_UTTERANCE_TOKENS + LINE_TOKENS)
-    return max(usual, min(int(short * conversation.factor), options.limit // MAX_USER_TEXTS_PART))
+    usual = min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_LIMIT_DIVISOR)
+    sizes = [estimate_text_tokens(text) + LINE_NUMBER_TOKENS for text in conversation.user_texts]
+    short = sum(size for size in sizes if size <= LONG_UTTERANCE_TOKENS + LINE_NUMBER_TOKENS)
+    return max(
+        usual,
+        min(int(short * conversation.factor), options.limit // SHORT_USER_TEXTS_LIMIT_DIVISOR),
+    )
 
 
 def _build_summary_message(text: str) -> Message:

@@ -44,10 +44,10 @@ NOTES_SHARE = 0.25
 PLAN_SHARE = 0.15
 """Share of the budget for the plan. Our choice."""
 
-REQUEST_TOKENS = 400
+MAX_REQUEST_TOKENS = 400
 """Most tokens of the last request under "Where it stands"; it is in full further down."""
 
-NAME_TOKENS = 60
+MAX_NAME_TOKENS = 60
 """Most tokens of a folder, a branch and a title. Our choice."""
 
 LIST_SHARE = 0.1
@@ -117,7 +117,9 @@ def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
 def _render_location(recorded: RecordedWindow) -> str:
     head = recorded.head
     named = (("in", head.cwd), ("on branch", head.branch), ("titled", head.title)) if head else ()
-    return "".join(f", {word} {truncate_end(value, NAME_TOKENS)}" for word, value in named if value)
+    return "".join(
+        f", {word} {truncate_end(value, MAX_NAME_TOKENS)}" for word, value in named if value
+    )
 
 
 def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem], budget: int) -> str:
@@ -132,7 +134,7 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem], budget: i
     if not asked and (before := find_handed_over_work_state(messages)) is not None:
         asked, open_lines = before.asked, open_lines or list(before.open_tasks)
     waiting = find_unanswered_start(messages) < len(messages)
-    asked = truncate_middle(asked, min(REQUEST_TOKENS, budget // 4))
+    asked = truncate_middle(asked, min(MAX_REQUEST_TOKENS, budget // 4))
     lines = [
         f"{ASKED_LABEL}{asked}" if asked else "Nothing was asked.",
         STILL_AT_WORK if waiting else REPLIED,

@@ -39,13 +39,13 @@ ExtractKind = Literal["said", "thought", "injected", "call", "change", "file", "
 changed text, a file as read, output of a call, output of a failed call.
 """
 
-EXTRACT_LINES = 8
+MAX_EXTRACT_LINES = 8
 """Lines of one extract: about a paragraph, or a short function."""
 
-EXTRACT_CHARACTERS = 480
+MAX_EXTRACT_CHARACTERS = 480
 """Largest number of characters of one extract; longer lines are split."""
 
-PARAGRAPH_LINES = 5
+MIN_LINES_TO_END_AT_BLANK = 5
 """Lines after which a blank line ends an extract."""
 
 _NUMBER_DIGITS = 9
@@ -241,11 +241,13 @@ def _split_lines(
 ) -> Iterator[Extract]:
     part = start = size = 0
     for at, (line, length) in enumerate(zip(lines, map(len, lines), strict=True)):
-        if at > start and (at - start >= EXTRACT_LINES or size + length > EXTRACT_CHARACTERS):
+        if at > start and (
+            at - start >= MAX_EXTRACT_LINES or size + length > MAX_EXTRACT_CHARACTERS
+        ):
             yield from _build_extract(source, part, lines[start:at], numbered=numbered)
             start, size, part = at, 0, part + 1
         size += length
-        if at - start >= PARAGRAPH_LINES - 1 and (not line or line.isspace()):
+        if at - start >= MIN_LINES_TO_END_AT_BLANK - 1 and (not line or line.isspace()):
             yield from _build_extract(source, part, lines[start : at + 1], numbered=numbered)
             start, size, part = at + 1, 0, part + 1
     yield from _build_extract(source, part, lines[start:], numbered=numbered)
@@ -275,15 +277,15 @@ def _wrap_long_lines(text: str) -> tuple[list[str], bool]:
     split.
     """
     lines = text.split("\n")
-    if len(text) <= EXTRACT_CHARACTERS or max(map(len, lines)) <= EXTRACT_CHARACTERS:
+    if len(text) <= MAX_EXTRACT_CHARACTERS or max(map(len, lines)) <= MAX_EXTRACT_CHARACTERS:
         return lines, False
     found: list[str] = []
     for line in lines:
         start = 0  # an index, as cutting the rest off each time would take quadratic time
-        while len(line) - start > EXTRACT_CHARACTERS:
-            middle = start + EXTRACT_CHARACTERS // 2
-            cut = line.rfind(" ", middle, start + EXTRACT_CHARACTERS)
-            cut = cut if cut > 0 else start + EXTRACT_CHARACTERS
+        while len(line) - start > MAX_EXTRACT_CHARACTERS:
+            middle = start + MAX_EXTRACT_CHARACTERS // 2
+            cut = line.rfind(" ", middle, start + MAX_EXTRACT_CHARACTERS)
+            cut = cut if cut > 0 else start + MAX_EXTRACT_CHARACTERS
             found.append(line[start:cut])
             start = cut
         found.append(line[start:])

@@ -18,7 +18,7 @@ from memorist.compaction.compaction_result import (
     UnchangedHistory,
 )
 from memorist.compaction.full_compaction import (
-    REMARKS_TOKENS,
+    MAX_REMARKS_TOKENS,
     SummaryOptions,
     add_dropped_lines_to_result,
     render_numbered_user_texts,
@@ -113,7 +113,7 @@ def compact_with_hand_over(
         prefix=texts.inline_prefix,
         factor=factor,
     )
-    words_room -= estimate_messages_tokens(users, factor) + REMARKS_TOKENS
+    words_room -= estimate_messages_tokens(users, factor) + MAX_REMARKS_TOKENS
     earlier = _find_earlier_texts(conversation)
     if said := render_numbered_user_texts(fit_newest_texts(earlier, words_room, factor), texts):
         fixed -= estimate_message_tokens(hand_over, factor)

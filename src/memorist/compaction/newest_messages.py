@@ -52,11 +52,11 @@ TAIL_SHARE = 0.2
 TEXTS_SHARE = 0.25
 """Share of the room of the newest messages that pictures and calls leave to texts."""
 
-CALL_TOKENS = 200
+MAX_CALL_INPUT_TOKENS = 200
 """Most tokens of the input of a call that is written out as text."""
 
 MIN_SUMMARY_TOKENS = 60
-MIN_PAST_PART = 16
+MIN_PAST_ROOM_DIVISOR = 16
 """The newest round always leaves so many tokens, or one part in so many of the room, up to
 `MIN_PAST_TOKENS`, for what came before it: a conversation does not forget all of it for one result.
 """
@@ -98,7 +98,7 @@ def choose_messages_to_keep_verbatim(
 
 def compute_tokens_left_for_older_messages(room: int) -> int:
     """Tokens that are left for what came before the newest round, of a room of so many."""
-    return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
+    return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_ROOM_DIVISOR))
 
 
 def raise_limit_to_keep_older_messages(
@@ -303,7 +303,7 @@ def _write_out_calls(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
 def _render_call(use: ToolUse, id: str) -> str:
     """A call as text: what it did, its input cut in the middle."""
     given = use.arguments or "\n".join(f"{key}: {value}" for key, value in use.input.items())
-    return f"[{use.name} was called with:]\n{_cut_text(given, CALL_TOKENS, id)}"
+    return f"[{use.name} was called with:]\n{_cut_text(given, MAX_CALL_INPUT_TOKENS, id)}"
 
 
 def _estimate_fixed(kept: Sequence[Message]) -> int:

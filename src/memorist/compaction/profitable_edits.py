@@ -48,7 +48,7 @@ the model still sees it need not fetch.
 """
 
 
-PRICE_CHECK_GROWTH = 5_000
+PRICE_CHECK_GROWTH_TOKENS = 5_000
 """Growth in tokens after which pricing is repeated, so that it costs little."""
 
 
@@ -59,7 +59,7 @@ def is_price_check_due(
     return (
         are_profitable_edits_enabled(settings)
         and tokens >= limits.ordinary_auto_threshold * MIN_THRESHOLD_SHARE
-        and tokens - priced_tokens >= PRICE_CHECK_GROWTH
+        and tokens - priced_tokens >= PRICE_CHECK_GROWTH_TOKENS
     )
 
 

@@ -14,7 +14,7 @@ from memorist.core.json_answer import find_largest_json_object
 from memorist.core.lazy import lazy_pattern
 from memorist.formats.request_codec import CUT_OFF_REASONS, FINISHED_REASONS, REPEATED_REASON
 
-ERROR_LENGTH = 400
+MAX_ERROR_MESSAGE_CHARACTERS = 400
 """Characters up to which a text may be just an error message."""
 
 
@@ -65,7 +65,7 @@ def parse_summary(
             if tool_calls
             else "The summary is empty."
         )
-    if len(bare) <= ERROR_LENGTH and _ERROR.match(bare):
+    if len(bare) <= MAX_ERROR_MESSAGE_CHARACTERS and _ERROR.match(bare):
         return UnusableSummary("The model's answer is an error message.")
     if len(bare) > MAX_ANSWER_CHARACTERS:
         return UnusableSummary("The answer is far longer than any summary.")

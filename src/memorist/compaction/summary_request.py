@@ -116,7 +116,7 @@ MAX_SUMMARY_TOKENS = 20_000
 """Most tokens that an answer may have (claude-code.md 6.4), in a window that has room for them."""
 
 
-SUMMARY_SHARE = 4
+SUMMARY_WINDOW_DIVISOR = 4
 """The answer gets at most one part in so many of the window, so that a small one still holds a
 conversation.
 """
@@ -128,7 +128,7 @@ analysis before them.
 """
 TOKENS_PER_WORD = 2
 """Tokens of a word of a summary, with its paths and code, rounded up."""
-SIZE_MARGIN = 0.95
+KNOWN_SIZE_FILL_SHARE = 0.95
 """Share of the window's room that is filled after a refusal told the true size of a request."""
 
 
@@ -279,7 +279,7 @@ class _FittedHistory:
             return estimated - room
         if not refused.tokens:
             return None
-        return math.ceil(estimated - room * SIZE_MARGIN * estimated / refused.tokens)
+        return math.ceil(estimated - room * KNOWN_SIZE_FILL_SHARE * estimated / refused.tokens)
 
 
 def _parent_limit(parent: ParentCall) -> int:
@@ -303,7 +303,7 @@ def _render_room(tokens: int, most: int | None) -> str:
 
 
 def _answer_limit(model: Model) -> int:
-    return min(MAX_SUMMARY_TOKENS, model.window // SUMMARY_SHARE)
+    return min(MAX_SUMMARY_TOKENS, model.window // SUMMARY_WINDOW_DIVISOR)
 
 
 def _is_too_long(found: str | UnusableSummary) -> bool:

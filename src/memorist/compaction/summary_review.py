@@ -25,7 +25,7 @@ from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.user_words import STATES_NOTICE
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import SHORT_WORD, STEM_LENGTH, find_identifiers
+from memorist.core.text_analysis import MAX_SHORT_WORD_LETTERS, STEM_LETTERS, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
 from memorist.transcript_analysis.answer_check import AnswerLineCheck, join_json_texts
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
@@ -37,7 +37,7 @@ hold. Our choice: those of a model of 1.5 billion parameters held 0.44 and told 
 never done; a summary that keeps half is prose about the same work.
 """
 
-MIN_NAMES = 12
+MIN_COMPARED_NAMES = 12
 """Identifiers below which the share says nothing."""
 
 MIN_EXTRACT_TOKENS = 1_000
@@ -51,7 +51,7 @@ smaller: one of that size holds 0.9 of the facts that are used later (docs/bench
 comes in is mostly names: some hundred tokens beside notes, a thousand or two beside a summary.
 """
 
-ADDED_EXTRACT_PART = 5
+ADDED_EXTRACT_WINDOW_DIVISOR = 5
 """The same in a small window: one part in so many of it."""
 
 
@@ -122,7 +122,7 @@ def pair_summary_with_extract(
     where they are short. `limit` is that of the new history; `whole` and `cwd` are as in
     `compact_conversation_with_extracts`.
     """
-    room = min(limit, replaced.tokens) // ADDED_EXTRACT_PART
+    room = min(limit, replaced.tokens) // ADDED_EXTRACT_WINDOW_DIVISOR
     size = max(
         MIN_EXTRACT_TOKENS,
         estimate_text_tokens(text, replaced.factor),
@@ -242,7 +242,11 @@ LINES_TITLE = "Also said and done in the conversation, as a program found:"
 
 
 def _longer_words(text: str) -> set[str]:
-    return {word[:STEM_LENGTH] for word in _WORD.findall(text.casefold()) if len(word) > SHORT_WORD}
+    return {
+        word[:STEM_LETTERS]
+        for word in _WORD.findall(text.casefold())
+        if len(word) > MAX_SHORT_WORD_LETTERS
+    }
 
 
 def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
@@ -275,7 +279,7 @@ def reject_if_extract_names_lost(summary: str, extract: str) -> UnusableSummary 
     lost most; None where it is not.
     """
     wanted = find_recognizable_names(extract)
-    if len(wanted) < MIN_NAMES:
+    if len(wanted) < MIN_COMPARED_NAMES:
         return None
     present = NamePresence(summary)
     present_count = sum(present[name] for name in wanted)

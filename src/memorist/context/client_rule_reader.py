@@ -40,7 +40,7 @@ MAX_FILES = 50
 """Files of each kind that are read. Our choice."""
 INDEX_LINES, INDEX_BYTES = 200, 25_000
 """How much of its memory's index Claude Code loads (claude-code.md section 7.4)."""
-SUMMARY_BYTES = 7_500
+MAX_SUMMARY_BYTES = 7_500
 """Bytes of Codex's memory summary that surely are within the 2,500 tokens it loads (codex.md
 section 1.1). Our choice.
 """
@@ -149,7 +149,7 @@ class ClientRuleReader:
         is_on = isinstance(features, dict) and features.get("memories") is True
         is_used = not isinstance(memories, dict) or memories.get("use_memories", True) is True
         text = self._read(self._codex / "memories" / "memory_summary.md").decode(errors="replace")
-        lines = _cut_lines(text, SUMMARY_BYTES)
+        lines = _cut_lines(text, MAX_SUMMARY_BYTES)
         return list(
             find_unconditional_rules(
                 "Codex's memory", "\n".join(lines), is_loaded=is_on and is_used

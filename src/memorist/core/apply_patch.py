@@ -209,7 +209,7 @@ def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRej
 # command. Pure.
 
 
-PATCH_LIMIT = 40_000
+MAX_PATCH_CHARACTERS = 40_000
 """Characters of a patch that are examined."""
 
 _SIDE_LIMIT = 6_000
@@ -232,7 +232,7 @@ def find_patch_edits(patch: str) -> tuple[FileEdit, ...]:
         old.clear()
         new.clear()
 
-    for line in patch[:PATCH_LIMIT].split("\n"):
+    for line in patch[:MAX_PATCH_CHARACTERS].split("\n"):
         header = _FILE_HEADER.match(line)
         if header:
             close()
@@ -258,7 +258,7 @@ def find_diff_edit(path: str, diff: str) -> FileEdit:
     old: list[str] = []
     new: list[str] = []
     side = ""
-    for line in diff[:PATCH_LIMIT].split("\n"):
+    for line in diff[:MAX_PATCH_CHARACTERS].split("\n"):
         if line.startswith(("+++", "---", "@@", "<<<<<<<", "=======", ">>>>>>>")):
             side = (
                 {"<": "-", "=": "+"}.get(line[0], "") if line[:7] in ("<<<<<<<", "=======") else ""

@@ -9,7 +9,7 @@ import re
 from memorist.core.apply_patch import FileEdit, find_diff_edit, find_patch_edits
 from memorist.core.messages import JsonObject
 
-INPUT_VALUE_LIMIT = 6_000
+MAX_INPUT_VALUE_CHARACTERS = 6_000
 """Characters of one input value that are examined."""
 
 
@@ -65,7 +65,7 @@ _TEXT_TAKING_TOOL = re.compile(
 
 def to_limited_input_text(value: object) -> str:
     """The value if it is a string, cut to the limit; else empty."""
-    return value[:INPUT_VALUE_LIMIT] if isinstance(value, str) else ""
+    return value[:MAX_INPUT_VALUE_CHARACTERS] if isinstance(value, str) else ""
 
 
 def find_file_path_in_tool_input(inputs: JsonObject) -> str:
@@ -127,7 +127,7 @@ def _find_single_edit(name: str, inputs: JsonObject, path: str) -> tuple[FileEdi
         (inputs[key] for key in _WHOLE_TEXT_KEYS if isinstance(inputs.get(key), str)), None
     )
     if whole is not None and not _TEXT_TAKING_TOOL.search(name):
-        return (FileEdit(path, new=whole[:INPUT_VALUE_LIMIT], kind="write"),)
+        return (FileEdit(path, new=whole[:MAX_INPUT_VALUE_CHARACTERS], kind="write"),)
     return ()
 
 

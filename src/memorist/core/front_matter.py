@@ -12,7 +12,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.yaml_text import dump_yaml, parse_yaml_scalars_as_text
 
-MAX_HEADER = 65_536
+MAX_FRONT_MATTER_CHARACTERS = 65_536
 """Longest header in characters that is still read as one; a typical one has a few hundred."""
 
 
@@ -95,7 +95,7 @@ def split_front_matter(text: str) -> MarkdownDocument:
     plain = text.removeprefix("\ufeff")
     lines, end = _find_header(plain, _FIRST_READ)
     if not end:
-        lines, end = _find_header(plain, MAX_HEADER + 1)
+        lines, end = _find_header(plain, MAX_FRONT_MATTER_CHARACTERS + 1)
     if not end:
         return MarkdownDocument(None, text)
     length = sum(map(len, lines[: end + 1]))
@@ -113,7 +113,7 @@ def _find_header(plain: str, length: int) -> tuple[list[str], int]:
     if not lines or lines[0].strip() != _FENCE:
         return lines, 0
     whole = (
-        lines[1:-1] if len(plain) > length and length < MAX_HEADER else lines[1:]
+        lines[1:-1] if len(plain) > length and length < MAX_FRONT_MATTER_CHARACTERS else lines[1:]
     )  # the last line may be cut
     return lines, next(
         (number for number, line in enumerate(whole, 1) if line.rstrip() in _END_FENCES), 0

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 
-MAX_BRACES = 200
+MAX_OPENING_BRACES = 200
 """Opening braces of one text at which an object is looked for."""
 
 
@@ -99,7 +99,7 @@ def _find_largest(text: str) -> tuple[JsonObject | None, bool]:
     size = at = 0
     first = text.find("{")
     is_broken = False
-    for _ in range(MAX_BRACES):
+    for _ in range(MAX_OPENING_BRACES):
         if (at := text.find("{", at)) < 0:
             break
         try:

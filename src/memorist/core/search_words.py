@@ -117,7 +117,7 @@ _CLUSTER = lazy_pattern(
     "[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1056-\u109d\u17b4-\u17d3]*"
 )
 """A letter of an unspaced alphabet with what is written before, on and below it."""
-CLUSTERS = 3
+LETTERS_PER_CLUSTER = 3
 """Letters in a row that are searched for: a word of these languages has three to nine, and two are
 in any text.
 """
@@ -167,8 +167,8 @@ def _unspaced_words(run: str) -> Iterator[tuple[str, str]]:
     for part in _ALPHABET_RUN.split(run):
         if _ALPHABET_RUN.match(part):
             letters = _CLUSTER.findall(part)
-            for at in range(max(1, len(letters) - CLUSTERS + 1)):
-                word = "".join(letters[at : at + CLUSTERS])[:MAX_WORD_CHARS]
+            for at in range(max(1, len(letters) - LETTERS_PER_CLUSTER + 1)):
+                word = "".join(letters[at : at + LETTERS_PER_CLUSTER])[:MAX_WORD_CHARS]
                 yield word, word
         else:
             yield from _character_pairs(part)

@@ -13,13 +13,13 @@ from msgspec import Struct, structs
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens, to_comparable_names
 
-TEXT_LIMIT = 10_000
+MAX_EXAMINED_CHARACTERS = 10_000
 """Characters of one text that are examined: half from its start, half from its end. Keeps the cost
 of a message constant.
 """
 
 
-SENTENCE_LIMIT = 420
+MAX_SENTENCE_CHARACTERS = 420
 """Characters of one sentence; a longer one is cut at a word, with an ellipsis."""
 
 
@@ -86,7 +86,7 @@ _MARKDOWN_TABLE = lazy_pattern(
 )
 
 
-TABLE_LIMIT = 2_000
+MAX_TABLE_CHARACTERS = 2_000
 """Characters of a table; a longer one ends in a row of ellipses."""
 
 
@@ -149,7 +149,7 @@ def shorten_to_one_line(text: str, limit: int) -> str:
     return line[: cut if cut > 0 else limit].rstrip(" ,;:-–—(") + " …"
 
 
-def keep_start_and_end(text: str, limit: int = TEXT_LIMIT) -> str:
+def keep_start_and_end(text: str, limit: int = MAX_EXAMINED_CHARACTERS) -> str:
     """The text, or its start and end where it is longer than `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit // 2]}\n\n{text[-limit // 2 :]}"
 
@@ -193,7 +193,7 @@ def _table_sentence(text: str) -> UnanalyzedSentence:
     size = 0
     for row in rows:
         size += len(row)
-        if size > TABLE_LIMIT and len(kept) > 2:
+        if size > MAX_TABLE_CHARACTERS and len(kept) > 2:
             kept.append("| … |")
             break
         kept.append(row)
@@ -204,7 +204,7 @@ def _table_sentence(text: str) -> UnanalyzedSentence:
 def _split_prose(text: str, *, short: bool) -> Iterator[UnanalyzedSentence]:
     for paragraph, bullet in _join_wrapped_lines(text):
         for part in _split_paragraph(paragraph):
-            cleaned = _balance_marks(shorten_to_one_line(part, SENTENCE_LIMIT))
+            cleaned = _balance_marks(shorten_to_one_line(part, MAX_SENTENCE_CHARACTERS))
             if short or _is_worth_keeping(cleaned):
                 yield UnanalyzedSentence(cleaned, bullet)
 

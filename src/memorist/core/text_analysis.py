@@ -29,7 +29,7 @@ def count_cjk_letters(text: str) -> int:
     return 0 if text.isascii() else len(_WIDE_LETTER.findall(text))
 
 
-STEM_LENGTH = 6
+STEM_LETTERS = 6
 """Letters of a word that count: inflections of a word coincide, without a stemmer."""
 
 NOTES_STOP_WORDS = parse_word_list(
@@ -59,7 +59,7 @@ CUE_WORDS = parse_word_list(
 )
 """Words that indicate a cause, a rule or a result rather than a description."""
 
-NAME_LENGTH = 200
+MAX_NAME_SEARCH_CHARACTERS = 200
 """Characters of one word that are searched for names."""
 
 DOUBT_WORDS = parse_word_list(
@@ -69,13 +69,13 @@ DOUBT_WORDS = parse_word_list(
 )
 """Words by which a writer expresses doubt."""
 
-SHORT_WORD = 3
+MAX_SHORT_WORD_LETTERS = 3
 """Words of so many letters or fewer carry no content."""
 
 WORD_CACHE_SIZE = 16_384
 """Size of the word cache: a user's vocabulary and a project's names. A few megabytes at most."""
 
-CACHED_WORD_LENGTH = 64
+MAX_CACHED_WORD_LETTERS = 64
 """Letters above which a word is not cached: it hardly repeats."""
 
 _CUE, _DOUBT = 1, 2
@@ -156,7 +156,11 @@ def _analyze_word(token: str) -> WordFeatures | str:
     bare = token.strip(_SURROUNDING_SIGNS)
     if bare.isalpha() and bare.isascii() and bare[1:].islower():
         word = bare.lower()
-        stem = "" if len(word) <= SHORT_WORD or word in NOTES_STOP_WORDS else word[:STEM_LENGTH]
+        stem = (
+            ""
+            if len(word) <= MAX_SHORT_WORD_LETTERS or word in NOTES_STOP_WORDS
+            else word[:STEM_LETTERS]
+        )
         mark = (_CUE if word in CUE_WORDS else 0) | (_DOUBT if word in DOUBT_WORDS else 0)
         return WordFeatures((stem,) if stem else (), {}, mark) if mark else stem
     plain = _PLAIN_WORDS.findall(token.lower())
@@ -165,9 +169,9 @@ def _analyze_word(token: str) -> WordFeatures | str:
     )
     stems = tuple(
         [
-            word[:STEM_LENGTH]
+            word[:STEM_LETTERS]
             for word in plain
-            if len(word) > SHORT_WORD and word not in NOTES_STOP_WORDS
+            if len(word) > MAX_SHORT_WORD_LETTERS and word not in NOTES_STOP_WORDS
         ]
     )
     found = dict.fromkeys(_identifiers_in_word(bare))
@@ -180,8 +184,8 @@ class _WordCache(dict[str, WordFeatures | str]):
     def __missing__(self, token: str) -> WordFeatures | str:
         if len(self) >= WORD_CACHE_SIZE:
             self.clear()
-        found = _analyze_word(token[:NAME_LENGTH])
-        if len(token) <= CACHED_WORD_LENGTH:
+        found = _analyze_word(token[:MAX_NAME_SEARCH_CHARACTERS])
+        if len(token) <= MAX_CACHED_WORD_LETTERS:
             self[token] = found
         return found
 
@@ -201,7 +205,7 @@ def _identifiers_in_word(bare: str) -> tuple[str, ...]:
     return tuple(
         [
             name.rstrip(".-:")
-            for name in _IDENTIFIER.findall(bare[:NAME_LENGTH])
+            for name in _IDENTIFIER.findall(bare[:MAX_NAME_SEARCH_CHARACTERS])
             if name[0] != "." or not name[1:2].isdigit()
         ]
     )
@@ -306,11 +310,11 @@ def encode_file_text_as_utf8(text: str) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-MAX_LINE = 300
+MAX_ONE_LINE_CHARACTERS = 300
 """Characters of a name, a folder or a description."""
 
 
-def to_printable_line(text: str, limit: int = MAX_LINE) -> str:
+def to_printable_line(text: str, limit: int = MAX_ONE_LINE_CHARACTERS) -> str:
     """Return a text as one line of at most `limit` characters, without control characters or halves
     of characters.
     """

@@ -40,7 +40,7 @@ MAX_FORM_TOKENS = 6_000
 """Tokens of the memories and sayings that one form shows, as of a consolidation's. Our choice: some
 minutes of reading on a machine without a graphics card.
 """
-FORM_SHARE = 2
+FORM_WINDOW_DIVISOR = 2
 """They take at most one part in so many of the window."""
 MAX_GROUPS = 10
 MAX_CORRECTIONS = 8
@@ -70,7 +70,7 @@ def build_dream_form(
     """The form over the memories of `fitted` that fit the window, most important first; a window
     of 0 is unknown.
     """
-    room = min(MAX_FORM_TOKENS, window // FORM_SHARE) if window else MAX_FORM_TOKENS
+    room = min(MAX_FORM_TOKENS, window // FORM_WINDOW_DIVISOR) if window else MAX_FORM_TOKENS
     shown = _select_memories(material, fitted, room)
 
     def read(answer: JsonObject) -> TextEdits:

@@ -23,7 +23,7 @@ from memorist.store.disk_files import convert_os_error_to_store_error, make_fold
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
 
-STALE_SECONDS = 3_600.0
+STALE_LOCK_SECONDS = 3_600.0
 """A lock older than this blocks no one (claude-code.md section 9.2)."""
 _MAX_LINES = 5
 
@@ -116,7 +116,7 @@ class DreamLock:
 
         A time more than an hour ahead means a clock that was set back, and blocks no one either.
         """
-        return abs(self._clock.now() - at) < STALE_SECONDS and is_lock_holder_alive(holder)
+        return abs(self._clock.now() - at) < STALE_LOCK_SECONDS and is_lock_holder_alive(holder)
 
     def _read(self) -> tuple[DreamLockHolder | None, float | None]:
         try:

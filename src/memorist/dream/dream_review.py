@@ -26,7 +26,7 @@ from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.front_matter import join_front_matter, split_front_matter
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
+from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LETTERS, parse_word_list
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
 from memorist.transcript_analysis.answer_check import AnswerLineCheck, CoveredLineDetector
@@ -34,7 +34,7 @@ from memorist.transcript_analysis.names_in_text import NamePresence, find_recogn
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
 """All that a model leaves of a memory which it retires."""
-MAX_RETIRED_SHARE = 5
+RETIRED_MEMORIES_DIVISOR = 5
 """At most one in this many memories may be retired in one dream."""
 MIN_RETIRED_LIMIT = 3
 """At least this many may be retired, even in a small folder."""
@@ -166,7 +166,7 @@ def _holds_words(text: str, wanted: Sequence[str]) -> bool:
     """Tell whether a text holds the words, inflected or not; one with a digit as it stands."""
     words = f" {' '.join(_content_words(text))} "
     return all(
-        f" {word} " in words if any(map(str.isdigit, word)) else f" {word[:STEM_LENGTH]}" in words
+        f" {word} " in words if any(map(str.isdigit, word)) else f" {word[:STEM_LETTERS]}" in words
         for word in wanted
     )
 
@@ -248,7 +248,7 @@ def _count_gutted(
 
 def compute_max_retired_memories(present: int, settings: DreamSettings) -> int:
     """Return how many of `present` memories a model may retire in one dream."""
-    return min(settings.retired, max(MIN_RETIRED_LIMIT, present // MAX_RETIRED_SHARE))
+    return min(settings.retired, max(MIN_RETIRED_LIMIT, present // RETIRED_MEMORIES_DIVISOR))
 
 
 def _list_changes(

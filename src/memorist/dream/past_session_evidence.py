@@ -38,7 +38,7 @@ extraction.
 """
 
 
-INSTRUCTION_BYTES = 100_000
+MAX_INSTRUCTION_FILE_BYTES = 100_000
 """Bytes read of one instruction file."""
 
 
@@ -88,7 +88,7 @@ def read_instruction_sources(
     for path in dict.fromkeys(Path(each.path) for each in loaded):
         with contextlib.suppress(FileNotFoundError, StoreError):
             facts = files.lstat(files.resolve(path))
-            text = files.read(path, limit=INSTRUCTION_BYTES).decode("utf-8", "replace")
+            text = files.read(path, limit=MAX_INSTRUCTION_FILE_BYTES).decode("utf-8", "replace")
             shown = path.relative_to(folder) if path.is_relative_to(folder) else path
             found.append(
                 InstructionSource(

@@ -23,9 +23,9 @@ from memorist.core.lazy import precompile_patterns_stepwise
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.platforms.background_thread import start_background_thread
 
-STEP_PAUSE = 0.001
+STEP_PAUSE_SECONDS = 0.001
 """Seconds between two steps, in which the host's own threads run."""
-MAX_PROMPT_WAIT = 0.05
+MAX_PROMPT_WAIT_SECONDS = 0.05
 """Longest wait of one step, in seconds, for a prompt: a compaction may wait for a model."""
 
 SAMPLE_MESSAGES = (
@@ -94,9 +94,9 @@ def run_steps_between_prompts(steps: Iterator[None], name: str) -> threading.Thr
 
 def _run_steps(steps: Iterator[None], stopping: threading.Event) -> None:
     for _ in steps:
-        if stopping.wait(STEP_PAUSE):
+        if stopping.wait(STEP_PAUSE_SECONDS):
             return
-        PROMPT_IN_PROGRESS.wait_until_idle(MAX_PROMPT_WAIT)
+        PROMPT_IN_PROGRESS.wait_until_idle(MAX_PROMPT_WAIT_SECONDS)
 
 
 def _stem_common_words() -> Iterator[None]:

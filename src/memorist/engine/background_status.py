@@ -56,7 +56,7 @@ from memorist.store.state_database import (
 )
 from memorist.system import SystemClock
 
-MAX_NAMED = 5
+MAX_NAMED_SESSIONS = 5
 """Most sessions out of retries that are named; the rest is counted."""
 
 
@@ -118,17 +118,17 @@ def _due_rollouts(context: DueWorkContext, state: StateDatabase) -> Iterator[Due
     ):
         yield due
     given_up = list_exhausted_jobs(state)
-    for job in given_up[:MAX_NAMED]:
+    for job in given_up[:MAX_NAMED_SESSIONS]:
         why = (
             f"{job.key} is not tried again after {job.attempts} attempts: "
             f"{job.last_error or 'no reason is known'}"
         )
         yield DueWork(what="rollouts", why=f"{why}; `memorist rollouts retry` does")
-    if len(given_up) > MAX_NAMED:
+    if len(given_up) > MAX_NAMED_SESSIONS:
         yield DueWork(
             what="rollouts",
-            why=f"{len(given_up) - MAX_NAMED:,} more are not tried again; `memorist rollouts "
-            f"status` names them",
+            why=f"{len(given_up) - MAX_NAMED_SESSIONS:,} more are not tried again; "
+            f"`memorist rollouts status` names them",
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memorist.errors import StoreError
 from memorist.ports import Clock
-from memorist.store.sqlite_database import PAUSE_SECONDS, is_storage_failure
+from memorist.store.sqlite_database import PAUSE_AFTER_BUSY_SECONDS, is_storage_failure
 
 
 class DiskFailurePauses:
@@ -32,4 +32,4 @@ class DiskFailurePauses:
     def _pause(self, folder: str) -> None:
         now = self._clock.monotonic()
         still = {name: until for name, until in self._paused_until.items() if until > now}
-        self._paused_until = {**still, folder: now + PAUSE_SECONDS}
+        self._paused_until = {**still, folder: now + PAUSE_AFTER_BUSY_SECONDS}

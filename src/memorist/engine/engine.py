@@ -111,7 +111,7 @@ like its last.
 Our choice; a live session never waits.
 """
 
-HANDOVER_SECONDS = 5.0
+MAX_HANDOVER_WAIT_SECONDS = 5.0
 """Longest wait for another process to let go of a session, in seconds. Our choice: it does so
 within a tenth of a second, unless it is in the middle of a call or of an update of the notes.
 """
@@ -536,10 +536,11 @@ class Memorist(ProcessBound):
     async def _open_in_turn(self, open_log: Callable[[], Awaitable[Opened]]) -> Opened:
         """Open the log; where another process has it and hands it over, wait for that.
 
-        Raises SessionInUse after `HANDOVER_SECONDS`, and at once where it does not hand over.
+        Raises SessionInUse after `MAX_HANDOVER_WAIT_SECONDS`, and at once where it does not hand
+        over.
         """
         loop = asyncio.get_running_loop()
-        until = loop.time() + HANDOVER_SECONDS
+        until = loop.time() + MAX_HANDOVER_WAIT_SECONDS
         while True:
             try:
                 return await open_log()

@@ -26,7 +26,7 @@ from memorist.errors import FormatError
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.request_codec import Codec
 
-COMPARED_ENTRIES = 8
+COMPARED_NEWEST_ENTRIES = 8
 """Number of the newest known entries that are compared: more than the cache marks (4) that one
 request may carry.
 """
@@ -201,7 +201,7 @@ class HostHistory:
         spare, self._prepared_copy = self._prepared_copy, None
         if spare is None:
             return self.items
-        start = max(0, len(spare) - COMPARED_ENTRIES)  # older entries are never updated
+        start = max(0, len(spare) - COMPARED_NEWEST_ENTRIES)  # older entries are never updated
         spare[start:] = self._items[start:]
         return spare
 
@@ -239,7 +239,7 @@ class HostHistory:
             return None
         self.unchanged_count = count
         self._update_instructions(items)
-        for index in range(max(0, count - COMPARED_ENTRIES), count):
+        for index in range(max(0, count - COMPARED_NEWEST_ENTRIES), count):
             if items[index] == self._items[index]:
                 continue  # the usual case, and cheap: both hold the same string objects
             now = replace_lone_surrogates(to_plain_json(items[index]))
@@ -256,7 +256,7 @@ class HostHistory:
         of a checkpoint. What a host takes out of old results is no such change.
         """
         edited = False
-        for index in range(max(0, len(self._items) - COMPARED_ENTRIES)):
+        for index in range(max(0, len(self._items) - COMPARED_NEWEST_ENTRIES)):
             known = self._items[index]
             if items[index] == known or not isinstance(known, dict) or known.get("role") != "user":
                 continue

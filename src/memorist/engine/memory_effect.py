@@ -36,7 +36,7 @@ MIN_OCCURRENCES = 3.0
 """Sessions of the rarer kind that are expected to hold what is measured, by both kinds together;
 below it nothing is claimed. Chosen on generated sessions (docs/recall.md).
 """
-LEVEL = 1 - 0.05 / len(MEASURES)
+CONFIDENCE_LEVEL = 1 - 0.05 / len(MEASURES)
 """Of each interval: together they hold with 95 % (Bonferroni)."""
 
 
@@ -162,7 +162,7 @@ def _find_welch_interval(ours: Sequence[float], others: Sequence[float]) -> tupl
     freedom = sum(parts) ** 2 / (
         parts[0] ** 2 / (len(ours) - 1) + parts[1] ** 2 / (len(others) - 1)
     )
-    reach = _student_quantile((1 + LEVEL) / 2, freedom) * math.sqrt(sum(parts))
+    reach = _student_quantile((1 + CONFIDENCE_LEVEL) / 2, freedom) * math.sqrt(sum(parts))
     return difference - reach, difference + reach
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.engine.memory_effect import (
-    LEVEL,
+    CONFIDENCE_LEVEL,
     MIN_SESSIONS,
     MemoryEffectEstimate,
     SessionMeasures,
@@ -26,7 +26,7 @@ from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, sum_m
 from memorist.store.sqlite_database import Connection
 from memorist.store.transcript_reader import DecodedLineFile
 
-IDLE_SHOWN = 5
+MIN_UNUSED_SHOWINGS = 5
 """Times that a memory was shown without once being read or cited, from which on it is named. Our
 choice.
 """
@@ -39,7 +39,7 @@ class MemoryEffectReport(Struct, frozen=True, kw_only=True):
     """Sessions."""
     without: int
     minimum: int = MIN_SESSIONS
-    level: float = LEVEL
+    level: float = CONFIDENCE_LEVEL
     effects: tuple[MemoryEffectEstimate, ...]
     idle: tuple[str, ...]
     """Memories of this project that were shown often and never used."""
@@ -69,5 +69,5 @@ def measure_memory_effect(
 
 def _find_idle(uses: dict[str, MemoryUseTotal]) -> Iterator[str]:
     for path, total in sorted(uses.items()):
-        if path and total.shown >= IDLE_SHOWN and not total.used:
+        if path and total.shown >= MIN_UNUSED_SHOWINGS and not total.used:
             yield path

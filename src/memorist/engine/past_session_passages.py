@@ -14,7 +14,7 @@ from memorist.recall.session_passages import MatchedPassage, select_passages
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.home_layout import Layout
 
-CANDIDATES = 30
+MAX_JUDGED_PASSAGES = 30
 """Passages that are judged for one prompt."""
 
 
@@ -33,7 +33,7 @@ def find_passages_for_prompt(
     query = prompt[:MAX_QUERY_CHARS]
     found = index.search(
         query,
-        CANDIDATES,
+        MAX_JUDGED_PASSAGES,
         project=project,
         excluding=excluding,
         by_meaning=is_question_without_request(query),

@@ -29,7 +29,7 @@ from memorist.store.sqlite_database import Connection
 from memorist.store.state_database import SqliteStateDatabase
 from memorist.system import SystemClock
 
-MAX_NOTES = 300
+MAX_SEARCHED_NOTES = 300
 """Newest sessions of a project whose notes are searched: some tenths of a millisecond each."""
 MAX_DOCUMENT_BYTES = 400_000
 ROLLOUT_FILES = ("MEMORY.md", "memory_summary.md")
@@ -168,7 +168,7 @@ class ProjectSearch:
             if not self._root
             or find_repository_root_or_folder(repositories.get(row[0]) or row[1]) == self._root
         )
-        for id, _, folder, updated in islice(rows, MAX_NOTES):
+        for id, _, folder, updated in islice(rows, MAX_SEARCHED_NOTES):
             path = SessionLayout(Path(folder)).notes
             if text := _read_text(path):
                 yield SearchableDocument(

@@ -19,7 +19,7 @@ from memorist.compaction.compactor import Compactor
 from memorist.compaction.window_at_message import find_text_by_id
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
 from memorist.engine.host_history import (
-    COMPARED_ENTRIES,
+    COMPARED_NEWEST_ENTRIES,
     HistoryAdditions,
     HostHistory,
     HostHistoryEntry,
@@ -300,7 +300,7 @@ class RequestView:
         As soon as the host sets one itself, memorist sets none in this session.
         """
         start = (
-            max(0, self._stable_count - COMPARED_ENTRIES)
+            max(0, self._stable_count - COMPARED_NEWEST_ENTRIES)
             if self._window.differs_from_host_history
             else self._history.unchanged_count
         )

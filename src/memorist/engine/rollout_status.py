@@ -30,7 +30,7 @@ from memorist.store.rollout_rows import (
 )
 from memorist.store.state_database import StateDatabase, list_recorded_damage
 
-MAX_FAILURES = 20
+MAX_LISTED_FAILURES = 20
 """Newest failures of a status. Our choice."""
 
 
@@ -110,7 +110,7 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
         ),
         failures=tuple(
             JobProblem(thread=each.key, why=each.reason, at=format_utc_timestamp(each.at))
-            for each in list_failed_attempts(state)[-MAX_FAILURES:]
+            for each in list_failed_attempts(state)[-MAX_LISTED_FAILURES:]
         ),
         without_model=tuple(
             JobProblem(thread=each.extracted.thread, why=each.extracted.problem)

@@ -20,7 +20,7 @@ from memorist.engine.recorded_session import RecordedSession, read_session_notes
 from memorist.errors import InputError
 from memorist.formats.format_detection import read_session
 from memorist.formats.resumable_session import (
-    MAX_FOLDER_NAME,
+    MAX_FOLDER_NAME_CHARACTERS,
     ResumableClient,
     render_resumable_session,
 )
@@ -80,7 +80,7 @@ def write_handoff_session(
     Raises InputError where the client could not find it, and StoreError.
     """
     cwd = os.path.realpath(folder)
-    if client == "claude-code" and len(cwd) > MAX_FOLDER_NAME:
+    if client == "claude-code" and len(cwd) > MAX_FOLDER_NAME_CHARACTERS:
         raise InputError(
             "the path of this folder is too long for Claude Code to find a session by it; "
             "hand over without --resumable"

@@ -26,14 +26,14 @@ from memorist.ports import Clock
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
 
-CLOSE_SECONDS = 75.0
+MAX_CLOSE_WAIT_SECONDS = 75.0
 """Longest wait at close, in seconds, for items in use and being closed.
 
 Our choice: the engine waits up to a minute for background work of a session.
 """
 
 
-WATCH_SECONDS = 0.1
+WATCH_INTERVAL_SECONDS = 0.1
 """Seconds between two looks at whether an idle item is wanted elsewhere. Our choice: a tenth of a
 second is little beside a call of a model, and a look costs a microsecond an item.
 """
@@ -96,7 +96,7 @@ class SessionPool(Generic[Key, Item]):
         self._is_busy = is_busy
         self.is_takeover_requested: Callable[[Item], bool] | None = None
         """Whether somebody else waits for an idle item to be closed; looked at every
-        `WATCH_SECONDS`. None for never.
+        `WATCH_INTERVAL_SECONDS`. None for never.
         """
         self._on_error = on_error
         self._entries: dict[Key, _PoolEntry[Item]] = {}
@@ -195,8 +195,9 @@ class SessionPool(Generic[Key, Item]):
     async def close(self) -> list[BaseException]:
         """Close every item and refuse further uses. May be called twice.
 
-        Waits for items in use, at most `CLOSE_SECONDS`; then cancels what is still being closed. An
-        item that is still used is closed by its last user. Returns the errors of closing.
+        Waits for items in use, at most `MAX_CLOSE_WAIT_SECONDS`; then cancels what is still
+        being closed. An item that is still used is closed by its last user. Returns the errors of
+        closing.
         """
         self._closed = True
         errors: list[BaseException] = []
@@ -209,7 +210,7 @@ class SessionPool(Generic[Key, Item]):
         if self._entries:
             self._emptied.clear()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
+                async with asyncio.timeout(MAX_CLOSE_WAIT_SECONDS):
                     await self._emptied.wait()
         for task in self._closing:
             task.cancel()
@@ -308,7 +309,7 @@ class SessionPool(Generic[Key, Item]):
                 item = self._entries[key].item
                 if item is not None and is_takeover_requested(item):
                     self.close_if_unused(key)
-            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.sleep(WATCH_INTERVAL_SECONDS)
 
     async def _close_expired(self) -> None:
         while self._idle_since:

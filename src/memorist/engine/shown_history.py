@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import WORLD_STATE_ID_PREFIX, Message
-from memorist.engine.host_history import COMPARED_ENTRIES, HostHistory, HostHistoryEntry
+from memorist.engine.host_history import COMPARED_NEWEST_ENTRIES, HostHistory, HostHistoryEntry
 from memorist.formats.request_codec import Codec, copy_cache_mark, strip_entry_cache_marks
 
 
@@ -293,7 +293,11 @@ class ShownHistory:
         while at > 0:
             index = self._entries[at - 1].host_index
             newest = index if newest is None else newest
-            if index is not None and newest is not None and index <= newest - COMPARED_ENTRIES:
+            if (
+                index is not None
+                and newest is not None
+                and index <= newest - COMPARED_NEWEST_ENTRIES
+            ):
                 break
             at -= 1
         return at

@@ -31,7 +31,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.project_search import SearchResults
 from memorist.engine.session import Session
 from memorist.engine.session_arguments import check_ports, check_project, check_settings_type
-from memorist.engine.session_pool import WATCH_SECONDS, PoolLimits, SessionPool
+from memorist.engine.session_pool import WATCH_INTERVAL_SECONDS, PoolLimits, SessionPool
 from memorist.engine.shared_session_lease import open_shared_sessions
 from memorist.errors import UsageError
 from memorist.events import EventListener
@@ -51,7 +51,7 @@ Each holds at most six files and its tenant three: a hundred, each of another te
 limit of 1,024 files of a process.
 """
 
-IDLE_SECONDS = 600.0
+MAX_IDLE_SECONDS = 600.0
 """Seconds after which an idle session is closed: longer than the minute or two between the turns of
 a conversation, and reopening takes milliseconds.
 """
@@ -113,7 +113,7 @@ class Tenants(ProcessBound):
         settings: Settings | None = None,
         model: str | Model | None = None,
         most_open: int = MAX_OPEN_SESSIONS,
-        idle_seconds: float = IDLE_SECONDS,
+        idle_seconds: float = MAX_IDLE_SECONDS,
         clock: Clock | None = None,
     ) -> None:
         check_ports(model, clock)
@@ -227,7 +227,7 @@ class Tenants(ProcessBound):
             await self._engines.close_key(tenant)
             if not keys and tenant not in self._engines.list_keys():
                 return
-            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.sleep(WATCH_INTERVAL_SECONDS)
 
     async def open(
         self,

@@ -24,7 +24,7 @@ START_INTERVAL_SECONDS = 1_800.0
 Sessions become eligible by the hour, so half an hour is soon enough.
 """
 
-END_SECONDS = 5.0
+MAX_WORKER_EXIT_WAIT_SECONDS = 5.0
 """Longest wait for a worker to give back what it is at. Our choice."""
 _POLL_SECONDS = 0.02
 WORKER_ARGUMENTS = ("-P", "-m", "memorist", "worker", "--once", "--settings-from-stdin")
@@ -88,7 +88,7 @@ def is_temporary_home(home: Path) -> bool:
 async def stop_worker(process: int) -> None:
     """End a worker and wait for that; it gives back what it is at."""
     processes.terminate_process(process)
-    for _ in range(int(END_SECONDS / _POLL_SECONDS)):
+    for _ in range(int(MAX_WORKER_EXIT_WAIT_SECONDS / _POLL_SECONDS)):
         if reap_if_exited(process):
             return
         await asyncio.sleep(_POLL_SECONDS)

@@ -142,12 +142,12 @@ def _boundary_text(spec: ForkSpec, method: EditMethod, texts: ForkPrompts) -> st
     return render_template(text, {"label": spec.label}, strict=True).strip()
 
 
-ANSWER_SHARE = 4
+ANSWER_WINDOW_DIVISOR = 4
 """A fresh request asks for at most one part in so many of the window as output, since servers count
 it towards the window.
 """
 
-ROOM_SHARE = 0.7
+FILLED_ROOM_SHARE = 0.7
 """Share of the window's room that is filled by estimate: a small model's own tokenizer counts up to
 1.4 times as many (SmolLM2 on recorded sessions).
 """
@@ -162,9 +162,9 @@ def fit_spec_to_window(spec: ForkSpec, window: int) -> ForkSpec:
     """
     if spec.parent is not None or not window:
         return spec
-    output = min(spec.limits.output, window // ANSWER_SHARE)
+    output = min(spec.limits.output, window // ANSWER_WINDOW_DIVISOR)
     task = spec.form.instruction + spec.form.material if spec.form else spec.instruction
-    room = int((window - output) * ROOM_SHARE) - estimate_text_tokens(task)
+    room = int((window - output) * FILLED_ROOM_SHARE) - estimate_text_tokens(task)
     summary = spec.history_summary
     return replace(
         spec,
@@ -189,7 +189,7 @@ def find_parent_usage_and_task(
     return Usage(input=estimate_messages_tokens(messages)), own
 
 
-MIN_LATER_OUTPUT = 200
+MIN_LATER_TURN_OUTPUT_TOKENS = 200
 """Tokens that a later turn needs for its answer: one corrected edit."""
 
 
@@ -205,8 +205,8 @@ def cap_output_to_remaining_window(
     if usage.context_tokens - usage.output > window:
         return body
     used = usage.context_tokens or estimate_text_tokens(str(body))
-    room = int(window - used - estimate_messages_tokens(tail) / ROOM_SHARE)
-    if room < MIN_LATER_OUTPUT:
+    room = int(window - used - estimate_messages_tokens(tail) / FILLED_ROOM_SHARE)
+    if room < MIN_LATER_TURN_OUTPUT_TOKENS:
         return None
     limits = {key: min(limit, room) for key in OUTPUT_LIMIT_KEYS if (limit := body.get(key))}
     return {**body, **limits}

@@ -10,7 +10,7 @@ from memorist.ports import Clock
 
 POLL_SECONDS = 1.0
 """How often a wait checks the clock; the end of the task itself is noticed at once."""
-CANCEL_SECONDS = 5.0
+MAX_CANCEL_WAIT_SECONDS = 5.0
 """How long a cancelled task may take to clean up before it is abandoned."""
 
 BackgroundTask = Callable[[], Awaitable[object]]
@@ -120,7 +120,7 @@ class LatestTaskQueue:
         task = self._task
         if task is not None:
             task.cancel()
-            await asyncio.wait({task}, timeout=CANCEL_SECONDS)
+            await asyncio.wait({task}, timeout=MAX_CANCEL_WAIT_SECONDS)
             await asyncio.sleep(0)
 
 

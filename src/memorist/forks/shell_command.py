@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.platforms import processes
 
-COMMAND_SECONDS = 20.0
+COMMAND_TIMEOUT_SECONDS = 20.0
 """Time limit of one command: reading files takes less; a command that takes longer follows a pipe
 or walks the whole disk.
 """
@@ -75,7 +75,7 @@ async def run_limited_program(
     *,
     cwd: Path,
     stdin: bytes = b"",
-    seconds: float = COMMAND_SECONDS,
+    seconds: float = COMMAND_TIMEOUT_SECONDS,
     limit: int = MAX_OUTPUT_BYTES,
 ) -> CommandResult:
     """Run a program with these arguments; standard error is merged into the output.

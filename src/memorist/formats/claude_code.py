@@ -42,7 +42,7 @@ from memorist.formats.transcript_format import (
     explain_bad_line,
 )
 
-BUFFERED_BYTES = 32 * 1024 * 1024
+MAX_OUT_OF_ORDER_BYTES = 32 * 1024 * 1024
 """Limit in bytes of the lines buffered while earlier messages of the conversation are still to
 come.
 """
@@ -130,7 +130,7 @@ class _ClaudeCodeReader:
         self.buffered[position] = data
         self.buffered_bytes += len(data)
         heapq.heappush(self.buffered_positions, -position)
-        while self.buffered_bytes > BUFFERED_BYTES and self.buffered_positions:
+        while self.buffered_bytes > MAX_OUT_OF_ORDER_BYTES and self.buffered_positions:
             self.buffered_bytes -= len(
                 self.buffered.pop(-heapq.heappop(self.buffered_positions), b"")
             )

@@ -61,7 +61,7 @@ _RESULT_SCAN_LENGTH = 4096
 of it.
 """
 
-KEPT_BYTES = 16 * 1024 * 1024
+FIRST_PASS_CACHE_BYTES = 16 * 1024 * 1024
 """Bytes of lines whose content is cached by the first pass, so that files up to about this size are
 decoded once.
 """
@@ -96,7 +96,7 @@ class SessionTreeIndex:
         self.segments: list[tuple[int, PreservedSegment]] = []
         self.cached_records: dict[int, MessageRecord] = {}
         """The content of the first records."""
-        self.cache_bytes_left = KEPT_BYTES
+        self.cache_bytes_left = FIRST_PASS_CACHE_BYTES
         self.snipped_hashes: set[int] = set()
         self.is_out_of_order = False
         """Whether some parent comes after its child."""

@@ -110,7 +110,7 @@ _UNRECORDED = frozenset({"ghost_snapshot", "additional_tools", "compaction_trigg
 """Items that a client leaves out of its history (codex.md sections 3.1 and 3.8)."""
 _METADATA_CODES = (TURN_CONTEXT, TURN_STARTED, SESSION_META, UNTYPED)
 _MAX_KINDS = 250
-KEPT_BYTES = 16 * 1024 * 1024
+FIRST_PASS_CACHE_BYTES = 16 * 1024 * 1024
 """Bytes of lines that are kept from the first pass, so that files up to about this size are read
 from disk once.
 """
@@ -201,7 +201,7 @@ def build_rollout_index(lines: Iterable[RawTranscriptLine]) -> CodexRolloutIndex
     index = CodexRolloutIndex()
     known: dict[bytes, int] = {}
     add_code, keep = index.codes.append, index.cached_lines.append
-    room = KEPT_BYTES
+    room = FIRST_PASS_CACHE_BYTES
     for line in lines:
         _, data, problem = line
         if room >= 0:

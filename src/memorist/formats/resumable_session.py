@@ -20,7 +20,7 @@ from memorist.core.messages import JsonObject
 ResumableClient = Literal["claude-code", "codex"]
 """A client whose session files are known."""
 
-MAX_FOLDER_NAME = 200
+MAX_FOLDER_NAME_CHARACTERS = 200
 """Characters up to which Claude Code names a folder after the working folder's path alone."""
 
 _RECORD_VERSION = "2.0.0"

@@ -15,14 +15,18 @@ from memorist.errors import StoreError
 from memorist.hooks import hook_protocol
 from memorist.hooks.hook_client import HookGotNoResponse, enter_hooks_folder
 from memorist.platforms import file_locks, sockets
-from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, overwrite_descriptor_content
+from memorist.platforms.file_descriptors import (
+    NO_LINKS,
+    NON_INHERITED_BINARY_FLAGS,
+    overwrite_descriptor_content,
+)
 
 LOCK_WAIT_SECONDS = 15.0
 """Longest wait for a process that is shutting down: it closes its sessions first."""
-PING_SECONDS = 10.0
+PING_TIMEOUT_SECONDS = 10.0
 """How long a healthy daemon may be busy: loading the engine, or reading a long session."""
 POLL_SECONDS = 0.05
-MAX_QUEUED = 128
+MAX_QUEUED_REQUESTS = 128
 """Requests that may wait in the socket."""
 
 
@@ -77,7 +81,11 @@ def open_daemon_socket(home: Path) -> LockedDaemonSocket | None:
     folder = home / hook_protocol.FOLDER
     try:
         enter_hooks_folder(str(home), str(folder))
-        lock = os.open(hook_protocol.LOCK, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
+        lock = os.open(
+            hook_protocol.LOCK,
+            os.O_CREAT | os.O_RDWR | NON_INHERITED_BINARY_FLAGS | NO_LINKS,
+            0o600,
+        )
     except (HookGotNoResponse, OSError) as error:
         raise StoreError(f"{folder} cannot be used for hooks: {error}") from error
     # The lock comes first: only its holder may replace the socket file.
@@ -131,7 +139,7 @@ def is_daemon_responsive() -> bool:
     """
     with (
         contextlib.suppress(OSError),
-        contextlib.closing(sockets.connect(hook_protocol.SOCKET, PING_SECONDS)) as line,
+        contextlib.closing(sockets.connect(hook_protocol.SOCKET, PING_TIMEOUT_SECONDS)) as line,
     ):
         line.sendall(hook_protocol.PING)
         return line.recv(1) == b""
@@ -139,5 +147,5 @@ def is_daemon_responsive() -> bool:
 
 
 def _bind_socket() -> tuple[socket.socket, bytes]:
-    line, token = sockets.listen(hook_protocol.SOCKET, MAX_QUEUED)
+    line, token = sockets.listen(hook_protocol.SOCKET, MAX_QUEUED_REQUESTS)
     return socket.socket(fileno=line.detach()), token

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 
 HEARTBEAT_CHECK_SECONDS = 10.0
-BEAT_SHARE = 0.2
+HEARTBEAT_INTERVAL_SHARE = 0.2
 """Time between two beats, as a share of the time between two checks."""
-MISSED_CHECKS = 6
+MAX_MISSED_CHECKS = 6
 """Consecutive checks without a beat and without work after which the process counts as hung: one
 minute.
 
@@ -40,7 +40,7 @@ class EventLoopWatchdog:
     def __init__(
         self,
         on_hang: Callable[[], None],
-        missed_checks: int = MISSED_CHECKS,
+        missed_checks: int = MAX_MISSED_CHECKS,
         cpu_seconds: Callable[[], float] = time.process_time,
     ) -> None:
         self._hangs = on_hang
@@ -75,7 +75,7 @@ class EventLoopWatchdog:
 
         def beating() -> None:
             self.record_heartbeat()
-            loop.call_later(seconds * BEAT_SHARE, beating)
+            loop.call_later(seconds * HEARTBEAT_INTERVAL_SHARE, beating)
 
         def watching() -> None:
             while True:

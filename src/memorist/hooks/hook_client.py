@@ -16,12 +16,12 @@ import time
 from memorist import __version__
 from memorist.hooks import hook_protocol, hook_time_limits
 from memorist.platforms import file_locks, sockets, spawning, storage_errors, user_home
-from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
+from memorist.platforms.file_descriptors import NO_LINKS, NON_INHERITED_BINARY_FLAGS
 
 CHUNK_BYTES = 1024 * 1024
 RETRY_SECONDS = 0.01
 """Pause between two attempts to connect to the daemon."""
-GRACE_SECONDS = 0.5
+EXIT_GRACE_SECONDS = 0.5
 """How long after its time limit the program exits unconditionally, whatever it waits for."""
 START_BACKOFF_SECONDS = 60.0
 """How long no daemon is started after one failed to start."""
@@ -140,7 +140,7 @@ def _render_notice(why: str) -> bytes:
 
 def _enforce_deadline(asked: HookCommandArguments) -> None:
     """Exit the program when it is late, whatever it waits for. Runs in a thread."""
-    time.sleep(asked.seconds + GRACE_SECONDS)
+    time.sleep(asked.seconds + EXIT_GRACE_SECONDS)
     _exit(asked, HookGotNoResponse("it did not end by itself"))
 
 
@@ -203,7 +203,7 @@ def record_memory_off_session(call: HookCommandArguments, event: bytes) -> None:
     if not id or len(id) > MAX_ID_BYTES or not id.replace(b"-", b"").replace(b"_", b"").isalnum():
         return
     enter_hooks_folder(call.home, call.folder)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE | NO_LINKS
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NON_INHERITED_BINARY_FLAGS | NO_LINKS
     descriptor = os.open(hook_protocol.OFF_SESSIONS, flags, 0o600)
     try:
         os.write(descriptor, id + b"\n")
@@ -304,7 +304,9 @@ class DaemonStarter:
             return
         if self._lock < 0:
             self._lock = os.open(
-                hook_protocol.STARTING, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600
+                hook_protocol.STARTING,
+                os.O_CREAT | os.O_RDWR | NON_INHERITED_BINARY_FLAGS | NO_LINKS,
+                0o600,
             )
         if not file_locks.try_lock(self._lock):
             return
@@ -349,7 +351,11 @@ def record_hook_failure(folder: str, event: str, client: str, why: str) -> bool:
     line = "\t".join(" ".join(word.split())[:500] for word in words) + "\n"
     path = f"{folder}/{hook_protocol.FAILURES}"
     try:
-        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | PRIVATE | NO_LINKS, 0o600)
+        file = os.open(
+            path,
+            os.O_CREAT | os.O_WRONLY | os.O_APPEND | NON_INHERITED_BINARY_FLAGS | NO_LINKS,
+            0o600,
+        )
         try:
             os.write(file, line.encode("utf-8", "replace"))
             if os.fstat(file).st_size > hook_protocol.MAX_FAILURES_BYTES:

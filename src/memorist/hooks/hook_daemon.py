@@ -47,13 +47,13 @@ _PROGRAM = Path(memorist.__file__)
 """A file of the program that each installation writes anew."""
 IDLE_CHECK_SECONDS = 2.0
 """Time between two checks for idle sessions, and for the hooks folder being still there."""
-REQUEST_SECONDS = 30.0
+REQUEST_READ_TIMEOUT_SECONDS = 30.0
 """Longest wait for the rest of a request that was begun."""
-LAST_ANSWERS_SECONDS = 30.0
+MAX_LAST_ANSWERS_WAIT_SECONDS = 30.0
 """Longest wait for the answers at work when the daemon is to exit: three times the longest time
 limit of an event. Our choice.
 """
-SWITCH_SECONDS = 0.0005
+THREAD_SWITCH_SECONDS = 0.0005
 """How long a thread that indexes or embeds may keep the interpreter from the loop, for which an
 agent waits; Python's own is ten times that. Our choice.
 """
@@ -145,7 +145,7 @@ class HookDaemon:
         """
         if not self._answers:
             return
-        _, unfinished = await asyncio.wait(self._answers, timeout=LAST_ANSWERS_SECONDS)
+        _, unfinished = await asyncio.wait(self._answers, timeout=MAX_LAST_ANSWERS_WAIT_SECONDS)
         for work in unfinished:
             work.cancel()
         if unfinished:
@@ -153,7 +153,7 @@ class HookDaemon:
                 "",
                 "",
                 f"the hook daemon was to exit, and {len(unfinished)} hooks were not done after "
-                f"{LAST_ANSWERS_SECONDS:g} seconds; they were ended",
+                f"{MAX_LAST_ANSWERS_WAIT_SECONDS:g} seconds; they were ended",
             )
             await asyncio.wait(unfinished, timeout=1.0)
 
@@ -216,7 +216,7 @@ class HookDaemon:
         self._last = time.monotonic()
         said = HookAnswer()
         try:
-            async with asyncio.timeout(REQUEST_SECONDS):
+            async with asyncio.timeout(REQUEST_READ_TIMEOUT_SECONDS):
                 token = await reader.readexactly(len(self._listening.token))
                 if not hmac.compare_digest(token, self._listening.token):
                     return
@@ -368,6 +368,6 @@ def run_daemon(home: Path, daemon_socket: LockedDaemonSocket) -> None:
     async def serve() -> None:
         await HookDaemon(home, daemon_socket).serve()
 
-    sys.setswitchinterval(SWITCH_SECONDS)
+    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     gc.freeze()  # what is imported stays: half of each full collection, in the midst of some prompt
     asyncio.run(serve())

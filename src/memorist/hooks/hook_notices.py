@@ -31,7 +31,7 @@ _FORGETTING = ("forget", "forgets")
 _INBOX_WAY = "type: memorist memory inbox"
 """A prompt that shows what waits, in the client as in a terminal."""
 _DECIDING = "type: memorist memory inbox accept 1 (or reject 1)"
-MAX_LISTED = 12
+MAX_LISTED_CHANGES = 12
 """Waiting changes that a notice lists. Our choice."""
 _MIN_LISTED_CHARS = 60
 
@@ -93,9 +93,9 @@ def render_inbox_notice(texts: Sequence[str]) -> str:
     room = max(_MIN_LISTED_CHARS, MAX_NOTICE_CHARS // len(texts))
     listed = [
         f"{number} “{shorten_to_one_line(redact(text).text, room)}”"
-        for number, text in enumerate(texts[:MAX_LISTED], 1)
+        for number, text in enumerate(texts[:MAX_LISTED_CHANGES], 1)
     ]
-    rest = [f"{len(texts) - MAX_LISTED} more"] if len(texts) > MAX_LISTED else []
+    rest = [f"{len(texts) - MAX_LISTED_CHANGES} more"] if len(texts) > MAX_LISTED_CHANGES else []
     line = " · ".join(["memorist: waiting for you", *listed, *rest, _DECIDING])
     return strip_hidden_characters(line)
 

@@ -14,11 +14,11 @@ import msgspec
 from memorist import __version__
 from memorist.hooks.hook_protocol import CHECK_EVENT
 
-ATTEMPTS = 3
+PROBE_ATTEMPTS = 3
 """The first hook of a home starts the process behind the hooks, which takes longer than a hook
 waits on a slow machine. Our choice.
 """
-ANSWER_SECONDS = 30.0
+ANSWER_TIMEOUT_SECONDS = 30.0
 """Longest wait for one answer. Our choice."""
 _INITIALIZE = {
     "jsonrpc": "2.0",
@@ -36,14 +36,14 @@ def probe_hook(command: str, cwd: str) -> bool:
     """Whether the installed shell command of a hook brings an answer of this version."""
     event = msgspec.json.encode({"session_id": "check", "cwd": cwd, "hook_event_name": CHECK_EVENT})
     wanted = f"memorist {__version__} answers".encode()
-    for _ in range(ATTEMPTS):
+    for _ in range(PROBE_ATTEMPTS):
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             done = subprocess.run(
                 ["sh", "-c", command],
                 input=event,
                 capture_output=True,
                 cwd=cwd,
-                timeout=ANSWER_SECONDS,
+                timeout=ANSWER_TIMEOUT_SECONDS,
                 check=False,
             )
             if done.stdout == wanted:
@@ -65,7 +65,7 @@ def probe_mcp_server(words: Sequence[str], environment: Mapping[str, str], cwd: 
     except OSError:
         return False
     with server:
-        late = threading.Timer(ANSWER_SECONDS, server.kill)
+        late = threading.Timer(ANSWER_TIMEOUT_SECONDS, server.kill)
         late.start()
         try:
             answer = _ask(server, msgspec.json.encode(_INITIALIZE) + b"\n")

@@ -63,9 +63,9 @@ PROMPT_LOOK_SECONDS = (0.3, 1.0)
 """Pauses before the readings after a prompt, which the client writes after the hook: what was typed
 is then known while the agent still works, so that a memory it writes can rest on it.
 """
-ANSWER_SECONDS = 0.01
+PAUSE_AFTER_ANSWER_SECONDS = 0.01
 """Pause before the work after an answer, in which the answer goes out. Our choice."""
-READ_AFTER_BYTES = 256 * 1024
+MIN_UNREAD_BYTES = 256 * 1024
 """Unread bytes from which on the session file is read after a tool call; otherwise at the end of
 the turn.
 """
@@ -246,7 +246,7 @@ class HookSession:
             case "PreToolUse":
                 pass  # PostToolUse reads, where it is installed
             case "PostToolUse":
-                if self._tail is not None and self._tail.unread_bytes >= READ_AFTER_BYTES:
+                if self._tail is not None and self._tail.unread_bytes >= MIN_UNREAD_BYTES:
                     await self.read_new_records()
             case "Stop":
                 await self._read_turn()
@@ -434,7 +434,7 @@ class HookSessionPool:
     ) -> None:
         """Run the follow-up work of one event after that of the events before it."""
         async with hold:
-            await asyncio.sleep(ANSWER_SECONDS)
+            await asyncio.sleep(PAUSE_AFTER_ANSWER_SECONDS)
             work = asyncio.ensure_future(session.run_follow_up(event))
             await asyncio.wait([work])
             error = work.exception()

@@ -22,7 +22,7 @@ state of the work.
 """
 
 
-SUMMARY_LIMIT = 4_000
+MAX_SUMMARY_INSTRUCTIONS = 4_000
 """The size limit of the instructions for a summary, in the unit of `OUTPUT_LIMITS`.
 
 Claude Code shows them to the user too, and the full notes are restored after the compaction.
@@ -83,7 +83,7 @@ def render_summary_instructions(sections: Mapping[str, str], notes: Path, client
             )
         ],
         client,
-        SUMMARY_LIMIT,
+        MAX_SUMMARY_INSTRUCTIONS,
     )
 
 

@@ -13,7 +13,7 @@ EVENT_SECONDS = {
 """Longest wait for a response, where the settings say nothing else (`hooks` in
 docs/settings.md).
 """
-DEFAULT_SECONDS = 1.0
+DEFAULT_TIME_LIMIT_SECONDS = 1.0
 OTHER_EVENTS = "*"
 """Stands for every other event in the limits file."""
 
@@ -35,5 +35,8 @@ def parse_time_limits_file(text: str) -> dict[str, float]:
 def resolve_event_time_limit(event: str, limits: dict[str, float]) -> float:
     """The longest wait for an event, in seconds."""
     return (
-        limits.get(event) or EVENT_SECONDS.get(event) or limits.get(OTHER_EVENTS) or DEFAULT_SECONDS
+        limits.get(event)
+        or EVENT_SECONDS.get(event)
+        or limits.get(OTHER_EVENTS)
+        or DEFAULT_TIME_LIMIT_SECONDS
     )

@@ -24,7 +24,7 @@ from memorist.formats.transcript_format import (
     WorldStateRecord,
 )
 from memorist.platforms.regular_files import open_regular_file
-from memorist.store.transcript_reader import LINE_LIMIT
+from memorist.store.transcript_reader import MAX_LINE_BYTES
 
 # Find the records of a session file that were not processed yet. Pure.
 
@@ -37,8 +37,8 @@ class NewSessionEntries(Struct, frozen=True, kw_only=True):
 
     head: SessionHead | None
     entries: Iterable[TrackedEntry]
-    """New entries, to be processed in order, once. Beyond HELD_ENTRIES or HELD_BYTES the file is
-    read again for them while they are taken, which raises UnreadableSession.
+    """New entries, to be processed in order, once. Beyond MAX_HELD_ENTRIES or MAX_HELD_BYTES the
+    file is read again for them while they are taken, which raises UnreadableSession.
     """
     message_ids: tuple[str, ...]
     """Ids of all messages of the conversation in this reading, old ones included."""
@@ -91,19 +91,19 @@ class _NewEntrySelector:
         return tuple(batch)
 
 
-WHOLE_BYTES = 4 * 1024 * 1024
+MAX_FULL_READ_BYTES = 4 * 1024 * 1024
 """A file up to this size is read in full each time: it takes a few hundredths of a second, and no
 rewind is missed. Our choice.
 """
-HELD_ENTRIES = 500
+MAX_HELD_ENTRIES = 500
 """New entries that are held in memory; a file with more is read twice. Our choice: more than nearly
 every turn has.
 """
-HELD_BYTES = 8 * 1024 * 1024
+MAX_HELD_BYTES = 8 * 1024 * 1024
 """Bytes of the file that new entries may come from to be held in memory: a single line may have
 tens of millions. Our choice.
 """
-HEAD_LINES = 200
+HEADER_SEARCH_LINES = 200
 """Lines that are searched for the session's header."""
 NO_RECORDS = NewSessionEntries(
     head=None, entries=(), message_ids=(), from_start=False, has_compaction=False, has_reply=False
@@ -125,7 +125,7 @@ class _LinesFromOffset:
         self.line_count = lines
         self.end_offset = start
         self.near_end = (lines, start)
-        """Line and byte offset of the first line within WHOLE_BYTES of the end."""
+        """Line and byte offset of the first line within MAX_FULL_READ_BYTES of the end."""
         self.has_rollback = False
 
     def __iter__(self) -> Iterator[RawTranscriptLine]:
@@ -135,10 +135,10 @@ class _LinesFromOffset:
         try:
             with open_regular_file(self._path) as file:
                 file.seek(self._start)
-                while (data := file.readline(LINE_LIMIT)).endswith(b"\n"):
+                while (data := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
                     if self.end_offset + len(data) > self._end:
                         break
-                    if self.end_offset < self._end - WHOLE_BYTES:
+                    if self.end_offset < self._end - MAX_FULL_READ_BYTES:
                         self.near_end = (self.line_count + 1, self.end_offset + len(data))
                     self.line_count += 1
                     self.end_offset += len(data)
@@ -192,14 +192,16 @@ class SessionFileTail:
         `from_start` reads the whole file. Raises UnreadableSession if it is no session file.
         """
         size = self._size
-        start = self._from if not from_start and WHOLE_BYTES < self._read[1] <= size else (0, 0)
+        start = (
+            self._from if not from_start and MAX_FULL_READ_BYTES < self._read[1] <= size else (0, 0)
+        )
         stretch = _LinesFromOffset(self.path, *start, size)
         if next(iter(stretch), None) is None:
             return NO_RECORDS
         self._format = self._format or detect_format(stretch)
         read_session = SESSION_READERS[self._format]
         selector = _NewEntrySelector(known_ids)
-        most = HELD_ENTRIES if self.unread_bytes <= HELD_BYTES else 0
+        most = MAX_HELD_ENTRIES if self.unread_bytes <= MAX_HELD_BYTES else 0
         batch = selector.survey(read_session(stretch), most)
         if stretch.has_rollback and start != (0, 0):
             return self.read_new_entries(known_ids, from_start=True)
@@ -225,7 +227,7 @@ class SessionFileTail:
         """
         stretch = _LinesFromOffset(self.path, 0, 0, self._size)
         self._format = detect_format(stretch)
-        head = next(SESSION_READERS[self._format](list(islice(stretch, HEAD_LINES))))
+        head = next(SESSION_READERS[self._format](list(islice(stretch, HEADER_SEARCH_LINES))))
         return head.cwd if isinstance(head, SessionHead) else ""
 
     @property

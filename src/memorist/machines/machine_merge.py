@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.team.memory_merge import merge_memory_texts
 
-MAX_FORMER = 50
+MAX_FORMER_CHECKSUMS = 50
 """Former texts of a memory that are known by their checksums. Our choice."""
 
 
@@ -63,7 +63,7 @@ def _succeed(text: str | None, *replaced: VersionedMemory) -> VersionedMemory:
     former += [compute_memory_checksum(entry.text) for entry in replaced]
     kept = [each for each in dict.fromkeys(former) if each != compute_memory_checksum(text)]
     return VersionedMemory(
-        text, max(each.changes for each in replaced) + 1, tuple(kept[-MAX_FORMER:])
+        text, max(each.changes for each in replaced) + 1, tuple(kept[-MAX_FORMER_CHECKSUMS:])
     )
 
 
@@ -72,7 +72,7 @@ def _join_histories(own: VersionedMemory, other: VersionedMemory) -> VersionedMe
     or an older text of a third one would count as a change of its own.
     """
     first, second = sorted((own, other), key=lambda each: (each.changes, each.former))
-    former = tuple(dict.fromkeys((*first.former, *second.former)))[-MAX_FORMER:]
+    former = tuple(dict.fromkeys((*first.former, *second.former)))[-MAX_FORMER_CHECKSUMS:]
     return VersionedMemory(own.text, second.changes, former)
 
 

@@ -15,9 +15,9 @@ from memorist.store.disk_files import DiskFiles, make_folders
 
 SUFFIX = ".memorist"
 BRANCH = "memorist-machines"
-GIT_SECONDS = 60.0
+GIT_TIMEOUT_SECONDS = 60.0
 """Longest wait for Git. Our choice."""
-MAX_ATTEMPTS = 5
+MAX_PUSH_ATTEMPTS = 5
 """Pushes that other machines may overtake before it is given up. Our choice."""
 
 
@@ -79,7 +79,7 @@ class GitMachineBranch:
 
     def write_file(self, machine: str, data: bytes) -> None:
         """As the port says; repeated while other machines are faster."""
-        for _ in range(MAX_ATTEMPTS):
+        for _ in range(MAX_PUSH_ATTEMPTS):
             tip = self._fetch()
             blob = self._git("hash-object", "-w", "--stdin", given=data).decode().strip()
             kept = self._git("ls-tree", tip).decode().splitlines() if tip else []
@@ -124,7 +124,7 @@ class GitMachineBranch:
                 env=self._environment,
                 input=given,
                 capture_output=True,
-                timeout=GIT_SECONDS,
+                timeout=GIT_TIMEOUT_SECONDS,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:

@@ -34,8 +34,8 @@ from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import FoundUserQuote
 from memorist.mcp_server.result_rendering import (
-    FRAME_CHARS,
     MAX_ANSWER_CHARS,
+    RESERVED_FRAME_CHARS,
     cut_text_page,
     render_write_result,
     sanitize_for_model,
@@ -61,7 +61,7 @@ MAX_NAME_ATTEMPTS = 10
 """Names that are tried for a new memory while other processes take them."""
 MAX_MATCHES = 200
 """Best matches that a search considers: more than an answer holds, even for one kind among four."""
-MAX_EVERYWHERE = 20
+MAX_LISTED_USER_MEMORIES = 20
 """Memories of every project that a search lists, the newest. Our choice."""
 MEMORY_URI = "memorist://memory"
 JOINT_ORDER_REASON = "together with another memory it reads like an order planted for an agent"
@@ -156,7 +156,9 @@ class MemoryTools:
         """
         if self._memory.everywhere is None or not self._memory.everywhere.folder.exists:
             return []
-        heads = sort_newest_first(self._memory.everywhere.visible_headers(), MAX_EVERYWHERE)
+        heads = sort_newest_first(
+            self._memory.everywhere.visible_headers(), MAX_LISTED_USER_MEMORIES
+        )
         lines = [
             f"- {EVERYWHERE_PREFIX}{to_safe_line(head.path)}: {to_safe_line(head.description)}"
             for head in heads
@@ -175,7 +177,7 @@ class MemoryTools:
         shown: list[str] = []
         bodies: list[str] = []
         uses: list[MemoryUse] = []
-        room, withheld = MAX_ANSWER_CHARS - FRAME_CHARS, 0
+        room, withheld = MAX_ANSWER_CHARS - RESERVED_FRAME_CHARS, 0
         for match in matches:
             if len(shown) == limit:
                 break

@@ -7,7 +7,7 @@ from memorist.mcp_server.opened_project import OpenedProject
 from memorist.mcp_server.project_sessions import ProjectSession
 from memorist.mcp_server.result_rendering import to_safe_line
 
-MAX_LISTED = 10
+MAX_LISTED_ENTRIES = 10
 """Sessions and waiting changes that the status lists."""
 
 
@@ -34,7 +34,8 @@ def render_project_status(project: OpenedProject) -> str:
     ]
     # Not their names: one may hold a prompt injection.
     lines += [
-        f"  {each.id}: {to_safe_line('; '.join(each.reasons))}" for each in waiting[-MAX_LISTED:]
+        f"  {each.id}: {to_safe_line('; '.join(each.reasons))}"
+        for each in waiting[-MAX_LISTED_ENTRIES:]
     ]
     with_notes = list_sessions_with_notes(project)
     lines.append(
@@ -48,7 +49,7 @@ def list_sessions_with_notes(project: OpenedProject) -> list[ProjectSession]:
     """The newest sessions that have notes. Raises StoreError."""
     found: list[ProjectSession] = []
     for each in project.sessions.list_sessions():
-        if len(found) == MAX_LISTED:
+        if len(found) == MAX_LISTED_ENTRIES:
             break
         if project.files.lstat(each.layout.notes) is not None:
             found.append(each)

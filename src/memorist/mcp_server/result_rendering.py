@@ -22,7 +22,7 @@ MAX_ANSWER_CHARS = 20_000
 """Characters of the longest answer: about 5,000 tokens in English, half of where Codex cuts a
 tool's output (codex.md, 10,000 tokens).
 """
-FRAME_CHARS = 2_000
+RESERVED_FRAME_CHARS = 2_000
 """Characters of an answer that are reserved for the text around the data."""
 
 
@@ -33,7 +33,9 @@ def sanitize_for_model(text: str) -> str:
     return neutralize_markup(redact(strip_hidden_characters(replace_surrogates(text))).text)
 
 
-def cut_text_page(text: str, start: int = 0, limit: int = MAX_ANSWER_CHARS - FRAME_CHARS) -> str:
+def cut_text_page(
+    text: str, start: int = 0, limit: int = MAX_ANSWER_CHARS - RESERVED_FRAME_CHARS
+) -> str:
     """Return the part of a text from the character `start` on, at most `limit` characters, with
     marks that say what is missing and how to read on.
     """

@@ -48,7 +48,7 @@ RootsAwareParams = (
 DispatchResult = TypeVar("DispatchResult")
 
 ROOTS_KEY = "roots"
-ROOTS_SECONDS = 5.0
+ROOTS_TIMEOUT_SECONDS = 5.0
 """Longest wait for a client's roots, which it knows without asking its user."""
 INDEX_URI = "memorist://memory"
 NOTES_URI = "memorist://notes"
@@ -353,7 +353,7 @@ async def _client_roots(context: McpContext, params: RootsAwareParams | None) ->
     related = ServerMessageMetadata(related_request_id=context.request_id)
     try:
         said = await context.session.send_request(
-            types.ListRootsRequest(), types.ListRootsResult, ROOTS_SECONDS, related
+            types.ListRootsRequest(), types.ListRootsResult, ROOTS_TIMEOUT_SECONDS, related
         )
     except (
         MCPError,

@@ -34,7 +34,7 @@ characters.
 """
 WATCHED_CHARACTERS = 9_000
 """The end of an answer that is looked at: six copies of 1,500 characters."""
-CHECK_EVERY = 200
+CHECK_INTERVAL_CHARACTERS = 200
 """Characters between two looks."""
 _CLUE = 16
 """Characters at the end that are searched for before it: each place is a possible distance."""
@@ -106,7 +106,7 @@ class RepetitionDetector:
         self._end = (self._end + growth.text)[-WATCHED_CHARACTERS:]
         self.read += len(growth.text)
         self._unchecked += len(growth.text)
-        if self._unchecked < CHECK_EVERY:
+        if self._unchecked < CHECK_INTERVAL_CHARACTERS:
             return 0
         self._unchecked = 0
         return count_repeated_characters(self._end)

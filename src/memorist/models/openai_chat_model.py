@@ -23,7 +23,7 @@ from memorist.models.own_network_servers import is_server_on_own_network
 from memorist.models.reply_assembly import assemble_chat_reply, split_thoughts_from_answers
 from memorist.ports import Clock
 
-DISCOVERY_SECONDS = 3.0
+DISCOVERY_TIMEOUT_SECONDS = 3.0
 """Longest wait for each answer of a server about itself. Our choice: it answers at once, or is not
 there.
 """
@@ -61,7 +61,8 @@ class OpenAIChatModel(OpenAIBaseModel):
     async def discover_window(self) -> int | None:
         """Ask a compatible server for its window, once; None where none tells.
 
-        Takes `DISCOVERY_SECONDS` for each question at most. Never raises for what it is answered.
+        Takes `DISCOVERY_TIMEOUT_SECONDS` for each question at most. Never raises for what it is
+        answered.
         """
         if self._server_root and not self._window_asked and not self._settings.window:
             self._window_asked = True
@@ -89,7 +90,7 @@ class OpenAIChatModel(OpenAIBaseModel):
         """The server's answer as JSON; None where it does not know the question."""
         url = self._server_root + path
         try:
-            async with asyncio.timeout(DISCOVERY_SECONDS):
+            async with asyncio.timeout(DISCOVERY_TIMEOUT_SECONDS):
                 return await (
                     self._client.get(url, cast_to=object)
                     if question is None

@@ -6,7 +6,7 @@ from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.dream.dream_journal import read_dream_journal
 from memorist.dream.project_dream import find_newest_undoable_dream
-from memorist.page.page_context import PAGE_ROWS, PageContext
+from memorist.page.page_context import ROWS_PER_PAGE, PageContext
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     ActionBlock,
@@ -162,7 +162,7 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
                     if each.id in undone
                     else PageCell(translate("stands"), tone="good"),
                 )
-                for each in dreams[:PAGE_ROWS]
+                for each in dreams[:ROWS_PER_PAGE]
             ],
             empty=translate("No dream has changed this memory yet."),
         )

@@ -18,7 +18,7 @@ from memorist.auto_memory.stale_memories import find_memories_with_changed_ancho
 from memorist.engine.past_session_passages import find_past_session_passages
 from memorist.errors import InputError
 from memorist.page.page_context import (
-    PAGE_ROWS,
+    ROWS_PER_PAGE,
     PageContext,
     build_pagination_links,
     build_view_address,
@@ -44,11 +44,11 @@ from memorist.views.view_blocks import (
 )
 from memorist.views.view_formatting import format_utc_time
 
-WHY_LIMIT = 10
+MAX_WHY_MEMORIES = 10
 """Memories that the view Why shows at most."""
 
 
-CHECKED = 1_000
+MAX_CHECKED_MEMORIES = 1_000
 """A list of more memories names what is wrong with one on its own view alone: a check reads all."""
 
 
@@ -67,7 +67,7 @@ def build_memories_view(context: PageContext, query: str, page: int) -> PageView
         ),
         _list_memories(
             mine,
-            heads[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
+            heads[(page - 1) * ROWS_PER_PAGE : page * ROWS_PER_PAGE],
             translate("Memories") if not query else translate("Memories with these words"),
             translate("Nothing is remembered here yet.")
             if not query
@@ -78,9 +78,9 @@ def build_memories_view(context: PageContext, query: str, page: int) -> PageView
     blocks += [
         _list_memories(each, found, translate("Of you, in every project"), "")
         for each in others
-        if page == 1 and (found := _find_heads(each, query)[:PAGE_ROWS])
+        if page == 1 and (found := _find_heads(each, query)[:ROWS_PER_PAGE])
     ]
-    if not query and len(heads) <= CHECKED:
+    if not query and len(heads) <= MAX_CHECKED_MEMORIES:
         blocks += build_problem_blocks(context)
     return PageView(
         name="memories",
@@ -96,7 +96,7 @@ def _find_heads(context: PageContext, query: str) -> list[MemoryHeader]:
     if not query:
         return heads
     search = MemoryFolderSearch(context.memory.folder, context.home.settings.recall)
-    order = [each.path for each in search.search(query, PAGE_ROWS)]
+    order = [each.path for each in search.search(query, ROWS_PER_PAGE)]
     search.close()
     by_path = {head.path: head for head in heads}
     return [by_path[path] for path in order if path in by_path]
@@ -122,7 +122,9 @@ def build_problem_blocks(context: PageContext, path: str = "") -> list[PageBlock
         wanted = context.build_project_view_address("memory", path=path)
         rows = [each for each in rows if each.cells[0].href == wanted]
     columns = translate_each("Memory", "What is wrong, and what fixes it")
-    table = TableBlock(heading=translate("What is wrong"), columns=columns, rows=rows[:PAGE_ROWS])
+    table = TableBlock(
+        heading=translate("What is wrong"), columns=columns, rows=rows[:ROWS_PER_PAGE]
+    )
     return [table] if rows else []
 
 
@@ -355,7 +357,7 @@ def _build_uses(context: PageContext, path: str) -> TableBlock:
                 PageCell(each.session[:12], build_view_address("session", id=each.session)),
                 each.why or "—",
             )
-            for each in uses[:PAGE_ROWS]
+            for each in uses[:ROWS_PER_PAGE]
         ],
         empty=translate("It was never shown to a model."),
     )
@@ -374,7 +376,9 @@ def build_recall_trial_view(context: PageContext, message: str) -> PageView:
         )
     ]
     if message:
-        found = explain_recall(context.memory, context.home.settings.recall, message, WHY_LIMIT)
+        found = explain_recall(
+            context.memory, context.home.settings.recall, message, MAX_WHY_MEMORIES
+        )
         heads = found.heads
         blocks += [
             TableBlock(

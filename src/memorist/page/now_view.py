@@ -34,18 +34,18 @@ from memorist.views.view_blocks import (
 )
 from memorist.views.view_formatting import format_utc_time, get_last_path_part
 
-RUNNING_SECONDS = 900
+MAX_RUNNING_AGE_SECONDS = 900
 """A session whose file grew within a quarter of an hour counts as running. Our choice."""
-NEWEST = 8
+MAX_NEWEST = 8
 """Sessions and changes that the view names."""
-FOLLOWED = 3
+MAX_FOLLOWED_SESSIONS = 3
 """Running sessions that are followed turn by turn; the rest are named. Our choice."""
 
 
 def build_now_view(context: PageContext) -> PageView:
     """What runs, what was remembered last, and what waits."""
     sessions = list_known_sessions(load_home_layout(), None)
-    running = [each for each in sessions if context.now - each.updated < RUNNING_SECONDS]
+    running = [each for each in sessions if context.now - each.updated < MAX_RUNNING_AGE_SECONDS]
     waiting = context.memory.list_proposals()
     blocks: list[PageBlock] = [
         NumberBlock(
@@ -58,7 +58,7 @@ def build_now_view(context: PageContext) -> PageView:
         ),
         *([_link_inbox(context, len(waiting))] if waiting else []),
     ]
-    followed = running[:FOLLOWED] or sessions[:1]
+    followed = running[:MAX_FOLLOWED_SESSIONS] or sessions[:1]
     for each in followed:
         blocks += _follow_session(context, each, runs=bool(running))
     blocks += _list_rest(running or sessions, followed)
@@ -114,7 +114,7 @@ def _follow_session(context: PageContext, entry: KnownSession, *, runs: bool) ->
             build_window_chart(timeline, entry.id),
         ]
     blocks += build_memory_use_blocks(
-        list_uses_in_session(context.home.database(), entry.id)[-NEWEST:]
+        list_uses_in_session(context.home.database(), entry.id)[-MAX_NEWEST:]
     )
     notes = read_notes_of_known_session(entry)
     if notes:
@@ -133,7 +133,7 @@ def _follow_session(context: PageContext, entry: KnownSession, *, runs: bool) ->
 
 
 def _list_rest(found: Sequence[KnownSession], followed: Sequence[KnownSession]) -> list[PageBlock]:
-    rest = [each for each in found if each not in followed][:NEWEST]
+    rest = [each for each in found if each not in followed][:MAX_NEWEST]
     if found and not rest:
         return []
     empty = translate("No session is known yet: memorist setup joins your agent.")
@@ -150,7 +150,7 @@ def _list_changes(context: PageContext) -> TableBlock:
                 each.why.actor,
                 PageCell(each.why.what, context.build_project_view_address("memories")),
             )
-            for each in context.memory.folder.history.list_changes("", NEWEST)
+            for each in context.memory.folder.history.list_changes("", MAX_NEWEST)
         ],
         empty=translate("Nothing is remembered of this project yet."),
     )

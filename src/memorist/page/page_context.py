@@ -13,7 +13,7 @@ from memorist.store.memory_uses import MemoryUseTotal, sum_memory_uses
 from memorist.views.page_texts import translate
 from memorist.views.view_blocks import FormField, LinkBlock, PageAction
 
-PAGE_ROWS = 100
+ROWS_PER_PAGE = 100
 """Rows of one page of a long list. Our choice."""
 
 
@@ -27,7 +27,7 @@ def build_pagination_links(
     view: str, total: int, page: int, **query: object
 ) -> tuple[LinkBlock, ...]:
     """Links to the pages before and after; none where there is one page."""
-    last = max(1, -(-total // PAGE_ROWS))
+    last = max(1, -(-total // ROWS_PER_PAGE))
     links = [
         (word, build_view_address(view, **query, page=number), False)
         for word, number in ((translate("Newer"), page - 1), (translate("Older"), page + 1))

@@ -6,7 +6,7 @@ from memorist.cli.rollouts.rollouts_group import run_with_rollout_store
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import InputError
-from memorist.page.page_context import PAGE_ROWS, build_pagination_links, build_view_address
+from memorist.page.page_context import ROWS_PER_PAGE, build_pagination_links, build_view_address
 from memorist.page.session_views import build_outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.extract_rows import StoredExtract, list_enabled_extracts
@@ -46,7 +46,7 @@ def build_past_sessions_view(query: str, page: int) -> PageView:
     ]
     rows = [
         _past_row(each, extracts.get(each.id))
-        for each in found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+        for each in found[(page - 1) * ROWS_PER_PAGE : page * ROWS_PER_PAGE]
     ]
     return PageView(
         name="past",

@@ -25,7 +25,7 @@ from memorist.engine.session_list import (
     read_recording_size,
 )
 from memorist.errors import InputError
-from memorist.page.page_context import PAGE_ROWS, build_pagination_links, build_view_address
+from memorist.page.page_context import ROWS_PER_PAGE, build_pagination_links, build_view_address
 from memorist.page.session_timeline import (
     BESIDE,
     SessionTimeline,
@@ -61,11 +61,11 @@ from memorist.views.view_formatting import (
     get_last_path_part,
 )
 
-PIECE_CHARS = 160
+MAX_PIECE_CHARS = 160
 """Characters of a piece that are in the table; the message has all of it."""
-WINDOW_PARTS = 7
+MAX_WINDOW_KINDS = 7
 """Kinds of content that the bars of the window tell apart; the eighth colour is for the rest."""
-DEAREST = 8
+MAX_DEAREST_TURNS = 8
 """Dearest turns that are named."""
 
 
@@ -86,7 +86,7 @@ def build_sessions_view(query: str, page: int) -> PageView:
         with closing(open_synced_session_index(everywhere=True)) as index:
             passages = index.search(query, 20)
         blocks.append(_build_passages(passages))
-    shown = found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    shown = found[(page - 1) * ROWS_PER_PAGE : page * ROWS_PER_PAGE]
     heading = (
         translate("Sessions with these words in title or project")
         if query
@@ -135,7 +135,7 @@ def _session_row(each: KnownSession, outcome: str) -> PageRow:
     return build_table_row(
         format_utc_time(each.updated).removesuffix(" UTC"),
         PageCell(
-            shorten_to_one_line(each.title or translate("(nothing was asked)"), PIECE_CHARS),
+            shorten_to_one_line(each.title or translate("(nothing was asked)"), MAX_PIECE_CHARS),
             build_view_address("session", id=each.id),
         ),
         get_last_path_part(each.project) or "—",
@@ -334,7 +334,7 @@ def _build_changes(listing: ContextListing, id: str) -> list[PageBlock]:
                     ),
                     *_piece_cells(each.piece, id),
                 )
-                for each in moved[-PAGE_ROWS:]
+                for each in moved[-ROWS_PER_PAGE:]
             ],
             numeric=[2],
         )
@@ -342,7 +342,7 @@ def _build_changes(listing: ContextListing, id: str) -> list[PageBlock]:
 
 
 def _build_pieces(listing: ContextListing, id: str) -> TableBlock:
-    heaviest = sorted(listing.pieces, key=lambda each: -each.tokens)[:PAGE_ROWS]
+    heaviest = sorted(listing.pieces, key=lambda each: -each.tokens)[:ROWS_PER_PAGE]
     left = len(listing.pieces) - len(heaviest)
     return TableBlock(
         heading=translate("Every piece, heaviest first")
@@ -357,7 +357,7 @@ def _build_pieces(listing: ContextListing, id: str) -> TableBlock:
 def _piece_cells(piece: ContextPiece, id: str) -> list[PageCell]:
     line = piece.source.removeprefix("line ")
     href = build_view_address("message", id=id, line=line) if line.isdigit() else ""
-    text = shorten_to_one_line(" ".join(piece.text.split()), PIECE_CHARS)
+    text = shorten_to_one_line(" ".join(piece.text.split()), MAX_PIECE_CHARS)
     return [
         PageCell(piece.tag),
         PageCell(f"{piece.tokens:,}", href),
@@ -366,7 +366,7 @@ def _piece_cells(piece: ContextPiece, id: str) -> list[PageCell]:
 
 
 def _build_dearest(timeline: SessionTimeline, id: str) -> TableBlock:
-    rows = sorted(timeline.turns, key=lambda each: (-each.cost, -each.context))[:DEAREST]
+    rows = sorted(timeline.turns, key=lambda each: (-each.cost, -each.context))[:MAX_DEAREST_TURNS]
     return TableBlock(
         heading=translate("Dearest turns"),
         columns=translate_each("Turn", "Cost", "Context", "It began with"),
@@ -376,7 +376,7 @@ def _build_dearest(timeline: SessionTimeline, id: str) -> TableBlock:
                 format_dollars(each.cost) if each.cost else translate("not known"),
                 f"{each.context:,}",
                 PageCell(
-                    shorten_to_one_line(" ".join(each.said.split()), PIECE_CHARS),
+                    shorten_to_one_line(" ".join(each.said.split()), MAX_PIECE_CHARS),
                     build_view_address("message", id=id, line=each.line),
                 ),
             )
@@ -452,7 +452,7 @@ def build_window_chart(timeline: SessionTimeline, id: str) -> StackedBarBlock:
         sums.update(each.parts)
     names = _name_kinds()
     other_tokens = sums.pop(BESIDE, 0)
-    parts = [BESIDE] * bool(other_tokens) + [kind for kind, _ in sums.most_common(WINDOW_PARTS)]
+    parts = [BESIDE] * bool(other_tokens) + [kind for kind, _ in sums.most_common(MAX_WINDOW_KINDS)]
     return StackedBarBlock(
         heading=translate("What filled the window, turn by turn"),
         unit=translate("tokens when each turn ended"),
@@ -477,13 +477,13 @@ def _build_troubles(timeline: SessionTimeline) -> list[PageBlock]:
         return []
     rows = [
         build_table_row(
-            shorten_to_one_line(each.what, PIECE_CHARS),
-            shorten_to_one_line(each.error, PIECE_CHARS),
-            PageCell(shorten_to_one_line(each.mended, PIECE_CHARS), tone="good")
+            shorten_to_one_line(each.what, MAX_PIECE_CHARS),
+            shorten_to_one_line(each.error, MAX_PIECE_CHARS),
+            PageCell(shorten_to_one_line(each.mended, MAX_PIECE_CHARS), tone="good")
             if each.mended
             else PageCell(translate("nothing that the record shows")),
         )
-        for each in timeline.troubles[:PAGE_ROWS]
+        for each in timeline.troubles[:ROWS_PER_PAGE]
     ]
     return [
         TableBlock(
@@ -500,7 +500,7 @@ def build_memory_use_blocks(uses: Sequence[MemoryUse]) -> list[PageBlock]:
         return []
     rows = [
         build_table_row(format_utc_time(each.at), each.path, each.what, each.why or "—")
-        for each in reversed(uses[-PAGE_ROWS:])
+        for each in reversed(uses[-ROWS_PER_PAGE:])
     ]
     return [
         TableBlock(
@@ -524,7 +524,7 @@ def _build_own_work(home: HomeMemories, id: str, timeline: SessionTimeline) -> l
     if freed:
         pairs.append((translate("tokens that compactions took out"), f"{freed:,}"))
     numbers = [NumberBlock(pairs=pairs)] if pairs else []
-    return [*numbers, build_receipt_table([("", each) for each in receipts[-PAGE_ROWS:]])]
+    return [*numbers, build_receipt_table([("", each) for each in receipts[-ROWS_PER_PAGE:]])]
 
 
 def _build_notes(entry: KnownSession, turns: int) -> list[PageBlock]:

@@ -20,7 +20,7 @@ from memorist.models.model_pricing import (
     load_shipped_prices,
     merge_prices,
 )
-from memorist.page.page_context import PAGE_ROWS, PageContext, build_view_address
+from memorist.page.page_context import ROWS_PER_PAGE, PageContext, build_view_address
 from memorist.store.receipt_rows import list_newest_receipts
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
@@ -37,11 +37,11 @@ from memorist.views.view_blocks import (
 )
 from memorist.views.view_formatting import format_dollars, format_utc_time
 
-DAYS = 7
+COVERED_DAYS = 7
 """Days that the view covers. Our choice."""
-MAX_ADDED = 2_000
+MAX_ADDED_RECEIPTS = 2_000
 """Newest receipts whose saving is added up. Our choice: more than a week of one person makes."""
-SAID_CHARS = 160
+MAX_LAST_REPLY_CHARS = 160
 """Characters of a fork's last reply that its row shows. Our choice."""
 _OUTCOME_TONES: dict[ForkOutcome, Tone] = {
     ForkOutcome.CHANGED: "good",
@@ -87,9 +87,9 @@ def format_spend_total(spent: ReceiptCostTotal) -> list[tuple[str, str]]:
 def build_spend_view(context: PageContext) -> PageView:
     """What background work did and cost in the last week, and what is left of the caps."""
     settings, database = context.home.settings, context.home.database()
-    found = read_background_budget_status(database, settings, context.now, DAYS)
-    newest = list_newest_receipts(database, MAX_ADDED)
-    recent = [each for _, each in newest if each.started > context.now - DAYS * 86_400]
+    found = read_background_budget_status(database, settings, context.now, COVERED_DAYS)
+    newest = list_newest_receipts(database, MAX_ADDED_RECEIPTS)
+    recent = [each for _, each in newest if each.started > context.now - COVERED_DAYS * 86_400]
     spent = sum_receipt_costs(recent, settings.models.prices)
     return PageView(
         name="spend",
@@ -97,7 +97,7 @@ def build_spend_view(context: PageContext) -> PageView:
         lead=translate(
             "Background work from {first} to {last}.", first=found.first, last=found.last
         ),
-        command=f"memorist status --days {DAYS}",
+        command=f"memorist status --days {COVERED_DAYS}",
         blocks=[
             NumberBlock(
                 pairs=[
@@ -117,7 +117,7 @@ def build_spend_view(context: PageContext) -> PageView:
                 ],
             ),
             _build_caps(found),
-            build_receipt_table(newest[:PAGE_ROWS]),
+            build_receipt_table(newest[:ROWS_PER_PAGE]),
             ProseBlock(
                 heading=translate("The whole report"), text="\n".join(render_budget_status(found))
             ),
@@ -164,7 +164,7 @@ def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
         PageCell(
             each.outcome.value,
             tone=_OUTCOME_TONES.get(each.outcome, "note"),
-            quiet=shorten_to_one_line(each.said, SAID_CHARS),
+            quiet=shorten_to_one_line(each.said, MAX_LAST_REPLY_CHARS),
         ),
         PageCell(
             f"{each.usage.context_tokens:,}",

@@ -48,9 +48,9 @@ from memorist.views.view_blocks import PageView, convert_view_to_safe_values
 
 MAX_BODY_BYTES = 2_000_000
 """Largest form: a memory has at most a million bytes, and its form may double some of them."""
-STREAM_SECONDS = 2.0
+STREAM_INTERVAL_SECONDS = 2.0
 """How often the view Now is looked at again. Our choice."""
-IDLE_SECONDS = 1800.0
+MAX_IDLE_SECONDS = 1800.0
 """A page that nobody looks at ends after half an hour. Our choice."""
 ASSETS = {
     "page.css": "text/css; charset=utf-8",
@@ -263,7 +263,7 @@ class PageServer:
                     lines = "".join(f"data: {line}\n" for line in text.splitlines())
                     yield f"event: now\n{lines}\n"
                     before = text
-                await asyncio.sleep(STREAM_SECONDS)
+                await asyncio.sleep(STREAM_INTERVAL_SECONDS)
 
         return StreamingResponse(send(), media_type="text/event-stream")
 
@@ -333,7 +333,7 @@ async def _serve(server: uvicorn.Server, page: PageServer, listening: socket.soc
     async def end_when_idle() -> None:
         while not server.should_exit:
             await asyncio.sleep(1)
-            if time.monotonic() - page.last_seen > IDLE_SECONDS:
+            if time.monotonic() - page.last_seen > MAX_IDLE_SECONDS:
                 server.should_exit = True
         page.closing = True
 
@@ -346,6 +346,6 @@ async def _serve(server: uvicorn.Server, page: PageServer, listening: socket.soc
 
 
 def serve_page(page: PageServer, listening: socket.socket) -> None:
-    """Serve until a signal comes, or nobody looked for `IDLE_SECONDS`."""
+    """Serve until a signal comes, or nobody looked for `MAX_IDLE_SECONDS`."""
     config = BoundedUvicornConfig(page.build_asgi_app(), lifespan="off")
     asyncio.run(_serve(uvicorn.Server(config), page, listening))

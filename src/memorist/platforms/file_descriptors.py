@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-PRIVATE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+NON_INHERITED_BINARY_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags of every file: not passed to child processes, and its bytes as they are."""
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 """Refuses a link in place of the file, where the system can."""

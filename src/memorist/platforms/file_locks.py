@@ -16,7 +16,7 @@ else:
 _LOCKED_BYTE = 1 << 30
 """Windows keeps others from reading a locked byte, so one far behind the content is locked."""
 _STEP_SECONDS = 0.002
-LOCK_SECONDS = 120.0
+MAX_LOCK_WAIT_SECONDS = 120.0
 """Longest wait for a lock that is held for one write, or one rewriting of a history, at a time. Our
 choice.
 """
@@ -57,16 +57,16 @@ def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:
 
 
 def block_until_locked(descriptor: int) -> None:
-    """Take the lock as soon as it is free. Raises OSError, a TimeoutError after LOCK_SECONDS: a
-    process that was stopped holds its locks for as long as it stays so.
+    """Take the lock as soon as it is free. Raises OSError, a TimeoutError after
+    MAX_LOCK_WAIT_SECONDS: a process that was stopped holds its locks for as long as it stays so.
     """
-    end = time.monotonic() + LOCK_SECONDS
+    end = time.monotonic() + MAX_LOCK_WAIT_SECONDS
     while not try_lock(descriptor):
         if time.monotonic() > end:
             raise TimeoutError(
                 errno.ETIMEDOUT,
-                f"another process, perhaps a stopped one, has held its lock for {LOCK_SECONDS:g} "
-                f"seconds",
+                f"another process, perhaps a stopped one, has held its lock for "
+                f"{MAX_LOCK_WAIT_SECONDS:g} seconds",
             )
         time.sleep(_STEP_SECONDS)
 

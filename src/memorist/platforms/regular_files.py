@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from memorist.platforms.file_descriptors import PRIVATE
+from memorist.platforms.file_descriptors import NON_INHERITED_BINARY_FLAGS
 
 MAX_READ_BYTES = 64_000_000
 """Largest file of somebody else's that is read whole. Our choice: settings of agents that keep
@@ -20,7 +20,9 @@ def open_regular_file(path: Path) -> BinaryIO:
     """Open an ordinary file for reading, following links. Raises OSError, also for a pipe, a device
     or a folder in its place, which could be waited for or read for ever.
     """
-    descriptor = os.open(path, os.O_RDONLY | PRIVATE | getattr(os, "O_NONBLOCK", 0))
+    descriptor = os.open(
+        path, os.O_RDONLY | NON_INHERITED_BINARY_FLAGS | getattr(os, "O_NONBLOCK", 0)
+    )
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)

@@ -10,7 +10,7 @@ import _socket
 import os
 
 HAS_UNIX = hasattr(_socket, "AF_UNIX")
-TOKEN_BYTES = 32
+TOKEN_HEX_DIGITS = 32
 """Length of the token in hexadecimal digits, which the client sends first; 128 bits. Our choice."""
 _LOOPBACK = "127.0.0.1"
 
@@ -51,7 +51,7 @@ def listen(path: str, queued: int) -> tuple[_socket.socket, bytes]:
     if os.path.lexists(path):
         os.unlink(path)
     line = _socket.socket(_socket.AF_UNIX if HAS_UNIX else _socket.AF_INET, _socket.SOCK_STREAM)
-    token = b"" if HAS_UNIX else os.urandom(TOKEN_BYTES // 2).hex().encode()
+    token = b"" if HAS_UNIX else os.urandom(TOKEN_HEX_DIGITS // 2).hex().encode()
     before = os.umask(0o177)
     try:
         line.bind(path if HAS_UNIX else (_LOOPBACK, 0))

@@ -10,7 +10,7 @@ LARGE_BODY_BYTES = 1_000_000
 """Bytes from which a body is joined, parsed and rewritten in a thread. Our choice: to parse a
 megabyte takes 6 ms.
 """
-BODY_SECONDS = 300.0
+MAX_BODY_ARRIVAL_SECONDS = 300.0
 """Longest time for a body that is read to arrive. Our choice: 64 MB over 2 Mbit/s."""
 
 
@@ -26,7 +26,7 @@ async def read_request_body_up_to(content: aiohttp.StreamReader, limit: int) -> 
     """
     parts, size = [], 0
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(MAX_BODY_ARRIVAL_SECONDS):
             async for part in content.iter_any():
                 parts.append(part)
                 size += len(part)

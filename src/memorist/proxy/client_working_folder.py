@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from memorist.core.messages import JsonObject
 
-SEARCHED_ENTRIES = 8
+MAX_SEARCHED_ENTRIES = 8
 """Entries of the history that are searched; both clients name the folder in the first few.
 
 Our choice.
@@ -32,7 +32,7 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]")
 def find_working_folder(format: str, request: JsonObject) -> str:
     """The working folder named in a request; empty if none is."""
     history = request.get("input" if format == "openai_responses" else "messages")
-    entries = history[:SEARCHED_ENTRIES] if isinstance(history, list) else []
+    entries = history[:MAX_SEARCHED_ENTRIES] if isinstance(history, list) else []
     system = [*_iterate_texts(request.get("system")), *_iterate_texts(request.get("instructions"))]
     system += [
         text

@@ -35,7 +35,7 @@ MAX_CONVERSATIONS = 10_000
 
 Our choice; one takes about a kilobyte.
 """
-MAX_RESPONSES = 1_000
+MAX_REMEMBERED_RESPONSES = 1_000
 """Replies of the Responses API whose history is remembered for `previous_response_id`.
 
 Our choice.
@@ -353,7 +353,7 @@ class ConversationMatcher:
                 conversation,
                 [*history, *(reply.get("output") or ())],
             )
-            while len(self._responses) > MAX_RESPONSES:
+            while len(self._responses) > MAX_REMEMBERED_RESPONSES:
                 self._responses.popitem(last=False)
 
 

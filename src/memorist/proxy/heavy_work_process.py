@@ -17,7 +17,7 @@ from memorist.platforms import processes
 
 Value = TypeVar("Value")
 
-PACKED_ITEMS = 64
+ITEMS_PER_PICKLE = 64
 """Items of a long tuple that are pickled in one piece: half a millisecond for messages of 2.5 KB.
 Our choice.
 """
@@ -37,11 +37,11 @@ async def _pack(value: object) -> object:
     """A long tuple pickled in parts, between which the loop goes on: pickled as a whole it would
     keep the interpreter for 3 ms a megabyte. Anything else as it is.
     """
-    if not isinstance(value, tuple) or len(value) <= PACKED_ITEMS:
+    if not isinstance(value, tuple) or len(value) <= ITEMS_PER_PICKLE:
         return value
     parts: list[bytes] = []
-    for start in range(0, len(value), PACKED_ITEMS):
-        items = value[start : start + PACKED_ITEMS]
+    for start in range(0, len(value), ITEMS_PER_PICKLE):
+        items = value[start : start + ITEMS_PER_PICKLE]
         parts.append(pickle.dumps(items, pickle.HIGHEST_PROTOCOL))
         await asyncio.sleep(0)
     return PickledSequence(parts)

@@ -179,28 +179,28 @@ def _error_response(status: int, why: str) -> web.Response:
     )
 
 
-BACKLOG = 500
+CONNECTION_BACKLOG = 500
 """Connections that may wait to be accepted. Our choice."""
 GC_THRESHOLDS = (50_000, 20, 50)
 """Thresholds of Python's garbage collector: request bodies make many objects and no cycles.
 
 Our choice.
 """
-COLLECTION_SECONDS = 60.0
+GARBAGE_COLLECTION_INTERVAL_SECONDS = 60.0
 """Seconds between two full collections. Our choice: closed sessions and connections refer to
 themselves, and by the thresholds alone they would stay for hours.
 """
-IDLE_SECONDS = 75.0
+MAX_IDLE_CONNECTION_SECONDS = 75.0
 """How long a connection may be open without a whole request line and headers, and between two
 requests. nginx's default for the latter.
 """
-SWITCH_SECONDS = 0.0001
+THREAD_SWITCH_SECONDS = 0.0001
 """How long the thread of a long reading may keep the interpreter from the loop: a request needs it
 some ten times or more. Our choice; Python's own is fifty times that.
 """
 SINGLE_HOME = TenantIdentification()
 """All clients share one home."""
-SHUTDOWN_SECONDS = 5.0
+MAX_SHUTDOWN_WAIT_SECONDS = 5.0
 """Longest wait for replies in progress when the proxy is stopped. Our choice."""
 
 
@@ -218,7 +218,7 @@ def open_proxy_socket(
             f"{settings.host} can be reached from elsewhere, and anybody could use the proxy; "
             f"put a token into MEMORIST_PROXY_TOKEN first"
         )
-    listening = open_listening_socket(settings.host, settings.port, BACKLOG)
+    listening = open_listening_socket(settings.host, settings.port, CONNECTION_BACKLOG)
     listening.setblocking(False)
     return listening
 
@@ -248,7 +248,7 @@ async def serve(
         max_line_size=MAX_HEADER_BYTES,
         max_field_size=MAX_HEADER_BYTES,
         read_bufsize=1_048_576,
-        keepalive_timeout=IDLE_SECONDS,
+        keepalive_timeout=MAX_IDLE_CONNECTION_SECONDS,
     )
     open_now = await asyncio.get_running_loop().create_server(server, sock=listening)
     try:
@@ -256,7 +256,7 @@ async def serve(
     finally:
         open_now.close()
         server.pre_shutdown()
-        await server.shutdown(SHUTDOWN_SECONDS)
+        await server.shutdown(MAX_SHUTDOWN_WAIT_SECONDS)
         await proxy.close()
 
 
@@ -272,7 +272,7 @@ async def serve_until_signal(
     processes.call_on_termination_signals(asyncio.get_running_loop(), until.set)
     gc.freeze()  # imported modules stay for good; a collection that scans them would delay requests
     gc.set_threshold(*GC_THRESHOLDS)
-    sys.setswitchinterval(SWITCH_SECONDS)
+    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     heavy = HeavyWorkProcess()
     with contextlib.closing(heavy):
         async with open_engines() as engines:
@@ -287,5 +287,5 @@ async def serve_until_signal(
 async def collect_garbage_periodically() -> None:
     """Free what closed sessions and connections leave behind, again and again."""
     while True:
-        await asyncio.sleep(COLLECTION_SECONDS)
+        await asyncio.sleep(GARBAGE_COLLECTION_INTERVAL_SECONDS)
         gc.collect()

@@ -30,7 +30,7 @@ from memorist.store.home_layout import BESIDE_HOOKS, make_folder_name, make_port
 from memorist.store.sqlite_database import is_storage_failure
 from memorist.system import SystemClock
 
-MAX_FAILURES = 3
+MAX_CONSECUTIVE_FAILURES = 3
 """Consecutive failures after which a conversation is paused.
 
 Our choice, the same as compaction's limit.
@@ -41,7 +41,7 @@ PAUSE_SECONDS = 300.0
 """Length of the pause. Our choice."""
 
 
-CLOSE_SECONDS = 75.0
+MAX_CLOSE_WAIT_SECONDS = 75.0
 """Longest wait for a session to close; its own limit is a minute. Our choice."""
 
 
@@ -175,7 +175,7 @@ class ProxySessionPool:
     async def close(self) -> None:
         """Close every conversation. Waits for running work within a bound."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
+            async with asyncio.timeout(MAX_CLOSE_WAIT_SECONDS):
                 await self.wait_until_idle()
         for error in await self._pool.close():
             _log_close_failure(error)
@@ -229,7 +229,7 @@ class ProxySessionPool:
         key = _conversation_key(conversation)
         known = self._failures.setdefault(key, _ConversationFailures())
         known.count += 1
-        if known.count >= MAX_FAILURES:
+        if known.count >= MAX_CONSECUTIVE_FAILURES:
             known.paused_until, known.count = asyncio.get_running_loop().time() + PAUSE_SECONDS, 0
         self._pool.discard(key)
         log.warning("memorist could not do its part: %s", why)
@@ -247,7 +247,7 @@ def _conversation_key(conversation: ProxyConversation) -> _ConversationKey:
 
 
 async def _close_session(session: Session) -> None:
-    async with asyncio.timeout(CLOSE_SECONDS):
+    async with asyncio.timeout(MAX_CLOSE_WAIT_SECONDS):
         await session.close()
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from memorist.core.messages import JsonObject
 from memorist.errors import FormatError
 
-UNSTABLE_ENTRIES = 8
+MAX_CHANGED_NEWEST_ENTRIES = 8
 """How many of the newest entries may differ from the earlier request (a host moves its cache marks,
 at most 4); as `host_history.WINDOW`.
 """
@@ -206,7 +206,7 @@ def count_shared_entries(raw: bytes, earlier: RequestBody) -> int:
     Fast for a body of another history.
     """
     known = len(earlier.entry_spans)
-    for count in range(known, max(0, known - UNSTABLE_ENTRIES), -1):
+    for count in range(known, max(0, known - MAX_CHANGED_NEWEST_ENTRIES), -1):
         end = earlier.entry_spans[count - 1][1]
         if raw[end - 64 : end] != earlier.raw[end - 64 : end] or not raw.startswith(
             earlier.raw[:end]

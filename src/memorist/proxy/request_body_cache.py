@@ -21,7 +21,7 @@ PREFIX_BYTES = 1_024
 """Leading bytes that a body shares with the earlier one it extends. Our choice."""
 
 
-MAX_SAME_PREFIX = 256
+MAX_BODIES_PER_PREFIX = 256
 """Cached bodies with the same beginning; inspecting one takes two microseconds. Our choice."""
 
 BodyCacheKey = tuple[str, str, bytes]
@@ -113,7 +113,7 @@ class BodyCache:
         self._size += len(kept.body.raw)
         alike = self._alike.setdefault(kept.key, [])
         alike.append(kept)
-        if len(alike) > MAX_SAME_PREFIX:
+        if len(alike) > MAX_BODIES_PER_PREFIX:
             self._drop(alike[0])
         while self._size > MAX_CACHED_BYTES and len(self._kept) > 1:
             self._drop(next(iter(self._kept)))

@@ -20,7 +20,7 @@ TENANTS_BY_HEADER = "header"
 """Value of the setting `proxy.tenants` that takes the tenant's name from the header
 `x-memorist-tenant`.
 """
-MIN_TOKEN_LENGTH = 16
+MIN_TOKEN_CHARACTERS = 16
 """Fewest characters of a tenant's token: 16 random letters and digits hold 95 bits. Our choice."""
 _HASHED = re.compile(r"sha256:([0-9a-f]{64})")
 
@@ -92,13 +92,13 @@ def _token_hash(token: object, where: str, *, private: bool) -> str:
         return hashed[1]
     if (
         not isinstance(token, str)
-        or len(token) < MIN_TOKEN_LENGTH
+        or len(token) < MIN_TOKEN_CHARACTERS
         or not token.isascii()
         or not token.isprintable()
         or token != token.strip()
     ):
         raise SettingsError(
-            f"{where}: a token is a text of {MIN_TOKEN_LENGTH} printable ASCII characters or "
+            f"{where}: a token is a text of {MIN_TOKEN_CHARACTERS} printable ASCII characters or "
             f"more, or `sha256:` and its hash"
         )
     if not private:

@@ -14,7 +14,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.search_words import QUERY_STOP_WORDS
 from memorist.core.text_analysis import parse_word_list
 
-MAX_WORDS = 12
+MAX_CONTENTLESS_WORDS = 12
 """Words of the longest such message."""
 
 _ANY_LANGUAGE = parse_word_list("ok okay okey super lgtm")
@@ -120,7 +120,7 @@ def has_no_searchable_content(message: str) -> bool:
     a number of one or two digits chooses among what was offered. In doubt, no.
     """
     words = [word for word in _WORD_END.split(message.casefold()) if _has_letter(word)]
-    if len(words) > MAX_WORDS:
+    if len(words) > MAX_CONTENTLESS_WORDS:
         return False
     left = {word for word in words if not (_UNSPACED.fullmatch(word) or _is_choice(word))}
     return any(left <= _list_fillers(language) for language in _FILLERS)

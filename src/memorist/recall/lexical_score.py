@@ -361,7 +361,7 @@ def update_entry_columns(
     )
 
 
-POSTINGS_BUDGET = 3_000
+MAX_SCANNED_POSTINGS = 3_000
 """Postings after which further, more common words are only looked up for the leading entries, and
 so is a query's rarest word that has more of them. Bounds the time per query.
 """
@@ -429,7 +429,7 @@ def score_by_words(
     spent = 0
     for _, packed in postings:
         spent += len(packed) * (NEIGHBOUR_COST if collection.has_positions else 1)
-        if near is None and spent > POSTINGS_BUDGET:
+        if near is None and spent > MAX_SCANNED_POSTINGS:
             scores = _keep_leaders(scores) or _find_leaders(postings, collection, weights)
             near = _list_near_entries(scores, collection, weights)
         sums = _count_own_words(

@@ -25,7 +25,7 @@ MIN_QUERY_WORDS = 2
 """Words that a message needs to be searched for; "continue" and "yes" have too few (claude-code.md
 section 7.6).
 """
-WORD_SHARE = 0.15
+DEVIATIONS_PER_NAT = 0.15
 """Standard deviations of nearness that a nat of word evidence counts as."""
 MIN_RELEVANCE = 1.9
 """Relevance from which one memory of one is shown, in standard deviations."""
@@ -55,12 +55,12 @@ evidence: the best of many is higher by chance.
 These were chosen on half the repositories of a set of paraphrases and of messages about
 something else (docs/ranking.md).
 """
-MAX_COMPARED = 6
+MAX_COUNTED_MEMORIES = 6
 """Memories from which the relevance needed rises no more with their number: the nearness of those
 beside the best then tells what many give by chance.
 """
-ON_ONE_TOPIC = 4
-COMMON_SHARE = 0.6
+MEMORIES_ON_ONE_TOPIC = 4
+COMMON_NEARNESS_SHARE = 0.6
 """The share of the nearness of the next memory, after so many that may be near because they are
 about the same thing, that is taken off every memory's: in a project about git all are near to "run
 git status". Chosen on the folders of five repositories, whole and in parts of eight
@@ -147,7 +147,11 @@ def measure_nearness_to_all_memories(matches: Sequence[MemoryMatch]) -> float:
     in standard deviations; 0 for a project of a few.
     """
     near = sorted((each.nearness for each in matches if each.nearness is not None), reverse=True)
-    return COMMON_SHARE * max(0.0, near[ON_ONE_TOPIC]) if len(near) > ON_ONE_TOPIC else 0.0
+    return (
+        COMMON_NEARNESS_SHARE * max(0.0, near[MEMORIES_ON_ONE_TOPIC])
+        if len(near) > MEMORIES_ON_ONE_TOPIC
+        else 0.0
+    )
 
 
 def _measure_above(match: MemoryMatch, common_nearness: float) -> float:
@@ -161,7 +165,7 @@ def measure_relevance_above_chance(match: MemoryMatch) -> float:
     """How far a match lies above chance: in standard deviations, or without embeddings in nats."""
     if match.nearness is None:
         return match.evidence
-    return match.nearness + WORD_SHARE * match.evidence
+    return match.nearness + DEVIATIONS_PER_NAT * match.evidence
 
 
 def is_relevant_match(
@@ -199,7 +203,7 @@ def compute_relevance_threshold(
     """
     if match.nearness is None:
         return _measure_word_threshold(compared)
-    many = COMPARISON_COST * math.log(min(max(1, compared), MAX_COMPARED))
+    many = COMPARISON_COST * math.log(min(max(1, compared), MAX_COUNTED_MEMORIES))
     cost = _measure_message_cost(query, is_nearest)
     return MIN_RELEVANCE + cost + many + common_nearness
 

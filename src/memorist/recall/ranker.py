@@ -45,7 +45,7 @@ from memorist.recall.search_query import (
     select_rarest_words,
 )
 from memorist.recall.word_chance import WORD_RATES, EntryEvidenceScorer
-from memorist.recall.word_index import BATCH_ENTRIES, WordIndex
+from memorist.recall.word_index import ENTRIES_PER_TRANSACTION, WordIndex
 from memorist.recall.word_nearness import WordNearnessScorer, pack_content_word_vectors
 
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
@@ -489,9 +489,12 @@ class Ranker:
         changed = [id for id, (fingerprint, _) in wanted.items() if old.get(id) != fingerprint]
         removed = [id for id in old if id not in wanted]
         self._index.remove(removed)
-        for start in range(0, len(changed), BATCH_ENTRIES):
+        for start in range(0, len(changed), ENTRIES_PER_TRANSACTION):
             self._index.write(
-                [build_index_row(id, *wanted[id]) for id in changed[start : start + BATCH_ENTRIES]]
+                [
+                    build_index_row(id, *wanted[id])
+                    for id in changed[start : start + ENTRIES_PER_TRANSACTION]
+                ]
             )
         if removed or changed:
             self._index.drop_all_orphaned_vectors()

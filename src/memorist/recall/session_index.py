@@ -42,7 +42,7 @@ from memorist.safety.secrets import redact
 from memorist.store.index_database import get_device_and_inode
 from memorist.store.rollout_rows import Rollout
 from memorist.store.sqlite_database import (
-    PAUSE_SECONDS,
+    PAUSE_AFTER_BUSY_SECONDS,
     UnsavedDatabaseConnection,
     connect_database,
     create_private_file,
@@ -75,7 +75,7 @@ CANDIDATES_PER_TURN = 3
 """Entries that are asked of the ranker for each wanted turn: several are of one turn, and some of
 an excluded session.
 """
-EMBEDDED_PASSAGES = 400
+PASSAGES_PER_EMBEDDING_BATCH = 400
 """Passages whose texts are held at once while they are embedded."""
 MAX_CALL_CHARS = 400
 """Characters kept of a failed call, its error, and what worked instead."""
@@ -133,7 +133,7 @@ class SessionIndex:
         self._opened_file = get_device_and_inode(path)
         self._passage_counts: tuple[tuple[int, int], dict[str, int]] | None = None
         """Passages of each project, and the state of the file that they were counted in."""
-        self._copy_until = time.monotonic() + PAUSE_SECONDS
+        self._copy_until = time.monotonic() + PAUSE_AFTER_BUSY_SECONDS
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -324,10 +324,10 @@ class SessionIndex:
             rows = self._list_turns(project)
         embedded = ranker.read_embedded_fingerprints()
         rows = [row for row in rows if "{}#{}#{}#said".format(*row) not in embedded]
-        for start in range(0, len(rows), EMBEDDED_PASSAGES):
+        for start in range(0, len(rows), PASSAGES_PER_EMBEDDING_BATCH):
             entries = [
                 entry
-                for row in rows[start : start + EMBEDDED_PASSAGES]
+                for row in rows[start : start + PASSAGES_PER_EMBEDDING_BATCH]
                 for entry in self._read_entries(*row)
                 if not entry.id.endswith("#work") and entry.fingerprint not in embedded
             ]

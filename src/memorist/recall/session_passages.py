@@ -194,7 +194,7 @@ class MatchedPassage(Struct, frozen=True, kw_only=True):
     """How much the matched words say beyond chance, in nats."""
 
 
-BASE_EVIDENCE = 9.0
+MIN_EVIDENCE = 9.0
 EVIDENCE_PER_WORD = 0.3
 """Nats of evidence that the best passage needs to be shown at a prompt: the first, for each word of
 the query the second, and the logarithm of the number of passages compared. Nine in ten prompts of
@@ -213,14 +213,14 @@ MIN_ANSWER_EVIDENCE = 1.0
 """
 MAX_ANSWERS = 2
 """Passages shown for such a question where its words alone say too little."""
-MIN_SHARE = 0.6
+MIN_SHARE_OF_BEST = 0.6
 """Share of the best passage's evidence that another session needs to be shown beside it."""
 MAX_SHOWN_SESSIONS = 2
 MAX_SHOWN_PASSAGES = 3
 """Passages shown of one session."""
 MAX_QUOTE_CHARS = 280
 MAX_REPORT_CHARS = 160
-JUDGED_PASSAGES = 256
+JUDGEMENT_CACHE_SIZE = 256
 """Passages whose judgement is remembered: a long one takes some milliseconds, and what one prompt
 finds the next often finds again.
 """
@@ -246,7 +246,7 @@ def select_passages(
     passes on again with other numbers or days at most, as by a schedule.
     """
     words, many = len(parse_query(query).words), math.log(max(1, compared))
-    needed = BASE_EVIDENCE + EVIDENCE_PER_WORD * words + many
+    needed = MIN_EVIDENCE + EVIDENCE_PER_WORD * words + many
     shown = _select_by_evidence(matches, needed)
     if not shown and is_question_without_request(query):
         needed = ANSWER_RELEVANCE + ANSWER_RELEVANCE_PER_WORD * words
@@ -288,9 +288,9 @@ def _select_by_evidence(matches: Sequence[MatchedPassage], needed: float) -> lis
     best = [
         found
         for found in by_session.values()
-        if found[0].evidence >= max(needed, MIN_SHARE * fit[0].evidence)
+        if found[0].evidence >= max(needed, MIN_SHARE_OF_BEST * fit[0].evidence)
     ][:MAX_SHOWN_SESSIONS]
-    floor = MIN_SHARE / 2 * fit[0].evidence
+    floor = MIN_SHARE_OF_BEST / 2 * fit[0].evidence
     best.sort(key=lambda found: found[0].passage.at)
     shown = []
     for found in best:
@@ -299,7 +299,7 @@ def _select_by_evidence(matches: Sequence[MatchedPassage], needed: float) -> lis
     return shown
 
 
-@lru_cache(JUDGED_PASSAGES)
+@lru_cache(JUDGEMENT_CACHE_SIZE)
 def _is_planted(passage: Passage) -> bool:
     return is_injected_order_or_permission(f"{passage.said}\n{passage.answered}")
 

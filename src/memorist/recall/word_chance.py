@@ -36,12 +36,12 @@ MAX_CHANCE = 0.98
 OTHERS_OF_TOPIC = 4
 """Other entries that may hold a word because they are about the same thing."""
 
-DEVIATIONS = 1.25
+CHANCE_DEVIATIONS = 1.25
 """Standard deviations of what chance gives that are taken off too. These were chosen on half the
 repositories of a set of memories and of messages about something else (docs/ranking.md).
 """
 
-OTHER_ENTRIES = 4
+PRIOR_ENTRIES = 4
 """Added to the number of entries in the share of those that hold a word: a few entries say little
 about how common it is.
 """
@@ -180,8 +180,8 @@ class QueryEvidenceMeter:
 
 
 class EntryEvidenceScorer:
-    """Measures evidence above chance for entries of a project of a few hundred, less `DEVIATIONS`
-    of what chance gives, which is much for a long query.
+    """Measures evidence above chance for entries of a project of a few hundred, less
+    `CHANCE_DEVIATIONS` of what chance gives, which is much for a long query.
 
     `holders` says how many of the `entries` hold a word: one that many others hold too is the
     project's language and says little for an entry. What chance gives is the same for all entries
@@ -228,11 +228,11 @@ class EntryEvidenceScorer:
                 mean += chance * surprise - former * surprise_of_former
                 variance += chance * (1 - chance) * surprise**2
                 variance -= former * (1 - former) * surprise_of_former**2
-        return found - mean - DEVIATIONS * math.sqrt(max(0.0, variance))
+        return found - mean - CHANCE_DEVIATIONS * math.sqrt(max(0.0, variance))
 
     def _share_of_others(self, word: str, *, is_matched: bool) -> float:
         others = self._holders.get(word, 0) - is_matched - OTHERS_OF_TOPIC
-        return min(others / (self._entries + OTHER_ENTRIES), MAX_CHANCE)
+        return min(others / (self._entries + PRIOR_ENTRIES), MAX_CHANCE)
 
     def _sum_unmatched(self, entry_words: int) -> _ChanceSurprise:
         varying = _sum_chance(

@@ -27,7 +27,7 @@ from memorist.store.index_database import (
     open_unsaved_index,
 )
 from memorist.store.sqlite_database import (
-    PAUSE_SECONDS,
+    PAUSE_AFTER_BUSY_SECONDS,
     UnsavedDatabaseConnection,
     is_database_damage,
     is_database_locked,
@@ -39,7 +39,7 @@ from memorist.store.sqlite_database import (
 SHELF_BITS = 12
 """Bits of an entry's number within its shelf."""
 
-BATCH_ENTRIES = 500
+ENTRIES_PER_TRANSACTION = 500
 """Entries written in one transaction: about a quarter of a second, so that other processes wait
 little, and a kill loses little.
 """
@@ -83,7 +83,7 @@ class WordIndex:
     def _open(self) -> None:
         self._database = open_or_replace_index(self._path)
         self._opened_file = get_device_and_inode(self._path)
-        self._file_due = time.monotonic() + PAUSE_SECONDS
+        self._file_due = time.monotonic() + PAUSE_AFTER_BUSY_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
 
     @property
@@ -102,7 +102,7 @@ class WordIndex:
             return False
         self._database.close()
         self._database = open_unsaved_index(self._path, cause)
-        self._file_due = time.monotonic() + PAUSE_SECONDS
+        self._file_due = time.monotonic() + PAUSE_AFTER_BUSY_SECONDS
         return True
 
     def reopen_if_replaced(self) -> bool:
@@ -196,20 +196,20 @@ class WordIndex:
         return packed
 
     def write(self, rows: Sequence[IndexRow]) -> None:
-        """Add or replace entries, `BATCH_ENTRIES` at a time: what was written before a kill stays,
-        and the next sync does the rest.
+        """Add or replace entries, `ENTRIES_PER_TRANSACTION` at a time: what was written before a
+        kill stays, and the next sync does the rest.
         """
-        for start in range(0, len(rows), BATCH_ENTRIES):
-            part = rows[start : start + BATCH_ENTRIES]
+        for start in range(0, len(rows), ENTRIES_PER_TRANSACTION):
+            part = rows[start : start + ENTRIES_PER_TRANSACTION]
             with _translate_index_errors("written"), transaction(self._database):
                 old = self._delete_entries([row.id for row in part])
                 self._insert_entries(part, old)
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove entries."""
-        for start in range(0, len(ids), BATCH_ENTRIES):
+        for start in range(0, len(ids), ENTRIES_PER_TRANSACTION):
             with _translate_index_errors("written"), transaction(self._database):
-                self._delete_entries(ids[start : start + BATCH_ENTRIES])
+                self._delete_entries(ids[start : start + ENTRIES_PER_TRANSACTION])
 
     def iter_all_vectors(self, embedder: str) -> Iterator[tuple[str, bytes]]:
         """Fingerprint and vector of everything embedded by this embedder."""

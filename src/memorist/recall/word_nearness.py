@@ -18,7 +18,7 @@ MAX_QUESTION_WORDS = 64
 """Words of a question that are compared, its first: a pasted log is not asked word by word."""
 MAX_TEXT_WORDS = 48
 """Words of a memory that are kept, its first without common ones: 18 KB."""
-SHARE = 0.5
+WORD_BY_WORD_SHARE = 0.5
 FULL_QUESTION_WORDS = 10
 """Share of the nearness word by word in the nearness of a text, for a question of so many words or
 more; of a shorter one proportionally less. "commit it" has a counterpart in every memory on
@@ -71,7 +71,7 @@ class WordNearnessScorer:
         """The nearness of each text by its words and, as `wholes` say, as a whole, in standard
         deviations.
         """
-        share = SHARE * min(1.0, len(question.words) / FULL_QUESTION_WORDS)
+        share = WORD_BY_WORD_SHARE * min(1.0, len(question.words) / FULL_QUESTION_WORDS)
         return (1 - share) * self._np.array(wholes) + share * self.measure_word_nearness(
             question, texts
         )

@@ -10,7 +10,7 @@ from memorist.context.request_prefix_growth import PrefixDifferenceReason
 from memorist.core.messages import Message, Origin
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry, TurnRollback
 
-COMPARED_ENTRIES = 64
+COMPARED_FIRST_ENTRIES = 64
 """Entries kept from the start of a history, to find the first one that differs after a
 compaction.
 """
@@ -76,7 +76,7 @@ class PrefixTracker:
         if speaking:
             self._reply = message.reply_id
         self._count += 1
-        if len(self._start) < COMPARED_ENTRIES and self._count == len(self._start) + 1:
+        if len(self._start) < COMPARED_FIRST_ENTRIES and self._count == len(self._start) + 1:
             self._start.append(message)
 
     def _on_request(self, message: Message) -> None:
@@ -100,7 +100,7 @@ class PrefixTracker:
     def _on_boundary(self, boundary: CompactionBoundary) -> None:
         now = len(boundary.replacement) + boundary.kept
         same = 0
-        for old, new in zip_longest(self._start, boundary.replacement[:COMPARED_ENTRIES]):
+        for old, new in zip_longest(self._start, boundary.replacement[:COMPARED_FIRST_ENTRIES]):
             if old is None or new is None or (old.role, old.blocks) != (new.role, new.blocks):
                 break
             same += 1
@@ -109,7 +109,7 @@ class PrefixTracker:
             f"{self._count} messages became {now}; the first that differs is number {same + 1}",
             boundary.line,
         )
-        self._start, self._count = list(boundary.replacement[:COMPARED_ENTRIES]), now
+        self._start, self._count = list(boundary.replacement[:COMPARED_FIRST_ENTRIES]), now
 
     def _break_prefix(self, why: PrefixDifferenceReason, what: str, line: int) -> None:
         self._pending_break, self._speaking = (why, what, line), False

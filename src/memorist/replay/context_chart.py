@@ -22,7 +22,7 @@ from memorist.views.view_formatting import (
     reveal_invisible_characters,
 )
 
-DRAWN_POINTS = 600
+MAX_DRAWN_POINTS = 600
 """Points drawn; a screen has few more columns."""
 
 START_TOKENS = SessionMemorySettings().start_tokens
@@ -115,7 +115,7 @@ def render_chart(
 
 
 def reduce_chart_points(
-    points: Sequence[ContextPoint], limit: int = DRAWN_POINTS
+    points: Sequence[ContextPoint], limit: int = MAX_DRAWN_POINTS
 ) -> tuple[ContextPoint, ...]:
     """Reduce the points to at most `limit` (four or more), in order.
 

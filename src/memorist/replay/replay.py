@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from memorist import __version__
 from memorist.compaction.compaction_thresholds import (
-    DEFAULT_OUTPUT,
+    DEFAULT_OUTPUT_TOKENS,
     CompactionThresholds,
     compute_request_thresholds,
     compute_thresholds,
@@ -243,7 +243,7 @@ def _thresholds_for(head: SessionHead, options: ReplayOptions) -> CompactionThre
     return (
         limits
         if window is None
-        else compute_thresholds(window, DEFAULT_OUTPUT, options.settings.compaction)
+        else compute_thresholds(window, DEFAULT_OUTPUT_TOKENS, options.settings.compaction)
     )
 
 

@@ -24,7 +24,7 @@ from memorist.views.view_formatting import (
     get_last_path_part,
 )
 
-MAX_CELL = 400
+MAX_CELL_CHARACTERS = 400
 """Most characters of one cell."""
 SHOWN_ROWS = 15
 """Rows of a table that are shown at once."""
@@ -209,9 +209,9 @@ def _update_row(update: NotesUpdateRecord) -> tuple[str, ...]:
     )
     return (
         *sizes,
-        cut_text_and_count_missing(update.why, MAX_CELL),
+        cut_text_and_count_missing(update.why, MAX_CELL_CHARACTERS),
         update.way,
-        cut_text_and_count_missing("; ".join(update.repairs), MAX_CELL),
+        cut_text_and_count_missing("; ".join(update.repairs), MAX_CELL_CHARACTERS),
     )
 
 
@@ -234,7 +234,7 @@ def build_compactions_table(session: ReplayedSessionRecord) -> TableBlock:
             format_number(each.line),
             format_number(each.tokens_before),
             format_number(each.tokens_after),
-            cut_text_and_count_missing(each.trigger, MAX_CELL),
+            cut_text_and_count_missing(each.trigger, MAX_CELL_CHARACTERS),
         )
         for number, each in enumerate(session.compactions, 1)
     )
@@ -253,8 +253,8 @@ def build_memory_changes_table(session: ReplayedSessionRecord) -> TableBlock:
         (
             format_number(step.index),
             step.what,
-            cut_text_and_count_missing(", ".join(step.paths), MAX_CELL),
-            cut_text_and_count_missing(step.why, MAX_CELL),
+            cut_text_and_count_missing(", ".join(step.paths), MAX_CELL_CHARACTERS),
+            cut_text_and_count_missing(step.why, MAX_CELL_CHARACTERS),
         )
         for step in session.memory_steps
     )
@@ -296,7 +296,7 @@ def build_files_table(session: ReplayedSessionRecord) -> TableBlock:
     )
     rows = (
         (
-            cut_text_and_count_missing(use.path, MAX_CELL),
+            cut_text_and_count_missing(use.path, MAX_CELL_CHARACTERS),
             format_number(use.changes),
             format_number(use.reads),
         )
@@ -322,10 +322,10 @@ def build_commands_table(session: ReplayedSessionRecord) -> TableBlock:
     )
     rows = (
         (
-            cut_text_and_count_missing(use.command, MAX_CELL),
+            cut_text_and_count_missing(use.command, MAX_CELL_CHARACTERS),
             format_number(use.runs),
             format_number(use.failures),
-            cut_text_and_count_missing(use.last, MAX_CELL),
+            cut_text_and_count_missing(use.last, MAX_CELL_CHARACTERS),
         )
         for use in session.commands
     )
@@ -344,9 +344,10 @@ def build_failures_table(session: ReplayedSessionRecord) -> TableBlock:
     columns: Columns = (("What failed", "code"), ("How", "text"), ("What mended it", "text"))
     rows = (
         (
-            cut_text_and_count_missing(each.what, MAX_CELL),
-            cut_text_and_count_missing(each.error, MAX_CELL),
-            cut_text_and_count_missing(each.mended, MAX_CELL) or "nothing that the record shows",
+            cut_text_and_count_missing(each.what, MAX_CELL_CHARACTERS),
+            cut_text_and_count_missing(each.error, MAX_CELL_CHARACTERS),
+            cut_text_and_count_missing(each.mended, MAX_CELL_CHARACTERS)
+            or "nothing that the record shows",
         )
         for each in session.troubles
     )
@@ -364,7 +365,7 @@ def build_damaged_lines_table(session: ReplayedSessionRecord) -> TableBlock:
         + [(each.line, "mended", each.why) for each in session.mended]
     )
     rows = (
-        (format_number(line), what, cut_text_and_count_missing(why, MAX_CELL))
+        (format_number(line), what, cut_text_and_count_missing(why, MAX_CELL_CHARACTERS))
         for line, what, why in entries
     )
     return structs.replace(
@@ -379,7 +380,7 @@ def build_side_record_counts_table(session: ReplayedSessionRecord) -> TableBlock
     """Records beside the conversation by kind, most first; all wait behind a line that opens."""
     ordered = sorted(session.asides.items(), key=lambda item: (-item[1], item[0]))
     rows = (
-        (cut_text_and_count_missing(kind, MAX_CELL), format_number(count))
+        (cut_text_and_count_missing(kind, MAX_CELL_CHARACTERS), format_number(count))
         for kind, count in ordered
     )
     columns: Columns = (("Kind", "text"), ("Count", "number"))

@@ -40,11 +40,11 @@ from memorist.replay.replay_results import (
 )
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
-MAX_POINTS = 2_000
+MAX_CHART_POINTS = 2_000
 """Points kept for the chart; at twice as many, every second one is dropped."""
 
 
-MAX_LISTED = 200
+MAX_LISTED_PER_KIND = 200
 """Repaired lines, files, commands and troubles that are listed one by one."""
 
 
@@ -91,7 +91,7 @@ class SessionRecorder:
 
     def on_line_repaired(self, entry: RepairedLine) -> None:
         """Record a line that was repaired."""
-        if len(self.mended) < MAX_LISTED:
+        if len(self.mended) < MAX_LISTED_PER_KIND:
             self.mended.append(entry)
 
     def on_message(self, message: Message, tokens: int) -> None:
@@ -102,7 +102,7 @@ class SessionRecorder:
         self.prefix.on_entry(message)
         if self.messages % self._stride == 0:
             self.points.append(ContextPoint(self.messages, tokens, message.timestamp))
-            if len(self.points) >= 2 * MAX_POINTS:
+            if len(self.points) >= 2 * MAX_CHART_POINTS:
                 self.points = self.points[1::2]
                 self._stride *= 2
 
@@ -199,7 +199,9 @@ def rank_used_files(ledger: TranscriptLedger) -> tuple[FileUse, ...]:
         FileUse(make_path_relative(note.path, ledger.cwd), note.reads, note.edits)
         for note in ledger.work_record.files.files.values()
     ]
-    return tuple(sorted(uses, key=lambda use: (-use.changes, -use.reads, use.path))[:MAX_LISTED])
+    return tuple(
+        sorted(uses, key=lambda use: (-use.changes, -use.reads, use.path))[:MAX_LISTED_PER_KIND]
+    )
 
 
 def rank_used_commands(ledger: TranscriptLedger) -> tuple[CommandUse, ...]:
@@ -208,14 +210,14 @@ def rank_used_commands(ledger: TranscriptLedger) -> tuple[CommandUse, ...]:
         CommandUse(note.text, note.runs, note.failures, note.last.line if note.last else "")
         for note in ledger.work_record.commands.commands.values()
     ]
-    return tuple(sorted(uses, key=lambda use: (-use.runs, use.command))[:MAX_LISTED])
+    return tuple(sorted(uses, key=lambda use: (-use.runs, use.command))[:MAX_LISTED_PER_KIND])
 
 
 def list_work_failures(ledger: TranscriptLedger) -> tuple[FailureRecord, ...]:
     """What failed, in order, and what fixed it."""
     return tuple(
         FailureRecord(each.what, each.line, each.resolved_by or each.resolved_line)
-        for each in ledger.work_record.commands.failures[:MAX_LISTED]
+        for each in ledger.work_record.commands.failures[:MAX_LISTED_PER_KIND]
     )
 
 

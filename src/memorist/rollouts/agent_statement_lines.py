@@ -24,7 +24,7 @@ _SHIPPED_FACTOR = 3.0
 """Factor for the number of an issue or pull request, a commit or a branch that came of the work:
 short, and looked for later.
 """
-REPORT_OVERHEAD = 5
+REPORT_OVERHEAD_TOKENS = 5
 """Tokens of the words and tags around a report, shared by its sentences."""
 
 SHIPPED = lazy_pattern(
@@ -193,7 +193,7 @@ def _place_report(line: NoteLine, order: tuple[int, ...]) -> NoteLine:
         line.text,
         line.stems,
         line.keys,
-        line.cost + REPORT_OVERHEAD,
+        line.cost + REPORT_OVERHEAD_TOKENS,
         line.weight * (_SHIPPED_FACTOR if ships else 1.0),
         order,
     )

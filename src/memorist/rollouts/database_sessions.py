@@ -42,7 +42,7 @@ from memorist.store.session_memory_mode import read_memory_off_sessions
 
 MAX_COPIED_BYTES = 400_000_000
 """Largest session that is copied, in bytes of its rows: what the index of sessions reads."""
-BUSY_SECONDS = 2.0
+BUSY_TIMEOUT_SECONDS = 2.0
 """Longest wait for a database that its agent is writing to."""
 
 
@@ -85,7 +85,7 @@ def copy_opencode_sessions(layout: Layout, environment: Mapping[str, str]) -> li
 
 
 def _open_for_reading(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_SECONDS)
     connection.row_factory = sqlite3.Row
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection

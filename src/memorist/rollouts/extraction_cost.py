@@ -16,7 +16,7 @@ from memorist.rollouts.session_evidence import compute_evidence_token_budget
 from memorist.settings import Settings
 from memorist.store.rollout_rows import Rollout
 
-ANSWER_TOKENS = 2_000
+ESTIMATED_ANSWER_TOKENS = 2_000
 """Approximate tokens of one answer of stage one: a summary and a raw memory of some tasks."""
 
 
@@ -36,7 +36,8 @@ def describe_extraction_cost(threads: Sequence[Rollout], settings: Settings) -> 
         name.partition(":")[2], merge_prices(load_shipped_prices(), settings.models.prices)
     )
     room = compute_evidence_token_budget(
-        (price.window if price is not None else None) or DEFAULT_WINDOW, reserved=ANSWER_TOKENS
+        (price.window if price is not None else None) or DEFAULT_WINDOW,
+        reserved=ESTIMATED_ANSWER_TOKENS,
     )
     tokens = sum(min(thread.size // BYTES_PER_TOKEN, room) for thread in threads)
     said = (
@@ -45,7 +46,9 @@ def describe_extraction_cost(threads: Sequence[Rollout], settings: Settings) -> 
     )
     if price is None or price.input is None or price.output is None:
         return [f"{said}; the price of this model is not known"]
-    dollars = (tokens * price.input + len(threads) * ANSWER_TOKENS * price.output) / MILLION
+    dollars = (
+        tokens * price.input + len(threads) * ESTIMATED_ANSWER_TOKENS * price.output
+    ) / MILLION
     return [
         f"{said}, about ${dollars:,.2f}; the caps of `spend` hold "
         f"({settings.spend.day_requests:,} requests a day), and what is over them waits"

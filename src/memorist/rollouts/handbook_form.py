@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.statements.statement_similarity import (
-    SIMILAR_SHARE,
+    MIN_EXAMINED_JACCARD,
     find_most_similar_text,
 )
 from memorist.core.lazy import lazy_pattern
@@ -64,7 +64,7 @@ MAX_FORM_TOKENS = 6_000
 minutes of reading on a machine without a graphics card. The newest claims of the others come with
 the next consolidation. Our choice.
 """
-FORM_SHARE = 4
+FORM_WINDOW_DIVISOR = 4
 """The claims take at most one part in so many of the window; the topics come beside them."""
 MAX_CLAIM_CHANGES = 30
 MAX_TOPIC_CHANGES = 12
@@ -165,7 +165,7 @@ def _select_claims(task: StageTwoInput) -> list[_Claim]:
     if task.lean:
         return []
     found: list[_Claim] = []
-    left = min(MAX_FORM_TOKENS, task.window // FORM_SHARE)
+    left = min(MAX_FORM_TOKENS, task.window // FORM_WINDOW_DIVISOR)
     for group in task.draft.handbook.groups:
         for name in ENTRY_LISTS if group.title in task.changed_titles else ():
             for entry in group.entries_in_list(name):
@@ -353,7 +353,7 @@ def _is_alike(texts: Sequence[str]) -> bool:
     """Whether each of several claims is near to the first."""
     first, *others = texts
     return all(
-        find_most_similar_text(each, [first], min_share=SIMILAR_SHARE) is not None
+        find_most_similar_text(each, [first], min_share=MIN_EXAMINED_JACCARD) is not None
         for each in others
     )
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
-    SIMILAR_SHARE,
+    MIN_EXAMINED_JACCARD,
     find_most_similar_text,
 )
 from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookAndSummary
@@ -373,7 +373,7 @@ class _HandbookReview:
             return None
         near = [each for each in everything if set(each.support) & set(support)]
         alike = find_most_similar_text(
-            entry.text, [each.text for each in near], min_share=SIMILAR_SHARE
+            entry.text, [each.text for each in near], min_share=MIN_EXAMINED_JACCARD
         )
         if known is None and alike is not None:
             known = near[alike.index]

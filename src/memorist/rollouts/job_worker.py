@@ -105,7 +105,7 @@ SECONDS_PER_DAY = 86_400
 HEARTBEATS_PER_LEASE = 4
 """Heartbeats per lease. Codex sends one every 90 s of an hour's lease; three may be missed here."""
 
-LAST_DAYS = 2
+MIN_DAYS_LEFT_TO_DEFER = 2
 """A session with no more days left before it is too old is not deferred for a spent budget: its
 attempts run out within hours, and the last one uses structure, so that it is not lost. Our choice.
 """
@@ -252,7 +252,10 @@ async def run_extraction_job(
         dependencies.state.now() - thread.updated
     )
     return await _run_job(
-        dependencies, claim, job, put_off=left > LAST_DAYS * SECONDS_PER_DAY or left < 0
+        dependencies,
+        claim,
+        job,
+        put_off=left > MIN_DAYS_LEFT_TO_DEFER * SECONDS_PER_DAY or left < 0,
     )
 
 

@@ -26,7 +26,7 @@ from memorist.store.job_claims import list_jobs
 from memorist.store.rollout_rows import find_extraction_progress
 from memorist.store.task_queue import JobQueue, PerformJob
 
-RETRY_FULL_SECONDS = 2.0
+MAX_RUNNING_RETRY_SECONDS = 2.0
 """Delay before retrying a job that found the maximum number already running."""
 
 
@@ -140,7 +140,7 @@ def build_job_performer(
             and outcome.why == "full"
         ):
             # Put back in the queue, it and all behind it would go round and round.
-            await dependencies.clock.sleep(RETRY_FULL_SECONDS)
+            await dependencies.clock.sleep(MAX_RUNNING_RETRY_SECONDS)
         return _retry_delay(dependencies, outcome)
 
     return perform

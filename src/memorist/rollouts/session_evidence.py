@@ -47,15 +47,15 @@ MAX_ROW_TOKENS = 2_500
 """Tokens of one row: 10,000 bytes (codex.md section 1.11)."""
 MAX_TOOL_ROW_TOKENS = 2_000
 """Tokens of one tool's output."""
-WINDOW_SHARE = 0.95 * 0.7
+EVIDENCE_WINDOW_SHARE = 0.95 * 0.7
 """Share of a window for evidence: the usable part, less the prompt and the answer."""
-UNKNOWN_WINDOW = 150_000
+UNKNOWN_WINDOW_EVIDENCE_TOKENS = 150_000
 """Tokens of evidence if the window is unknown."""
 MAX_PARTS = 4
 """Upper bound of parts for a long session; older content is sampled, as in a single pass."""
 MIN_EVIDENCE_TOKENS = 500
 """Tokens below which evidence is not reduced further."""
-CUT_SHARE = 3
+CUT_TEXT_ROOM_DIVISOR = 3
 """User text that does not fit is cut to this fraction (1/n) of the remaining room rather than left
 out.
 """
@@ -96,8 +96,8 @@ def compute_evidence_token_budget(window: int | None, *, reserved: int) -> int:
     `reserved` (prompt and answer) leaves.
     """
     if not window:
-        return UNKNOWN_WINDOW
-    return max(MIN_EVIDENCE_TOKENS, min(int(window * WINDOW_SHARE), window - reserved))
+        return UNKNOWN_WINDOW_EVIDENCE_TOKENS
+    return max(MIN_EVIDENCE_TOKENS, min(int(window * EVIDENCE_WINDOW_SHARE), window - reserved))
 
 
 def convert_tokens_to_bytes(tokens: int, factor: float) -> int:
@@ -171,7 +171,10 @@ def _fit_row(row: EvidenceRow, size: int, left: int) -> tuple[EvidenceRow, int]:
     if size <= left or row.tier is not SpeakerTier.USER:
         return row, size
     cut = replace(
-        row, text=truncate_evidence_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN))
+        row,
+        text=truncate_evidence_row(
+            row.text, max(1, left // CUT_TEXT_ROOM_DIVISOR // BYTES_PER_TOKEN)
+        ),
     )
     return cut, compute_row_bytes_with_gap(cut)
 

@@ -53,12 +53,12 @@ from memorist.transcript_analysis.note_line_selection import (
 )
 from memorist.transcript_analysis.session_dialogue import ANSWERING
 
-SESSION_TOKENS = 1_500
+MAX_SESSION_TOKENS = 1_500
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""
 SESSION_HEAD_TOKENS, TASK_HEAD_TOKENS = 130, 40
 """Tokens of the lines that name a session and a task."""
 MIN_LESSON_TOKENS = 400
-ENTRY_TOKENS = 16
+ENTRY_OVERHEAD_TOKENS = 16
 """Tokens of the words and tags around the text of an entry."""
 COMMANDS_SECTION = "commands"
 _SHARES = {TASK_SECTION: 0.45, RESULTS_SECTION: 0.65, ERRORS_SECTION: 0.35, COMMANDS_SECTION: 0.2}
@@ -114,11 +114,11 @@ class SessionLesson(Struct, frozen=True, kw_only=True):
 def choose_lessons(
     log: TaskLogBuilder, tasks: Sequence[TaskRecord], titles: Collection[str] = ()
 ) -> list[SessionLesson]:
-    """Return the lessons of these tasks within `SESSION_TOKENS`, in the session's order; a request
-    that the `titles` of the tasks tell is none.
+    """Return the lessons of these tasks within `MAX_SESSION_TOKENS`, in the session's order; a
+    request that the `titles` of the tasks tell is none.
     """
     ledger = log.ledger
-    budget = max(MIN_LESSON_TOKENS, SESSION_TOKENS - _count_given_tokens(tasks))
+    budget = max(MIN_LESSON_TOKENS, MAX_SESSION_TOKENS - _count_given_tokens(tasks))
     asks = dict(_find_telling_requests(log, titles))
     lines = [
         *_build_request_lines(log, asks),
@@ -220,7 +220,7 @@ def _count_given_tokens(tasks: Sequence[TaskRecord]) -> int:
     return (
         SESSION_HEAD_TOKENS
         + TASK_HEAD_TOKENS * len(tasks)
-        + sum(estimate_o200k_tokens(each.text) + ENTRY_TOKENS for each in bullets)
+        + sum(estimate_o200k_tokens(each.text) + ENTRY_OVERHEAD_TOKENS for each in bullets)
     )
 
 
@@ -314,7 +314,7 @@ def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageTaskEffect]
     """
     kept = "\n".join(_plain_words(bullet.text) for task in log.tasks for bullet in task.preferences)
     lines = [
-        replace(each, cost=each.cost + (ENTRY_TOKENS if each.order[1] == 0 else 0))
+        replace(each, cost=each.cost + (ENTRY_OVERHEAD_TOKENS if each.order[1] == 0 else 0))
         for each in build_user_request_lines(log.ledger)
         if each.order[0] in asks and not (each.stems and _plain_words(each.text) in kept)
     ]
@@ -343,7 +343,7 @@ def _build_failure_lines(log: TaskLogBuilder) -> list[NoteLine]:
 
 def _build_entry_line(section: str, text: str, order: tuple[int, ...], weight: float) -> NoteLine:
     line = build_note_line(section, text, order, weight)
-    return replace(line, cost=line.cost + ENTRY_TOKENS)
+    return replace(line, cost=line.cost + ENTRY_OVERHEAD_TOKENS)
 
 
 def _drop_unproved_parts(failure: RecordedFailure) -> RecordedFailure:

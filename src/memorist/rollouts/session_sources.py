@@ -52,7 +52,7 @@ MAX_SOURCE_BYTES = 4_000_000_000
 """
 TAIL_BYTES = 64 * 1024
 """Bytes at the end of a file that are searched for its newest time."""
-MAX_DEPTH = 12
+MAX_FOLDER_DEPTH = 12
 """Deepest folder level searched; the deepest layout of a client has five."""
 _PROBE_BYTES = 4096
 _MAX_HEAD_LINE_BYTES = 8 * 1024 * 1024
@@ -252,7 +252,7 @@ def _walk_files(
                 if entry.is_dir(follow_symlinks=False):
                     waiting += (
                         [(entry.path, depth + 1)]
-                        if depth < MAX_DEPTH and entry.name not in _SKIPPED_FOLDERS
+                        if depth < MAX_FOLDER_DEPTH and entry.name not in _SKIPPED_FOLDERS
                         else []
                     )
                 elif _is_candidate(entry.name, source):

@@ -30,7 +30,7 @@ from memorist.rollouts.session_evidence import (
 )
 from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
-    MAX_TRIES,
+    MAX_ANSWERS,
     StageOneAnswer,
     UnusableAnswerReason,
     parse_stage_one_answer,
@@ -69,7 +69,7 @@ EARLIER_MEMORY_SHARE = 0.25
 """Share of the room that the results of earlier parts may take in a later one."""
 
 
-OUTPUT_SHARE = 4
+OUTPUT_WINDOW_DIVISOR = 4
 """At most this fraction (1/n) of the window is reserved for the answer."""
 
 
@@ -159,7 +159,7 @@ class _ModelExtraction:
         self._output = min(
             wanted,
             runtime.settings.models.max_output or wanted,
-            model.window // OUTPUT_SHARE or wanted,
+            model.window // OUTPUT_WINDOW_DIVISOR or wanted,
         )
         self._factor = get_token_factor(model.name)
         fixed = (
@@ -239,7 +239,7 @@ class _ModelExtraction:
             tries += 1
             why = answer.why if isinstance(answer, UnusableAnswerReason) else ""
             part = replace(part, why=why)
-            if tries >= MAX_TRIES:
+            if tries >= MAX_ANSWERS:
                 return ExtractionModelFailure(
                     f"the model's answer was of no use {tries} times: {why}"
                 )

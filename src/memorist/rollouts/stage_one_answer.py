@@ -14,7 +14,7 @@ from memorist.rollouts.raw_memory import parse_raw_memory
 
 MAX_ANSWER_CHARACTERS = 400_000
 """Characters of an answer that are examined; a longer one is unusable."""
-MAX_TRIES = 2
+MAX_ANSWERS = 2
 """Answers requested before the structural fallback is used."""
 
 ANSWER_SCHEMA: JsonObject = {

@@ -78,7 +78,7 @@ from memorist.store.overlay_files import OverlayFiles
 from memorist.store.process_lock import hold_lock
 
 CONSOLIDATION_LABEL = "consolidation"
-ROUND_LIST_ENTRIES = 200
+MAX_ROUND_LIST_ENTRIES = 200
 """Entries of a list that a model is shown: those that stood, and those of a round."""
 HEARTBEAT_SECONDS = 90.0
 """Heartbeat interval (codex.md section 1.8)."""
@@ -208,7 +208,7 @@ class _ConsolidationRun:
             dropped=self._load_dropped(),
             today=format_clamped_utc_timestamp(int(clock.now()))[:10],
             lean_bytes=settings.lean_bytes if settings.form == "lean" else None,
-            list_limit=MAX_LIST_ENTRIES if self._runtime.model is None else ROUND_LIST_ENTRIES,
+            list_limit=MAX_LIST_ENTRIES if self._runtime.model is None else MAX_ROUND_LIST_ENTRIES,
         )
         selected = tuple(row.extracted for row in chosen)
         claims = ForgottenClaims(self._runtime.layout, self._runtime.settings.auto_memory)
@@ -488,11 +488,11 @@ def select_extracts_to_consolidate(
     return tuple(sorted(fit[: max(0, limit)], key=lambda row: row.extracted.thread))
 
 
-ROUND_SESSIONS = 12
+SESSIONS_PER_ROUND = 12
 """Sessions that a model is shown at once: their claims, some fourteen each, fill a page of each
 list. Our choice.
 """
-ROUND_TOKENS = 40_000
+MAX_ROUND_TOKENS = 40_000
 """Tokens of their raw memories (`draft_review.MAX_RAW_MEMORIES_TOKENS`)."""
 
 
@@ -509,7 +509,7 @@ def plan_consolidation_rounds(
     ends, tokens, first = [], 0, 0
     for at, row in enumerate(fresh):
         size = estimate_text_tokens(row.extracted.raw_memory)
-        if at > first and (at - first >= ROUND_SESSIONS or tokens + size > ROUND_TOKENS):
+        if at > first and (at - first >= SESSIONS_PER_ROUND or tokens + size > MAX_ROUND_TOKENS):
             ends.append(at)
             tokens, first = 0, at
         tokens += size

@@ -18,7 +18,7 @@ from memorist.core.text_analysis import parse_word_list
 from memorist.safety.secret_keys import BEYOND_ASCII, classify_secret_key_name
 from memorist.safety.secret_values import is_mixed_character_password, is_variable_path_or_digest
 
-MIN_LENGTH = 4
+MIN_PASSWORD_CHARACTERS = 4
 """Characters of the shortest password taken for one. Our choice."""
 
 _STANDS_FOR_ONE = parse_word_list(
@@ -118,7 +118,7 @@ def may_be_chosen_password(value: str) -> bool:
     """
     word = value.lower().strip(".,:;")
     return (
-        len(value) >= MIN_LENGTH
+        len(value) >= MIN_PASSWORD_CHARACTERS
         and len(set(value)) > 2
         and not value.startswith(_FIRST_OF_CODE)
         and _SIGNS_OF_CODE.isdisjoint(value)

@@ -111,7 +111,7 @@ def _is_in_read_language(text: str) -> bool:
     words = _LETTERS.findall(text[:MAX_DETECTED_CHARS])
     letters = sum(map(len, words))
     foreign = sum(len(_FOREIGN_LETTER.findall(word)) for word in words if len(word) > 1)
-    if foreign > FOREIGN_SHARE * letters:
+    if foreign > MIN_FOREIGN_LETTER_SHARE * letters:
         return False
     if detect_language(text) != "english":
         return False
@@ -143,7 +143,7 @@ _FOREIGN_ORDER_WORDS = parse_word_list(
     """
 )
 """Words with which orders and permissions are given in other languages."""
-FOREIGN_SHARE = 0.1
+MIN_FOREIGN_LETTER_SHARE = 0.1
 """Share of letters that are neither Latin nor Han from which a text is in another language: a name
 may be.
 """

@@ -96,7 +96,7 @@ _SHORT = 64
 """Characters of a text that is remembered as clean: names of tools, kinds, models, arguments, and
 the ids by which one entry refers to another.
 """
-MAX_CLEAN = 10_000
+CLEAN_TEXT_CACHE_SIZE = 10_000
 """Short texts remembered, under 2 MB."""
 CLEAN: set[str] = set()
 """Short texts without a secret. Nothing with one is ever remembered."""
@@ -123,7 +123,7 @@ def find_secrets(text: str) -> tuple[SafetyFinding, ...]:
     and none is inside one.
     """
     short = len(text) <= _SHORT
-    known, most = (CLEAN, MAX_CLEAN) if short else (_CLEAN_LONG, _MAX_CLEAN_LONG)
+    known, most = (CLEAN, CLEAN_TEXT_CACHE_SIZE) if short else (_CLEAN_LONG, _MAX_CLEAN_LONG)
     if text in known:
         return ()
     found = _find(text)

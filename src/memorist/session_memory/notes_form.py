@@ -22,7 +22,7 @@ from memorist.session_memory.notes_template import (
 STATE_SECTION = "Current State"
 REPLACED_SECTIONS = (TITLE_SECTION, STATE_SECTION)
 """Sections of which only the newest text is true."""
-MAX_LINES = 8
+MAX_NEW_LINES_PER_SECTION = 8
 """New lines of one section in one answer, and so an end for a model in a loop."""
 
 
@@ -40,7 +40,11 @@ def build_notes_form(
     written = {key: body for key, body in parse_authored_sections(notes, template).items() if body}
     bodies = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
     shown = f"The notes until now:\n\n{bodies}" if bodies else ""
-    lines: JsonObject = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_LINES}
+    lines: JsonObject = {
+        "type": "array",
+        "items": {"type": "string"},
+        "maxItems": MAX_NEW_LINES_PER_SECTION,
+    }
 
     def read(answer: JsonObject) -> TextEdits:
         bodies = _fill_sections(parse_section_bodies(notes, template), answer, replaced)

@@ -77,10 +77,10 @@ from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
 NOTES_LABEL = "session_memory"
 
-CLOSE_SECONDS = 60.0
+MAX_CLOSE_WAIT_SECONDS = 60.0
 """Longest wait for updates when a session is closed, in seconds (AM-9's bound for every drain)."""
 
-MAX_CONFLICTS = 3
+MAX_MERGE_ATTEMPTS = 3
 """Attempts to merge notes that are being edited concurrently."""
 
 
@@ -287,8 +287,8 @@ class SessionMemory(SessionExtension):
         await self._queue.wait(settings.wait_seconds)
 
     async def wait_for_background(self) -> None:
-        """Wait for all updates, at most `CLOSE_SECONDS`."""
-        await self.wait_or_cancel(CLOSE_SECONDS)
+        """Wait for all updates, at most `MAX_CLOSE_WAIT_SECONDS`."""
+        await self.wait_or_cancel(MAX_CLOSE_WAIT_SECONDS)
 
     async def wait_or_cancel(self, seconds: float) -> None:
         """Wait for all background updates, at most this long; those still running then are
@@ -348,7 +348,7 @@ class SessionMemory(SessionExtension):
 
     def _write_structural(self, before: str, due: NotesDue, upto: str) -> None:
         derived = self._structural_sections()
-        for _ in range(MAX_CONFLICTS):
+        for _ in range(MAX_MERGE_ATTEMPTS):
             if before != self._last_structural:
                 self._written_bodies = parse_authored_sections(before, self._prompts.template)
             text = _redact_notes(

@@ -29,7 +29,7 @@ from memorist.session_memory.work_notes import (
 from memorist.settings import SessionMemorySettings
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
 from memorist.transcript_analysis.note_line_selection import (
-    LINE_OVERHEAD,
+    LINE_OVERHEAD_TOKENS,
     NoteLine,
     NoteLineSelection,
     build_note_line,
@@ -71,7 +71,7 @@ DOCS_SECTION, LEARNINGS_SECTION, RESULTS_SECTION = (
     "Key results",
 )
 
-TITLE_LENGTH = 90
+MAX_TITLE_CHARACTERS = 90
 _CLAUSE_LENGTH = 28
 _CLAUSE_END = lazy_pattern(
     r"[:;,](?= )| (?:[—–-]|because|so that|and|but|which|then|when|while) | \("
@@ -128,7 +128,7 @@ def build_sentence_line(
         found.text,
         found.stems,
         found.keys,
-        found.cost + LINE_OVERHEAD,
+        found.cost + LINE_OVERHEAD_TOKENS,
         weight,
         order,
         must,
@@ -140,7 +140,7 @@ def build_sentence_line(
 def render_session_title(ledger: TranscriptLedger) -> str:
     """The session's own title, or the beginning of the first request."""
     if ledger.title:
-        return shorten_to_one_line(ledger.title, TITLE_LENGTH)
+        return shorten_to_one_line(ledger.title, MAX_TITLE_CHARACTERS)
     asks = [ask for ask in ledger.dialogue.asks if ask.how != ANSWERING]
     spoken = [ask for ask in asks if len(ask.text) >= 16 and ask.text[0] not in "!/#"]
     first = next(iter(spoken or asks), None)
@@ -154,10 +154,10 @@ def render_session_title(ledger: TranscriptLedger) -> str:
     heading = _LINK.sub("", heading.removeprefix("Plan: ")).strip(" :-") or heading
     return (
         heading
-        if len(heading) <= TITLE_LENGTH
+        if len(heading) <= MAX_TITLE_CHARACTERS
         else _find_leading_clause(heading)
         or _find_commit_subject(ledger)
-        or shorten_to_one_line(heading, TITLE_LENGTH)
+        or shorten_to_one_line(heading, MAX_TITLE_CHARACTERS)
     )
 
 
@@ -165,7 +165,7 @@ def _find_leading_clause(heading: str) -> str:
     """The longest prefix of a long sentence that ends at a clause boundary; empty where there is
     none of a reasonable length.
     """
-    ends = [match.start() for match in _CLAUSE_END.finditer(heading[: TITLE_LENGTH + 1])]
+    ends = [match.start() for match in _CLAUSE_END.finditer(heading[: MAX_TITLE_CHARACTERS + 1])]
     return heading[: ends[-1]] if ends and ends[-1] >= _CLAUSE_LENGTH else ""
 
 
@@ -173,7 +173,7 @@ def _find_commit_subject(ledger: TranscriptLedger) -> str:
     """The subject of the first commit; empty where there was none."""
     commits = (commit for turn in ledger.turns.turns for commit in turn.commits)
     found = next((match[1] for commit in commits if (match := _COMMIT_RESULT.match(commit))), "")
-    return shorten_to_one_line(found, TITLE_LENGTH)
+    return shorten_to_one_line(found, MAX_TITLE_CHARACTERS)
 
 
 def build_user_request_lines(ledger: TranscriptLedger) -> list[NoteLine]:
@@ -187,7 +187,7 @@ def build_user_request_lines(ledger: TranscriptLedger) -> list[NoteLine]:
     for ask in ranked:
         if ask.required_tokens < 0:
             ask.required_tokens = sum(
-                each.cost + LINE_OVERHEAD for each in _find_required_sentences(ask)
+                each.cost + LINE_OVERHEAD_TOKENS for each in _find_required_sentences(ask)
             )
         price = ask.required_tokens
         if price <= left:
@@ -379,13 +379,13 @@ def _choose_section(each: NoteSentenceCandidate, *, final: bool) -> tuple[str, f
 
 WORKLOG_SECTION = "Worklog"
 
-NEWEST_STEPS = 30
+MAX_NEWEST_STEPS = 30
 """Newest steps that may appear in the work log."""
 
-OLDER_STEPS = 20
+MAX_OLDER_STEPS = 20
 """Older steps that may appear, of those that changed, committed or broke something."""
 
-LOGGED_TURNS = 40
+MAX_LOGGED_TURNS = 40
 """Turns that may appear in it."""
 
 TURN_WEIGHT, STEP_WEIGHT, OLD_STEP_WEIGHT = 1.4, 1.1, 0.95
@@ -412,7 +412,7 @@ def build_worklog_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteL
     """
     now = ledger.turns.current_turn.number
     turns = (
-        [turn for turn in ledger.turns.turns[-LOGGED_TURNS:] if turn.request]
+        [turn for turn in ledger.turns.turns[-MAX_LOGGED_TURNS:] if turn.request]
         if len(ledger.turns.turns) > 1
         else []
     )
@@ -468,8 +468,8 @@ def _find_announcement(step: WorkStep) -> NoteSentenceCandidate | None:
 def _choose_steps(ledger: TranscriptLedger) -> list[WorkStep]:
     """The newest steps, and of the older ones those that changed, committed or broke something."""
     steps = ledger.turns.steps
-    older = [step for step in steps[:-NEWEST_STEPS] if step.is_notable]
-    return older[-OLDER_STEPS:] + steps[-NEWEST_STEPS:]
+    older = [step for step in steps[:-MAX_NEWEST_STEPS] if step.is_notable]
+    return older[-MAX_OLDER_STEPS:] + steps[-MAX_NEWEST_STEPS:]
 
 
 def _render_turn(turn: TurnRecord, root: str, *, with_steps: bool) -> str:
@@ -648,7 +648,7 @@ _HASH_SHAPE = re.compile(r"[0-9a-f]{7,40}")
 NAMES_SHARE = 0.07
 """Share of the budget for the line of names."""
 
-SHARED_PART = 4
+SHARED_SECTION_DIVISOR = 4
 """Where two lists share a section, the smaller one may take one part in so many."""
 
 LABEL_TOKENS = 40
@@ -704,13 +704,15 @@ def render_structural_sections(
     ]
     lines += build_assistant_statement_lines(ledger, in_log | in_state)
     heading = _fit_title(ledger, budget.section_tokens)
-    names_budget = min(int(budget.total_tokens * NAMES_SHARE), budget.section_tokens // SHARED_PART)
+    names_budget = min(
+        int(budget.total_tokens * NAMES_SHARE), budget.section_tokens // SHARED_SECTION_DIVISOR
+    )
     room = budget.total_tokens - estimate_o200k_tokens(heading) - names_budget - LABEL_TOKENS
     caps = {
         section: min(int(budget.total_tokens * share), budget.section_tokens)
         for section, share in _SECTION_SHARES.items()
     }
-    caps[PLAN_SECTION] = min(caps[PLAN_SECTION], budget.section_tokens // SHARED_PART)
+    caps[PLAN_SECTION] = min(caps[PLAN_SECTION], budget.section_tokens // SHARED_SECTION_DIVISOR)
     caps[TASK_SECTION] = min(caps[TASK_SECTION], budget.section_tokens - caps[PLAN_SECTION])
     caps[FILES_SECTION] = min(caps[FILES_SECTION], budget.section_tokens - names_budget)
     floors = {

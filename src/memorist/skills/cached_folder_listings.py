@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.platforms.file_descriptors import PRIVATE
+from memorist.platforms.file_descriptors import NON_INHERITED_BINARY_FLAGS
 
 SETTLED_NANOSECONDS = 2_000_000_000
 """Age from which a folder's modification time vouches for its names: within one tick of the file
@@ -105,7 +105,7 @@ def read_file_facts(path: str) -> SkillFileFacts | str:
 def read_text_up_to_limit(path: str, limit: int) -> str:
     """Read at most `limit` bytes of a file as text. Raises OSError."""
     # O_NONBLOCK: the file may have become a pipe meanwhile, on which open would block.
-    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | PRIVATE)
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | NON_INHERITED_BINARY_FLAGS)
     try:
         parts, left = [], limit
         while left > 0:

@@ -28,7 +28,7 @@ from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_command_outcome
 from memorist.skills.skill_file import MAX_NAME_CHARS, SkillPrompts
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
-from memorist.transcript_analysis.tool_actions import SHORT_COMMAND_LIMIT
+from memorist.transcript_analysis.tool_actions import MAX_SHORT_COMMAND_CHARACTERS
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 MAX_STEPS = 40
@@ -286,7 +286,7 @@ def _draft_remarks(steps: Sequence[SkillStep], name: str, description: str) -> t
 
 def _inline_code(text: str) -> str:
     """Put text in backticks, whatever backticks it contains."""
-    plain = " ".join(text.split()) + ("…" if len(text) >= SHORT_COMMAND_LIMIT else "")
+    plain = " ".join(text.split()) + ("…" if len(text) >= MAX_SHORT_COMMAND_CHARACTERS else "")
     longest = max((len(run) for run in re.findall(r"`+", plain)), default=0)
     ticks = "`" * (longest + 1)
     space = " " if longest else ""

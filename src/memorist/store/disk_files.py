@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from memorist.errors import StoreError, WriteConflict
 from memorist.platforms import file_locks
-from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
+from memorist.platforms.file_descriptors import NO_LINKS, NON_INHERITED_BINARY_FLAGS
 from memorist.platforms.regular_files import open_regular_file
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.ports import FileInfo, FileSystem
@@ -224,7 +224,9 @@ class DiskFiles:
         """Append to a file in one write; it is created if missing (0600). Raises StoreError."""
         make_folders(path.parent)
         with _translate_os_errors("write", path):
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PRIVATE, 0o600)
+            descriptor = os.open(
+                path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NON_INHERITED_BINARY_FLAGS, 0o600
+            )
             try:
                 os.write(descriptor, data)
             finally:
@@ -353,10 +355,10 @@ def _open_for_lock(folder: Path) -> int:
     it.
     """
     if hasattr(os, "O_DIRECTORY"):
-        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | PRIVATE)
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | NON_INHERITED_BINARY_FLAGS)
     name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()
     path = Path(tempfile.gettempdir()) / f"memorist-{name}.lock"
-    return os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE, 0o600)
+    return os.open(path, os.O_CREAT | os.O_RDWR | NON_INHERITED_BINARY_FLAGS, 0o600)
 
 
 @contextmanager
@@ -403,7 +405,9 @@ def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o
         path.unlink(missing_ok=True)
     except OSError:  # not ours to delete, as in a folder of many users
         path = path.with_name(f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | PRIVATE, 0o600)
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | NON_INHERITED_BINARY_FLAGS, 0o600
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from memorist.events import Event, TimestampedEvent
-from memorist.platforms.file_descriptors import PRIVATE, read_at_offset
+from memorist.platforms.file_descriptors import NON_INHERITED_BINARY_FLAGS, read_at_offset
 from memorist.ports import Clock
 from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import make_folders, raise_os_errors_as_store_errors
@@ -22,7 +22,9 @@ class EventLog:
         self._clock = clock
         make_folders(path.parent)
         with raise_os_errors_as_store_errors("write", path):
-            descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600)
+            descriptor = os.open(
+                path, os.O_CREAT | os.O_APPEND | os.O_RDWR | NON_INHERITED_BINARY_FLAGS, 0o600
+            )
         self._file = RetryingAppendFile(descriptor, path)
         size = os.fstat(descriptor).st_size
         if size and read_at_offset(descriptor, 1, size - 1) != b"\n":

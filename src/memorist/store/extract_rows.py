@@ -60,7 +60,7 @@ class StoredExtract(Struct, frozen=True, kw_only=True):
     """It is part of the last consolidation."""
 
 
-PRUNE_LIMIT = 200
+MAX_PRUNED_EXTRACTS = 200
 """Most extracts removed in one run (codex.md section 1.8)."""
 
 
@@ -127,7 +127,7 @@ def prune_unused_unconsolidated_extracts(state: StateDatabase, unused_days: int)
             "select thread from extracts where selected = 0 and updated < :before and "
             "coalesce(last_use, generated) < :before"
             " order by coalesce(last_use, updated), thread limit :limit",
-            {"before": before, "limit": PRUNE_LIMIT},
+            {"before": before, "limit": MAX_PRUNED_EXTRACTS},
         )
         for row in rows:
             remove_extract(state, row["thread"])

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
-from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
+from memorist.platforms.file_descriptors import NO_LINKS, NON_INHERITED_BINARY_FLAGS
 from memorist.store.disk_files import make_folders, raise_os_errors_as_store_errors
 
-WAIT_SECONDS = 10.0
+MAX_LOCK_WAIT_SECONDS = 10.0
 """Longest wait for another process; work under the lock takes milliseconds."""
 
 
@@ -23,13 +23,15 @@ _STEP_SECONDS = 0.005
 
 
 @contextmanager
-def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
+def hold_lock(path: Path, *, wait_seconds: float = MAX_LOCK_WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock at `path`, a file created if missing. A killed holder holds nothing. Raises
     StoreError when another keeps it too long, or the file system has no locks.
     """
     make_folders(path.parent)
     with raise_os_errors_as_store_errors("lock", path):
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
+        descriptor = os.open(
+            path, os.O_CREAT | os.O_RDWR | NON_INHERITED_BINARY_FLAGS | NO_LINKS, 0o600
+        )
     try:
         _acquire_lock_within(descriptor, path, wait_seconds)
         yield

@@ -44,26 +44,28 @@ from memorist.store.shared_session_folder import (
     replace_shared_files,
     write_sync_record,
 )
-from memorist.store.sqlite_database import PAUSE_SECONDS
+from memorist.store.sqlite_database import PAUSE_AFTER_BUSY_SECONDS
 
-CONNECT_SECONDS = 2
+CONNECT_TIMEOUT_SECONDS = 2
 """Longest wait for a connection: the least that PostgreSQL's library takes."""
 
-STATEMENT_SECONDS = 5.0
+STATEMENT_TIMEOUT_SECONDS = 5.0
 """Longest wait for one step. Our choice: tens of megabytes go over a network meanwhile; a server
 that is stopped and not dead answers never.
 """
 
-LOOK_SECONDS = 0.05
+MIN_POLL_SECONDS = 0.05
 """Shortest time between two looks at what others asked for: half of the pool's own."""
 
-KEEP_DAYS = 90
+MAX_COPY_AGE_DAYS = 90
 """How long the server keeps a copy that nobody saved again. Our choice: a client that comes back
 later sends its history, and the machine that served it last has its folder still.
 """
 
 MAX_FOLDER_BYTES = 64 * 1024 * 1024
-"""Largest folder that is shared: about what goes over a network within `STATEMENT_SECONDS`."""
+"""Largest folder that is shared: about what goes over a network within
+`STATEMENT_TIMEOUT_SECONDS`.
+"""
 
 _KEEPALIVE = (
     "set tcp_keepalives_idle = 10",
@@ -101,7 +103,7 @@ _CREATION_LOCK = 0x6D656D73
 class SharedSessions:
     """The sessions of one process on one server, over one connection that is open while it holds
     any. Methods may be called in any thread; they raise StoreError when the server refuses or does
-    not answer, and then at once for `PAUSE_SECONDS`.
+    not answer, and then at once for `PAUSE_AFTER_BUSY_SECONDS`.
     """
 
     def __init__(self, address: str) -> None:
@@ -154,7 +156,7 @@ class SharedSessions:
     def is_takeover_requested(self, name: str) -> bool:
         """Whether another process asked for a session. Never waits."""
         now = time.monotonic()
-        if now - self._looked_at > LOOK_SECONDS and self._lock.acquire(blocking=False):
+        if now - self._looked_at > MIN_POLL_SECONDS and self._lock.acquire(blocking=False):
             self._looked_at = now
             try:
                 if self._connection is not None and not self._connection.closed:
@@ -226,10 +228,10 @@ class SharedSessions:
                 raise StoreError("the server of shared sessions did not answer a moment ago")
             try:
                 connection = self._live_connection()
-                with _cut_off_after(STATEMENT_SECONDS, connection):
+                with _cut_off_after(STATEMENT_TIMEOUT_SECONDS, connection):
                     yield connection
             except psycopg.Error as error:
-                self._paused_until = time.monotonic() + PAUSE_SECONDS
+                self._paused_until = time.monotonic() + PAUSE_AFTER_BUSY_SECONDS
                 self._drop_connection()
                 lines = str(error).strip().splitlines() or [type(error).__name__]
                 raise StoreError(
@@ -246,11 +248,11 @@ class SharedSessions:
                 self._address,
                 autocommit=True,
                 row_factory=dict_row,
-                connect_timeout=CONNECT_SECONDS,
+                connect_timeout=CONNECT_TIMEOUT_SECONDS,
                 application_name="memorist sessions",
             )
             self._connection = connection
-            with _cut_off_after(STATEMENT_SECONDS, connection):
+            with _cut_off_after(STATEMENT_TIMEOUT_SECONDS, connection):
                 _create_tables(connection)
                 for statement in _KEEPALIVE:
                     connection.execute(statement)
@@ -306,7 +308,7 @@ def _create_tables(connection: psycopg.Connection[dict[str, Any]]) -> None:
             connection.execute(cast("Any", statement))
         connection.execute(
             "delete from shared_sessions where saved_at < now() - make_interval(days => %s)",
-            (KEEP_DAYS,),
+            (MAX_COPY_AGE_DAYS,),
         )
 
 

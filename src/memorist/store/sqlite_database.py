@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger("memorist")
 Record = TypeVar("Record", bound=Struct)
 
-BUSY_SECONDS = 5.0
+BUSY_TIMEOUT_SECONDS = 5.0
 """How long a writer waits for another process (codex.md section 1.5)."""
 
-HOST_BUSY_SECONDS = 1.0
+HOST_BUSY_TIMEOUT_SECONDS = 1.0
 """Longest wait of a host for a database that another process has locked. Our choice: a person
 waits for it; writers hold the lock for milliseconds.
 """
 
-PAUSE_SECONDS = 60.0
-"""How long what refused is left alone. With `HOST_BUSY_SECONDS` of waiting at its end, at most a
-second a minute.
+PAUSE_AFTER_BUSY_SECONDS = 60.0
+"""How long what refused is left alone. With `HOST_BUSY_TIMEOUT_SECONDS` of waiting at its end,
+at most a second a minute.
 """
 
 _DAMAGE_WORDS = ("malformed", "not a database")
@@ -58,8 +58,8 @@ Connection = sqlite3.Connection
 
 
 class LockWaitCircuitBreaker:
-    """For whom one wait of `HOST_BUSY_SECONDS` for a locked database is enough: after it the
-    connections that share one fail at once, for `PAUSE_SECONDS`.
+    """For whom one wait of `HOST_BUSY_TIMEOUT_SECONDS` for a locked database is enough: after it
+    the connections that share one fail at once, for `PAUSE_AFTER_BUSY_SECONDS`.
     """
 
     of_process: ClassVar[LockWaitCircuitBreaker | None] = None
@@ -71,11 +71,11 @@ class LockWaitCircuitBreaker:
     @property
     def wait_seconds(self) -> float:
         """How long a connection waits now."""
-        return HOST_BUSY_SECONDS if time.monotonic() >= self._until else 0.0
+        return HOST_BUSY_TIMEOUT_SECONDS if time.monotonic() >= self._until else 0.0
 
     def start_pause(self) -> None:
         """After a wait that was in vain."""
-        self._until = time.monotonic() + PAUSE_SECONDS
+        self._until = time.monotonic() + PAUSE_AFTER_BUSY_SECONDS
 
 
 @contextlib.contextmanager
@@ -151,7 +151,7 @@ def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connect
     waits_once = waits_once or LockWaitCircuitBreaker.of_process is not None
     connection = sqlite3.connect(
         path,
-        timeout=BUSY_SECONDS,
+        timeout=BUSY_TIMEOUT_SECONDS,
         isolation_level=None,
         check_same_thread=False,
         factory=WaitOnceConnection if waits_once else sqlite3.Connection,

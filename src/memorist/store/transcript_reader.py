@@ -18,7 +18,7 @@ from memorist.core.text_analysis import find_wide_encoding
 from memorist.errors import UnreadableSession
 from memorist.formats.transcript_format import RawTranscriptLine, TranscriptEntry, read_session
 
-LINE_LIMIT = 64 * 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
 """Bytes of the longest accepted line; Claude Code's own readers stop at 50 to 100 MB of a file
 (claude-code.md section 12.7).
 """
@@ -52,7 +52,7 @@ class DecodedLineFile:
     become UTF-8. A line over `limit` bytes comes with `problem` set, and is not held in memory.
     """
 
-    def __init__(self, path: Path, limit: int = LINE_LIMIT) -> None:
+    def __init__(self, path: Path, limit: int = MAX_LINE_BYTES) -> None:
         self.path = path
         self.limit = limit
 

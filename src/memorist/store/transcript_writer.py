@@ -13,7 +13,7 @@ from memorist.errors import SessionInUse, StoreError
 from memorist.formats.transcript_format import TranscriptEntry, encode_transcript_entry
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import (
-    PRIVATE,
+    NON_INHERITED_BINARY_FLAGS,
     overwrite_descriptor_content,
     read_at_offset,
     write_at_offset,
@@ -99,7 +99,9 @@ class TranscriptWriter:
         self._lock = _acquire_writer_lock(path)
         try:
             with ExitStack() as undo:
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | PRIVATE, 0o600)
+                descriptor = os.open(
+                    path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NON_INHERITED_BINARY_FLAGS, 0o600
+                )
                 undo.callback(os.close, descriptor)
                 self.is_new = _repair_last_line(path, descriptor) == 0
                 undo.pop_all()
@@ -165,7 +167,7 @@ def _acquire_writer_lock(path: Path) -> int:
     """
     lock = path.with_name(f"{path.name}.lock")
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | PRIVATE, 0o600)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | NON_INHERITED_BINARY_FLAGS, 0o600)
     except OSError as error:
         raise convert_os_error_to_store_error("open", lock, error) from error
     try:
@@ -219,7 +221,9 @@ def _repair_last_line(path: Path, descriptor: int) -> int:
         os.write(descriptor, b"\n")
         return size + 1
     temporary = os.open(
-        path.with_name(f"{path.name}.torn"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE, 0o600
+        path.with_name(f"{path.name}.torn"),
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND | NON_INHERITED_BINARY_FLAGS,
+        0o600,
     )
     with os.fdopen(temporary, "ab") as kept:
         kept.write(torn + b"\n")

@@ -63,7 +63,7 @@ else:
 _LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 _RETRIED_STATUSES = (408, 425, 429, 500, 502, 503, 504)
 """Statuses after which a request is retried: slow down, overloaded, temporarily broken."""
-FIRST_PAUSE = 0.25
+FIRST_RETRY_PAUSE_SECONDS = 0.25
 """Seconds before the first retry; each further one waits twice as long, give or take a half."""
 MAX_READ_BYTES = 200_000
 """Bytes of texts requested at once."""
@@ -270,7 +270,9 @@ class ServerRemote:
         problem = ""
         for attempt in range(self._access.retries + 1):
             if attempt:
-                self._sleep(FIRST_PAUSE * 2 ** (attempt - 1) * _RANDOM.uniform(0.5, 1.5))
+                self._sleep(
+                    FIRST_RETRY_PAUSE_SECONDS * 2 ** (attempt - 1) * _RANDOM.uniform(0.5, 1.5)
+                )
             try:
                 answer = self._request_once(
                     method, path, b"" if body is None else msgspec.json.encode(body), headers or {}

@@ -53,7 +53,7 @@ from memorist.team.team_remote import MAX_KEYS, MAX_REVISIONS
 from memorist.team.team_store import TeamMemoryWrite, TeamStore, TeamStoreFull, TeamTokenHolder
 from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedUvicornConfig
 
-BODY_SECONDS = 30.0
+MAX_BODY_ARRIVAL_SECONDS = 30.0
 """Time limit for a request's body to arrive."""
 MAX_READ_RESPONSE_BYTES = 1_000_000
 """Bytes of texts in one response; a client asks for 200,000."""
@@ -294,7 +294,7 @@ async def _read_body(request: Request, kind: type[DecodedBody]) -> DecodedBody:
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(MAX_BODY_ARRIVAL_SECONDS):
             async for part in request.stream():
                 size += len(part)
                 if size > MAX_REQUEST_BYTES:

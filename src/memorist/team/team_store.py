@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from memorist.errors import StoreError
 from memorist.store.disk_files import make_folders
-from memorist.store.sqlite_database import BUSY_SECONDS, create_private_file
+from memorist.store.sqlite_database import BUSY_TIMEOUT_SECONDS, create_private_file
 from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_state_database
 
 _TEAM_TABLES = (
@@ -328,7 +328,7 @@ def open_team_store(location: str, *, most: int) -> TeamStore:
     try:
         create_private_file(path)
         database = sqlite3.connect(
-            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
         )
         database.row_factory = sqlite3.Row
         database.execute("pragma journal_mode = wal")

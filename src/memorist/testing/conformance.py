@@ -15,7 +15,7 @@ from memorist.errors import ModelRefused, ModelTimeout, StoreError, WriteConflic
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import FileSystem, Model, Reply, Request
 
-CALL_SECONDS = 60.0
+MAX_CALL_SECONDS = 60.0
 """Longest time of one call in a check, in seconds; the local model on a slow machine needs some."""
 
 
@@ -49,7 +49,9 @@ async def check_model(make_model: Callable[[], Model], *, wire_model: str = "scr
 
 async def _check_reply(model: Model, body: JsonObject) -> Reply:
     before = deepcopy(body)
-    reply = await model.send(Request(format=model.format, body=body, timeout_seconds=CALL_SECONDS))
+    reply = await model.send(
+        Request(format=model.format, body=body, timeout_seconds=MAX_CALL_SECONDS)
+    )
     _require("A model does not change the body it is given.", when=body == before)
     _require("A reply is in the model's format.", when=reply.format == model.format)
     _require("A reply holds at least one message.", when=len(reply.messages) > 0)
@@ -84,7 +86,7 @@ async def _check_concurrent_calls(model: Model, body: JsonObject) -> None:
 async def _check_refusals(model: Model, body: JsonObject) -> None:
     other = "openai_chat" if model.format != "openai_chat" else "anthropic"
     try:
-        await model.send(Request(format=other, body=body, timeout_seconds=CALL_SECONDS))
+        await model.send(Request(format=other, body=body, timeout_seconds=MAX_CALL_SECONDS))
     except ModelRefused:
         pass
     else:
@@ -99,11 +101,11 @@ async def _check_refusals(model: Model, body: JsonObject) -> None:
 
 async def _check_cancellation(model: Model, body: JsonObject) -> None:
     call = asyncio.ensure_future(
-        model.send(Request(format=model.format, body=body, timeout_seconds=CALL_SECONDS))
+        model.send(Request(format=model.format, body=body, timeout_seconds=MAX_CALL_SECONDS))
     )
     await asyncio.sleep(0)
     call.cancel()
-    done, _ = await asyncio.wait({call}, timeout=CALL_SECONDS)
+    done, _ = await asyncio.wait({call}, timeout=MAX_CALL_SECONDS)
     _require("A cancelled call ends.", when=call in done)
     _require("Cancellation passes through a call.", when=call.cancelled())
     await _check_reply(model, body)

@@ -30,15 +30,15 @@ LOOKBACK_BLOCKS = 20
 """Blocks before a mark that are searched for a written prefix (Anthropic's prompt caching guide).
 """
 
-OPENAI_MINIMUM = 1_024
-OPENAI_STEP = 128
+OPENAI_MIN_PREFIX_TOKENS = 1_024
+OPENAI_PREFIX_STEP_TOKENS = 128
 """Smallest cached prefix and its granularity in tokens (OpenAI's prompt caching guide)."""
 
 LIFETIMES = {"5m": 300.0, "1h": 3_600.0}
 """Lifetime of a written prefix in seconds, by the mark's `ttl` (Anthropic's prompt caching guide).
 """
 
-OPENAI_SECONDS = 600.0
+OPENAI_PREFIX_LIFETIME_SECONDS = 600.0
 """Seconds of idle time after which a prefix expires:
 
 5 to 10 minutes (OpenAI's prompt caching guide).
@@ -262,13 +262,13 @@ def _account_openai(
     )
     kept = {earlier: until for earlier, until in alive.items() if not text.startswith(earlier)}
     return msgspec.structs.replace(
-        state, texts=kept | {text: inf if now is None else now + OPENAI_SECONDS}
+        state, texts=kept | {text: inf if now is None else now + OPENAI_PREFIX_LIFETIME_SECONDS}
     ), counts
 
 
 def _openai_counts(total: int, common: int) -> InputTokenCounts:
-    cached = common // OPENAI_STEP * OPENAI_STEP
-    read = cached if cached >= OPENAI_MINIMUM else 0
+    cached = common // OPENAI_PREFIX_STEP_TOKENS * OPENAI_PREFIX_STEP_TOKENS
+    read = cached if cached >= OPENAI_MIN_PREFIX_TOKENS else 0
     return InputTokenCounts(input=total - read, cache_read=read)
 
 
@@ -284,7 +284,11 @@ def account_openai_blocks(
         if entry is None or (now is not None and now > entry.until):
             break
         common = block.tokens
-    until = PrefixExpiry() if now is None else PrefixExpiry(now + OPENAI_SECONDS, OPENAI_SECONDS)
+    until = (
+        PrefixExpiry()
+        if now is None
+        else PrefixExpiry(now + OPENAI_PREFIX_LIFETIME_SECONDS, OPENAI_PREFIX_LIFETIME_SECONDS)
+    )
     written = {**state.written, **dict.fromkeys((block.key for block in blocks), until)}
     return msgspec.structs.replace(state, written=written), _openai_counts(
         blocks[-1].tokens if blocks else 0, common

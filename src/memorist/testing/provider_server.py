@@ -190,7 +190,7 @@ class ReceivedRequest(Struct, frozen=True, kw_only=True):
 # One client's HTTP connection to the scripted server.
 
 
-MAX_BODY = 256 * 1024 * 1024
+MAX_BODY_BYTES = 256 * 1024 * 1024
 """Largest request body in bytes; the server is for tests and keeps all bodies."""
 
 _SECRET_HEADERS = {"authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"}
@@ -262,7 +262,7 @@ class ScriptedConnection(BaseHTTPRequestHandler):
             raw = self._read_chunks()
         else:
             size = int(self.headers.get("content-length") or 0)
-            if size > MAX_BODY:
+            if size > MAX_BODY_BYTES:
                 raise ValueError("the body is too large")
             raw = self.rfile.read(size)
             if len(raw) < size:
@@ -280,7 +280,7 @@ class ScriptedConnection(BaseHTTPRequestHandler):
         total = 0
         while size := int(self.rfile.readline(64).partition(b";")[0], 16):
             total += size
-            if total > MAX_BODY:
+            if total > MAX_BODY_BYTES:
                 raise ValueError("the body is too large")
             chunks.append(self.rfile.read(size))
             self.rfile.readline(4)

@@ -13,7 +13,7 @@ from memorist.core.messages import JsonObject
 from memorist.testing.prompt_cache import get_cache_mark_lifetime
 from memorist.testing.wire_formats import AnthropicWire, ChatWire, ResponsesWire, ScriptedWire
 
-MAX_MARKS = 4
+MAX_CACHE_MARKS = 4
 """Cache marks in one request (Anthropic's prompt caching guide)."""
 
 _CALL_TYPES = {
@@ -96,8 +96,11 @@ def _anthropic_problems(body: JsonObject) -> Iterator[str]:
     blocks = [*_object_entries(body.get("tools")), *_object_entries(body.get("system"))]
     blocks += [block for message in messages for block in _object_entries(message.get("content"))]
     marks = sum(get_cache_mark_lifetime(block) is not None for block in blocks)
-    if marks > MAX_MARKS:
-        yield f"a maximum of {MAX_MARKS} blocks with cache_control may be provided, found {marks}"
+    if marks > MAX_CACHE_MARKS:
+        yield (
+            f"a maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided, "
+            f"found {marks}"
+        )
 
 
 def _block_ids(message: JsonObject, kind: str, key: str) -> list[str]:

@@ -22,7 +22,7 @@ from memorist.testing.steps import (
     list_step_parts,
 )
 
-CREATED = 1_700_000_000
+REPLY_CREATED_SECONDS = 1_700_000_000
 """The creation time in every scripted reply; constant, so that replies are the same in every run.
 """
 
@@ -339,7 +339,7 @@ class ResponsesWire:
         return {
             "id": f"resp_{facts.number:06d}",
             "object": "response",
-            "created_at": CREATED,
+            "created_at": REPLY_CREATED_SECONDS,
             "status": "completed" if whole else "incomplete",
             "error": None,
             "incomplete_details": None if whole else {"reason": stop},
@@ -542,7 +542,7 @@ class ChatWire:
         return {
             "id": f"chatcmpl-{facts.number:06d}",
             "object": "chat.completion",
-            "created": CREATED,
+            "created": REPLY_CREATED_SECONDS,
             "model": facts.model,
             "choices": [choice],
             "usage": _build_usage(facts.usage),

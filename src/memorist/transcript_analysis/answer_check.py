@@ -17,7 +17,7 @@ from memorist.core.search_words import count_unspaced_letters
 from memorist.core.text_analysis import analyze_text
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
-ECHO_RUN = 4
+ECHO_RUN_WORDS = 4
 """Words in a row that count as taken from the prompt. Our choice: shorter runs are common speech.
 """
 MIN_ECHO_SHARE = 0.6
@@ -39,8 +39,8 @@ MIN_CONTENT_WORDS = 4
 """Content words from which on a line without a title is judged by them. Our choice: fewer tell no
 subject.
 """
-MIN_HELD_SHARE = 0.5
-MIN_HELD_WORDS = 3
+MIN_FILE_CLAIM_SHARE = 0.5
+MIN_FILE_CLAIM_WORDS = 3
 """Of so many content words that a line says a file holds, this share must stand where the file is
 read or spoken of. Of 26 such lines of a large model about recorded sessions the least has 0.56.
 """
@@ -49,8 +49,8 @@ MIN_QUOTED_SHARE = 0.5
 quotations that a careful reader took from recorded sessions, one has less; of 14 that small models
 gave to what nobody said, all do.
 """
-HELD_CHARACTERS = 8_000
-MAX_MENTIONS = 60
+CHARACTERS_AFTER_FILE_MENTION = 8_000
+MAX_FILE_MENTIONS = 60
 """What was shown from each mention of a file on, for so many of them. Our choice: the result of a
 call follows it, and what is too much only lets a line stand.
 """
@@ -60,8 +60,8 @@ MIN_SHOWN_DIGITS = 3
 """Digits from which on a number is judged by what stands beside it, and from which on it must have
 been shown: smaller ones may have been counted. Of 54 lines of a large model none lacks its number.
 """
-VALUE_CHARACTERS = 200
-CHARACTERS_AFTER = 100
+CHARACTERS_BEFORE_VALUE = 200
+CHARACTERS_AFTER_VALUE = 100
 MIN_VALUE_SHARE = 0.15
 """Share of a line's words that stand so close before or after its number where it was shown. The 54
 lines all have more; with another number of the same session in its place 27 have less.
@@ -163,13 +163,15 @@ class AnswerLineCheck:
             return ""
         words = analyze_text(_FILE_NAME.sub(" ", _HOLDS.sub(" ", line))).stems
         base = named[0].rsplit("/", 1)[-1]
-        found = itertools.islice(re.finditer(re.escape(base), self._shown), MAX_MENTIONS)
-        near = "\n".join(self._shown[at.start() : at.start() + HELD_CHARACTERS] for at in found)
+        found = itertools.islice(re.finditer(re.escape(base), self._shown), MAX_FILE_MENTIONS)
+        near = "\n".join(
+            self._shown[at.start() : at.start() + CHARACTERS_AFTER_FILE_MENTION] for at in found
+        )
         if (
-            len(words) < MIN_HELD_WORDS
+            len(words) < MIN_FILE_CLAIM_WORDS
             or not near
             or {detect_language(line), detect_language(near)} != {"english"}
-            or len(words & analyze_text(near).stems) >= MIN_HELD_SHARE * len(words)
+            or len(words & analyze_text(near).stems) >= MIN_FILE_CLAIM_SHARE * len(words)
         ):
             return ""
         return f"says of {base} what was not shown of it"
@@ -190,7 +192,7 @@ class AnswerLineCheck:
         mentions = list(
             itertools.islice(
                 re.finditer(rf"(?<![\w.]){re.escape(value[0])}(?!\w|\.\d)", self._shown),
-                MAX_MENTIONS,
+                MAX_FILE_MENTIONS,
             )
         )
         if not mentions:
@@ -200,12 +202,14 @@ class AnswerLineCheck:
         words -= _VERSION_WORDS if "." in value[0] else set()
         near = "\n".join(
             f"{'port ' if self._shown[at.start() - 1 : at.start()] == ':' else ''}"
-            f"{self._shown[max(0, at.start() - VALUE_CHARACTERS) : at.end() + CHARACTERS_AFTER]}"
+            + self._shown[
+                max(0, at.start() - CHARACTERS_BEFORE_VALUE) : at.end() + CHARACTERS_AFTER_VALUE
+            ]
             for at in mentions
         )
         if (
             not words
-            or len(mentions) == MAX_MENTIONS
+            or len(mentions) == MAX_FILE_MENTIONS
             or len(words & _split_words(near)) >= MIN_VALUE_SHARE * len(words)
             or detect_language(near) != "english"
         ):
@@ -315,12 +319,12 @@ class AnswerLineCheck:
         words = _words(line)[:MAX_LINE_WORDS]
         if not words:
             return False
-        if len(words) < ECHO_RUN:
+        if len(words) < ECHO_RUN_WORDS:
             return self._is_only_prompt(words)
         covered = [False] * len(words)
-        for start in range(len(words) - ECHO_RUN + 1):
-            if self._is_only_prompt(words[start : start + ECHO_RUN]):
-                covered[start : start + ECHO_RUN] = [True] * ECHO_RUN
+        for start in range(len(words) - ECHO_RUN_WORDS + 1):
+            if self._is_only_prompt(words[start : start + ECHO_RUN_WORDS]):
+                covered[start : start + ECHO_RUN_WORDS] = [True] * ECHO_RUN_WORDS
         return sum(covered) >= MIN_ECHO_SHARE * len(words)
 
     def _is_only_prompt(self, words: list[str]) -> bool:

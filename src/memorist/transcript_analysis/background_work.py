@@ -16,10 +16,10 @@ from memorist.core.messages import JsonObject, ToolResult, ToolUse
 CallT = TypeVar("CallT")
 """What is known of a call that was made."""
 
-WORK_LIMIT = 30
+MAX_FOLLOWED_WORK = 30
 """Pieces of work that are followed; beyond that the oldest are dropped."""
 
-DESCRIPTION_LIMIT = 200
+MAX_DESCRIPTION_CHARACTERS = 200
 """Characters by which a piece of work is described."""
 
 _STARTED = lazy_pattern(
@@ -84,8 +84,8 @@ class UnfinishedBackgroundWork:
             return
         started = _STARTED.search(head)
         if started is not None:
-            self.running[started[1]] = started_by[:DESCRIPTION_LIMIT]
-            if len(self.running) > WORK_LIMIT:
+            self.running[started[1]] = started_by[:MAX_DESCRIPTION_CHARACTERS]
+            if len(self.running) > MAX_FOLLOWED_WORK:
                 del self.running[next(iter(self.running))]
 
     def on_host_text(self, text: str) -> None:
@@ -125,7 +125,7 @@ class UnfinishedBackgroundCalls(Generic[CallT]):
         started = _STARTED.search(result.text[:_HEAD])
         if started is not None:
             self._started[started[1]] = first or call
-            if len(self._started) > WORK_LIMIT:
+            if len(self._started) > MAX_FOLLOWED_WORK:
                 del self._started[next(iter(self._started))]
             return call
         if first is not None and _STILL_RUNNING.search(result.text[:_HEAD]):

@@ -22,13 +22,13 @@ from memorist.transcript_analysis.tool_actions import (
     list_questions_by_id,
 )
 
-HEAD_LIMIT = 2_000
+MAX_HEAD_CHARACTERS = 2_000
 """Characters at the start of a result that are examined."""
 
-TAIL_LIMIT = 2_000
+MAX_TAIL_CHARACTERS = 2_000
 """Characters at its end."""
 
-LINE_LIMIT = 180
+MAX_QUOTED_LINE_CHARACTERS = 180
 """Longest quoted line, in characters."""
 
 OUTCOME_CACHE_SIZE = 512
@@ -153,9 +153,9 @@ def get_result_head_and_tail(result: ToolResult) -> tuple[str, str]:
     short one.
     """
     text = result.text
-    if len(text) <= HEAD_LIMIT + TAIL_LIMIT:
+    if len(text) <= MAX_HEAD_CHARACTERS + MAX_TAIL_CHARACTERS:
         return _clean_answer(text), ""
-    return _clean_answer(text[:HEAD_LIMIT]), _clean_answer(text[-TAIL_LIMIT:])
+    return _clean_answer(text[:MAX_HEAD_CHARACTERS]), _clean_answer(text[-MAX_TAIL_CHARACTERS:])
 
 
 def _clean_answer(text: str) -> str:
@@ -225,7 +225,9 @@ def _parse_run_outcome(
         _find_failed_check(telling, lines) if kind in ("test", "lint", "typecheck", "build") else ""
     )
     hooks = (
-        tuple(line[2:LINE_LIMIT] for line in lines[:40] if line.startswith("$ "))[:4]
+        tuple(line[2:MAX_QUOTED_LINE_CHARACTERS] for line in lines[:40] if line.startswith("$ "))[
+            :4
+        ]
         if kind == "commit"
         else ()
     )
@@ -338,10 +340,10 @@ def _answer_lines(head: str, tail: str) -> list[str]:
 
 def _quote_line(line: str) -> str:
     line = " ".join(line.replace("<tool_use_error>", "").replace("</tool_use_error>", "").split())
-    if len(line) <= LINE_LIMIT:
+    if len(line) <= MAX_QUOTED_LINE_CHARACTERS:
         return line
-    cut = line.rfind(" ", LINE_LIMIT // 2, LINE_LIMIT)
-    return line[: cut if cut > 0 else LINE_LIMIT] + " …"
+    cut = line.rfind(" ", MAX_QUOTED_LINE_CHARACTERS // 2, MAX_QUOTED_LINE_CHARACTERS)
+    return line[: cut if cut > 0 else MAX_QUOTED_LINE_CHARACTERS] + " …"
 
 
 def _refusal_words(head: str) -> str:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.transcript_analysis.call_outcome import OUTCOME_CACHE_SIZE
 
-TARGETED_LIMIT = 4_000
+MAX_TARGETED_CHARACTERS = 4_000
 """Characters of a result that still counts as targeted."""
 
 
@@ -90,8 +90,8 @@ def extract_code_outline(text: str, path: str) -> CodeOutline:
     """Declarations and comments in a targeted read of code. `path` is the file read, for lines that
     name no file.
     """
-    if len(text) > TARGETED_LIMIT:
-        text = text[: TARGETED_LIMIT // 2]
+    if len(text) > MAX_TARGETED_CHARACTERS:
+        text = text[: MAX_TARGETED_CHARACTERS // 2]
     prose = bool(_CODE_FILE.search(path))
     signatures: list[str] = []
     comments: list[str] = []

@@ -13,7 +13,7 @@ from memorist.transcript_analysis.command_lines import (
     split_chained_commands,
 )
 
-COMMAND_LIMIT = 300
+MAX_COMMANDS = 300
 """Distinct commands kept; at twice the number the oldest are dropped."""
 
 _PROVES_NOTHING = lazy_pattern(
@@ -31,7 +31,7 @@ _CHECKED_KINDS = frozenset({"test", "typecheck", "lint", "format", "build"})
 _CHANGING = frozenset({"run", "install", "build", "format"})
 """Kinds of commands that may mend what another command failed at."""
 
-FAILURE_LIMIT = 40
+MAX_COMMAND_FAILURES = 40
 """Failures kept; at twice the number resolved and older ones are dropped."""
 
 
@@ -91,8 +91,8 @@ class CommandAndFailureLog:
         self._order += 1
         note = self.commands.get(text)
         if note is None:
-            if len(self.commands) >= 2 * COMMAND_LIMIT:
-                kept = sorted(self.commands.values(), key=lambda each: each.order)[-COMMAND_LIMIT:]
+            if len(self.commands) >= 2 * MAX_COMMANDS:
+                kept = sorted(self.commands.values(), key=lambda each: each.order)[-MAX_COMMANDS:]
                 self.commands = {each.text: each for each in kept}
             note = self.commands[text] = CommandRecord(text, kind, self._order)
         note.order, note.last = self._order, outcome
@@ -127,13 +127,15 @@ class CommandAndFailureLog:
             last.times += 1
             return
         self.failures.append(failure)
-        if len(self.failures) > 2 * FAILURE_LIMIT:
+        if len(self.failures) > 2 * MAX_COMMAND_FAILURES:
             older, newer = (
-                self.failures[: -FAILURE_LIMIT // 2],
-                self.failures[-FAILURE_LIMIT // 2 :],
+                self.failures[: -MAX_COMMAND_FAILURES // 2],
+                self.failures[-MAX_COMMAND_FAILURES // 2 :],
             )
             older.sort(key=lambda each: (each.kind == "look", bool(each.resolved_by), -each.turn))
-            self.failures = sorted(older[: FAILURE_LIMIT // 2], key=lambda each: each.turn) + newer
+            self.failures = (
+                sorted(older[: MAX_COMMAND_FAILURES // 2], key=lambda each: each.turn) + newer
+            )
 
     def _resolve_failures(
         self, key: str, note: CommandRecord, outcome: CallOutcome, *, escalated: bool
@@ -141,7 +143,7 @@ class CommandAndFailureLog:
         """A success resolves the open failures of the same command, and of a check that it
         covers.
         """
-        for failure in self.failures[-FAILURE_LIMIT:]:
+        for failure in self.failures[-MAX_COMMAND_FAILURES:]:
             if _is_cure(failure, key, note) and not failure.resolved_by:
                 failure.resolved_by, failure.resolved_line = note.text, outcome.line
                 failure.resolved_escalated = escalated and not failure.escalated

@@ -22,18 +22,18 @@ from memorist.transcript_analysis.command_lines import (
 )
 from memorist.transcript_analysis.tool_actions import CommandAction, parse_tool_action
 
-MEND_CALLS = 15
+MAX_CALLS_UNTIL_FIX = 15
 """Calls after a failure within which a success may be what fixed it."""
-MIN_SHARED_WORDS = 0.5
+MIN_SHARED_WORD_SHARE = 0.5
 """Share of a failed call's words that the call that fixed it has as well."""
 MAX_OPEN_FAILURES = 8
 MAX_OPEN_CALLS = 256
 """Calls of a session that wait for their result."""
-MAX_PARTS = 12
+MAX_JOINED_COMMANDS = 12
 """Joined commands that are read of one command line."""
 MAX_NAMED_WORDS = 3
 """Words of a call that an error may name: what is called is at its beginning."""
-MAX_WORDS = 12
+MAX_COMMAND_WORDS = 12
 """Words kept of one of them."""
 _COMMAND_LIMIT = 2_000
 _HEREDOC_START = "<<"
@@ -101,7 +101,7 @@ def split_invocations(command: str) -> tuple[ProgramInvocation, ...]:
     found: list[ProgramInvocation] = []
     folder = ""
     for part in split_chained_commands(command[:_COMMAND_LIMIT].split(_HEREDOC_START, 1)[0])[
-        :MAX_PARTS
+        :MAX_JOINED_COMMANDS
     ]:
         words = _split_words(part)
         settings = [word.partition("=")[0] for word in words if _ASSIGNMENT.match(word)]
@@ -114,7 +114,7 @@ def split_invocations(command: str) -> tuple[ProgramInvocation, ...]:
             folder = "" if target.startswith(("/", "~", "$")) else target
             continue
         program = " ".join(filter(None, (folder, *settings[:2], words[0])))
-        found.append(ProgramInvocation(program, tuple(words[1 : 1 + MAX_WORDS])))
+        found.append(ProgramInvocation(program, tuple(words[1 : 1 + MAX_COMMAND_WORDS])))
     return tuple(found)
 
 
@@ -205,7 +205,7 @@ class InvocationLog:
             return
         still = []
         for failure in self._open:
-            if self._number - failure.number > MEND_CALLS:
+            if self._number - failure.number > MAX_CALLS_UNTIL_FIX:
                 continue
             if not any(_is_instead(failure, each) for each in called):
                 still.append(failure)
@@ -252,4 +252,4 @@ def _is_instead(failure: _OpenFailure, invocation: ProgramInvocation) -> bool:
     if uses_rejected_argument(invocation, failure.invocation.program, failure.word):
         return False
     wanted = failure.invocation.parts
-    return len(wanted & invocation.parts) >= MIN_SHARED_WORDS * len(wanted)
+    return len(wanted & invocation.parts) >= MIN_SHARED_WORD_SHARE * len(wanted)

@@ -10,15 +10,15 @@ from itertools import chain
 
 from memorist.core.lazy import lazy_pattern
 
-RUN_LENGTH = 6
+SEEN_RUN_TOKENS = 6
 """Consecutive words or signs that count as already said."""
 
-CACHED_CHARACTERS = 400_000
+TOKEN_CACHE_CHARACTERS = 400_000
 """Size of the cache in characters of distinct tokens: those of a few histories. A few megabytes
 including values, forty at worst.
 """
 
-CACHED_TOKEN_LENGTH = 1_000
+MAX_CACHED_TOKEN_CHARACTERS = 1_000
 """Characters above which a token is not cached: it hardly repeats."""
 
 _NAME_PATTERN = lazy_pattern(
@@ -67,10 +67,10 @@ class _SplitCache(dict[str, tuple[str, ...]]):
         self._characters = 0
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        if len(word) > CACHED_TOKEN_LENGTH:
+        if len(word) > MAX_CACHED_TOKEN_CHARACTERS:
             return self._taken_apart(word)
         self._characters += len(word)
-        if self._characters > CACHED_CHARACTERS:
+        if self._characters > TOKEN_CACHE_CHARACTERS:
             self.clear()
             self._characters = len(word)
         found = self[word] = self._taken_apart(word)
@@ -115,9 +115,9 @@ def hash_word_runs_ignoring_numbers(text: str) -> set[WordRun]:
     only in numbers count as equal.
     """
     words = list(chain.from_iterable(map(_TOKEN_CACHE.__getitem__, text.split())))
-    return set(map(hash, zip(*[words[start:] for start in range(RUN_LENGTH)], strict=False))) or {
-        hash(tuple(words))
-    }
+    return set(
+        map(hash, zip(*[words[start:] for start in range(SEEN_RUN_TOKENS)], strict=False))
+    ) or {hash(tuple(words))}
 
 
 class NamePresence(dict[str, bool]):

@@ -18,15 +18,15 @@ NAME_WEIGHT = 1.5
 MIN_NEW_SHARE = 0.04
 """Share of a line that must be new to the notes."""
 
-WHOLE_WEIGHT = 2.5
+MIN_ALWAYS_ADDED_WEIGHT = 2.5
 """Lines of at least this weight fill the remaining room even if they add nothing new: the user's
 words are better whole.
 """
 
-LINE_OVERHEAD = 3
+LINE_OVERHEAD_TOKENS = 3
 """Tokens of a bullet and a line end."""
 
-MIN_LINE_TOKENS = LINE_OVERHEAD + 3
+MIN_LINE_TOKENS = LINE_OVERHEAD_TOKENS + 3
 """Remaining tokens below which no line is tried."""
 
 LINE_CACHE_SIZE = 512
@@ -66,7 +66,7 @@ def _weigh_text(text: str) -> tuple[frozenset[str], frozenset[str], int]:
     return (
         found.stems,
         to_comparable_names(found.names),
-        estimate_o200k_tokens(text) + LINE_OVERHEAD,
+        estimate_o200k_tokens(text) + LINE_OVERHEAD_TOKENS,
     )
 
 
@@ -144,7 +144,7 @@ def select_note_lines(
     _fill(chosen, rest, budget, worth)
     selected = set(map(id, chosen.lines))
     for each in rest:
-        if each.weight >= WHOLE_WEIGHT and id(each) not in selected:
+        if each.weight >= MIN_ALWAYS_ADDED_WEIGHT and id(each) not in selected:
             chosen.add(each)
     return chosen
 

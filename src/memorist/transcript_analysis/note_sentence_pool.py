@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import (
-    TEXT_LIMIT,
+    MAX_EXAMINED_CHARACTERS,
     AnalyzedSentence,
     analyze_raw_sentence,
     analyze_sentence,
@@ -26,7 +26,7 @@ DOUBT_FACTOR = 0.75
 
 _SENTENCE_ENDS = ".!?`)"
 
-POOL_LIMIT = 350
+MAX_POOL_SENTENCES = 350
 """Sentences kept; at twice the number the weaker half is dropped, so that the cost per sentence
 does not grow with the session.
 """
@@ -34,7 +34,7 @@ does not grow with the session.
 RECENT_SHARE = 0.25
 """Share of the pool that is kept for its recency alone when the weaker half is dropped."""
 
-NAME_LIMIT = 1_000
+MAX_POOL_NAMES = 1_000
 """Identifiers kept; at twice the number the rarer half is dropped."""
 
 _LEAST_WEIGHT = 1e-6
@@ -110,7 +110,7 @@ class NoteSentenceCandidate(Struct):
 
 
 class NoteSentencePool:
-    """The sentences of a session, at most `2 * POOL_LIMIT`, and its identifiers."""
+    """The sentences of a session, at most `2 * MAX_POOL_SENTENCES`, and its identifiers."""
 
     __slots__ = ("_order", "candidates", "names")
 
@@ -123,13 +123,13 @@ class NoteSentencePool:
         """Add the sentences of a text; returns the candidates created."""
         added = []
         for kind, found, weight in (
-            _weigh_cached_statements if len(text) <= TEXT_LIMIT else _weigh_statements
+            _weigh_cached_statements if len(text) <= MAX_EXAMINED_CHARACTERS else _weigh_statements
         )(source, text):
             self._order += 1
             added.append(NoteSentenceCandidate(kind, turn, self._order, found, weight, found.cue))
             self.add_name_weight(found.names, weight)
         self.candidates.extend(added)
-        if len(self.candidates) > 2 * POOL_LIMIT:
+        if len(self.candidates) > 2 * MAX_POOL_SENTENCES:
             self._drop_weakest()
         return added
 
@@ -146,8 +146,8 @@ class NoteSentencePool:
         """Add weight to identifiers that occurred."""
         for name in names:
             self.names[name] = self.names.get(name, 0.0) + weight
-        if len(self.names) > 2 * NAME_LIMIT:
-            kept = sorted(self.names.items(), key=lambda pair: -pair[1])[:NAME_LIMIT]
+        if len(self.names) > 2 * MAX_POOL_NAMES:
+            kept = sorted(self.names.items(), key=lambda pair: -pair[1])[:MAX_POOL_NAMES]
             self.names = dict(kept)
 
     def drop_turns(self, numbers: Container[int]) -> None:
@@ -165,9 +165,9 @@ class NoteSentencePool:
                 del self.names[name]
 
     def _drop_weakest(self) -> None:
-        recent = int(POOL_LIMIT * RECENT_SHARE)
+        recent = int(MAX_POOL_SENTENCES * RECENT_SHARE)
         older = sorted(self.candidates[:-recent], key=score_note_sentence, reverse=True)[
-            : POOL_LIMIT - recent
+            : MAX_POOL_SENTENCES - recent
         ]
         self.candidates = sorted(older, key=_statement_order) + self.candidates[-recent:]
 

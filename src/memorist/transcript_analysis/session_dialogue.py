@@ -32,10 +32,10 @@ from memorist.transcript_analysis.note_sentence_pool import (
 )
 from memorist.transcript_analysis.turn_log import TurnLog
 
-REQUEST_LIMIT = 60
+MAX_USER_MESSAGES = 60
 """User messages kept with their sentences; at twice the number the middle ones are dropped."""
 
-FIRST_REQUESTS = 5
+ALWAYS_KEPT_FIRST_MESSAGES = 5
 """Messages at the start of the session that are always kept."""
 
 ANSWERING = "answering"
@@ -46,7 +46,7 @@ PLAN_NOTICE = "If you need specific details from before"
 summary.
 """
 
-REQUEST_START_LENGTH = 400
+MAX_MESSAGE_START_CHARACTERS = 400
 """Characters of a user message that are kept on one line beside its sentences."""
 
 _BARE_COMMAND = re.compile(
@@ -160,7 +160,7 @@ class SessionDialogue:
 
     def record_user_text(self, typed: str, how: str) -> None:
         """Keep a text of the user; a repetition is only counted."""
-        start = shorten_to_one_line(typed, REQUEST_START_LENGTH)
+        start = shorten_to_one_line(typed, MAX_MESSAGE_START_CHARACTERS)
         same = next((ask for ask in self.asks[-_REPEATS_WITHIN:] if ask.text == start), None)
         if same is not None:
             same.times += 1
@@ -180,8 +180,11 @@ class SessionDialogue:
         self.asks.append(DialogueUserMessage(self._turns.current_turn.number, how, start, found))
         for each in found:
             self.pool.add_name_weight(each.names, _USER_NAME_FACTOR)
-        if len(self.asks) > 2 * REQUEST_LIMIT:
-            self.asks = self.asks[:FIRST_REQUESTS] + self.asks[FIRST_REQUESTS - REQUEST_LIMIT :]
+        if len(self.asks) > 2 * MAX_USER_MESSAGES:
+            self.asks = (
+                self.asks[:ALWAYS_KEPT_FIRST_MESSAGES]
+                + self.asks[ALWAYS_KEPT_FIRST_MESSAGES - MAX_USER_MESSAGES :]
+            )
 
     def on_assistant_text(self, text: str) -> None:
         """The assistant addressed the user."""

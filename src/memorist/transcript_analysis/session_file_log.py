@@ -11,7 +11,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
 
-FILE_LIMIT = 400
+MAX_LOGGED_FILES = 400
 """Files kept; at twice the number those only read, and longest ago, are dropped first."""
 
 _REPLACEMENT_LIMIT = 2
@@ -74,7 +74,7 @@ class ChangedCommentsAndIdentifiers(Struct, frozen=True):
 
 
 class SessionFileLog:
-    """The files of a session, at most `2 * FILE_LIMIT`."""
+    """The files of a session, at most `2 * MAX_LOGGED_FILES`."""
 
     __slots__ = ("_before", "_order", "files")
 
@@ -89,9 +89,9 @@ class SessionFileLog:
         self._order += 1
         found = self.files.get(path)
         if found is None:
-            if len(self.files) >= 2 * FILE_LIMIT:
+            if len(self.files) >= 2 * MAX_LOGGED_FILES:
                 kept = sorted(self.files.values(), key=lambda each: (each.edits > 0, each.order))[
-                    -FILE_LIMIT:
+                    -MAX_LOGGED_FILES:
                 ]
                 self.files = {each.path: each for each in kept}
             found = self.files[path] = FileRecord(path, self._order)
@@ -145,7 +145,7 @@ class SessionFileLog:
         """Save a record as it is before the first change since the last commit."""
         if note.path not in self._before:
             self._before[note.path] = _copy_record(note)
-            if len(self._before) > FILE_LIMIT:
+            if len(self._before) > MAX_LOGGED_FILES:
                 del self._before[next(iter(self._before))]
 
     def on_commit(self) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.core.apply_patch import FileEdit, find_patch_edits, find_patch_edits_in_command
 from memorist.core.file_edits import (
-    INPUT_VALUE_LIMIT,
+    MAX_INPUT_VALUE_CHARACTERS,
     find_file_edits,
     find_file_path_in_tool_input,
     to_limited_input_text,
@@ -68,7 +68,7 @@ def _decode_literal(literal: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-SHORT_COMMAND_LIMIT = 160
+MAX_SHORT_COMMAND_CHARACTERS = 160
 """Longest shown form of a command, in characters."""
 
 
@@ -226,7 +226,7 @@ def _parse_action(call: ToolUse) -> ToolAction:
     if lower in _SHELL_TOOLS:
         return _parse_command(given, call.arguments)
     if lower == SCRIPT_TOOL and call.arguments and "tools." in call.arguments:
-        return _parse_script(call.arguments[:INPUT_VALUE_LIMIT])
+        return _parse_script(call.arguments[:MAX_INPUT_VALUE_CHARACTERS])
     if lower == "apply_patch":
         patch = (
             to_limited_input_text(given.get("input"))
@@ -249,12 +249,12 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
     inner = inputs.get("action")
     source = inner if isinstance(inner, dict) else inputs
     command = unwrap_command_line(source.get("command", source.get("cmd", arguments or "")))[
-        :INPUT_VALUE_LIMIT
+        :MAX_INPUT_VALUE_CHARACTERS
     ]
     changes = find_patch_edits_in_command(command)
     short = strip_command_noise(command)
-    if len(short) > SHORT_COMMAND_LIMIT:
-        short = truncate_command(short, SHORT_COMMAND_LIMIT)
+    if len(short) > MAX_SHORT_COMMAND_CHARACTERS:
+        short = truncate_command(short, MAX_SHORT_COMMAND_CHARACTERS)
     return CommandAction(
         command,
         short,
@@ -262,7 +262,7 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
         () if changes else find_printed_files(command),
         changes,
         to_limited_input_text(source.get("description"))[:120],
-        asks_for_sandbox_escape((arguments or "")[:INPUT_VALUE_LIMIT]),
+        asks_for_sandbox_escape((arguments or "")[:MAX_INPUT_VALUE_CHARACTERS]),
         filters_check_output(command),
     )
 

@@ -67,16 +67,16 @@ from memorist.transcript_analysis.turn_log import StepAction, TurnLog
 # steps. Pure.
 
 
-OPEN_LIMIT = 64
+MAX_OPEN_CALLS = 64
 """Calls waiting for a result; beyond that the oldest, whose result never came, are dropped."""
 
-TOOL_LIMIT = 60
+MAX_COUNTED_TOOLS = 60
 """Distinct tools counted."""
 
-SEARCH_LIMIT = 30
+MAX_SEARCHES = 30
 """Newest searches kept."""
 
-TASK_LIMIT = 100
+MAX_TASKS = 100
 """Tasks kept."""
 
 _COMMITS_ALL = re.compile(r"\sadd\s+(?:-A|--all|\.)(?:\s|$)|\scommit\s+-a")
@@ -130,7 +130,7 @@ class SessionActions:
         self._talk.on_tool_call()
         self.background.on_tool_call(call)
         self._followed.on_tool_call(call)
-        if call.name in self.tools or len(self.tools) < TOOL_LIMIT:
+        if call.name in self.tools or len(self.tools) < MAX_COUNTED_TOOLS:
             self.tools[call.name] = self.tools.get(call.name, 0) + 1
         action = parse_tool_action(call)
         match action:
@@ -146,7 +146,7 @@ class SessionActions:
             case _:
                 pass
         self.calls[call.id] = action
-        if len(self.calls) > OPEN_LIMIT:
+        if len(self.calls) > MAX_OPEN_CALLS:
             del self.calls[next(iter(self.calls))]
 
     def on_tool_result(self, result: ToolResult) -> None:
@@ -190,7 +190,7 @@ class SessionActions:
         self._talk.pool.add_name_weight(find_identifiers(what), _SEARCH_WEIGHT)
         self.searches.pop(what, None)
         self.searches[what] = None
-        if len(self.searches) > SEARCH_LIMIT:
+        if len(self.searches) > MAX_SEARCHES:
             del self.searches[next(iter(self.searches))]
 
     def _update_tasks(self, action: TaskListAction | TaskUpdateAction) -> None:
@@ -203,7 +203,7 @@ class SessionActions:
         key = action.id or str(len(self.tasks) + 1)
         known = self.tasks.get(key)
         text = action.text or (known.text if known else "")
-        if text and (known or len(self.tasks) < TASK_LIMIT):
+        if text and (known or len(self.tasks) < MAX_TASKS):
             self.tasks[key] = TaskItem(
                 text[:200], action.status or (known.status if known else "pending")
             )
@@ -368,10 +368,10 @@ def describe_tool_action(action: ToolAction) -> str:
     return what
 
 
-THOUGHT_LIMIT = 3_000
+MAX_THOUGHT_CHARACTERS = 3_000
 """Characters of one piece of reasoning that are examined."""
 
-UNREAD_LIMIT = 64
+MAX_UNREAD_MESSAGES = 64
 """Messages that may wait to be processed; the notes are usually updated before there are so many.
 """
 
@@ -430,7 +430,7 @@ class TranscriptLedger:
         """Add the next message of the conversation."""
         self.messages += 1
         self._unread.append(message)
-        if len(self._unread) > UNREAD_LIMIT:
+        if len(self._unread) > MAX_UNREAD_MESSAGES:
             # One and not all of them: a history that is read in at once gives others their turn.
             self._process_message(self._unread.popleft())
 
@@ -456,7 +456,7 @@ class TranscriptLedger:
                     # While lines are lines: a password that is a word is known by the line it has.
                     self._process_text(redact(text).text, origin or message.origin)
                 case ThinkingBlock(text=text) if text:
-                    self._talk.add_text(THOUGHT, keep_start_and_end(text, THOUGHT_LIMIT))
+                    self._talk.add_text(THOUGHT, keep_start_and_end(text, MAX_THOUGHT_CHARACTERS))
                 case ToolUse():
                     self._work.on_tool_call(block)
                 case ToolResult():

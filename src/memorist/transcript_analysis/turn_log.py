@@ -6,10 +6,10 @@ from msgspec import Struct, field
 
 from memorist.transcript_analysis.note_sentence_pool import NoteSentenceCandidate
 
-STEP_LIMIT = 160
+MAX_DETAILED_STEPS = 160
 """Steps kept with their details; at twice the number the older half is dropped."""
 
-TURN_LIMIT = 80
+MAX_LOGGED_TURNS = 80
 """Turns kept; at twice the number the oldest except the first few are dropped."""
 
 _ACTIONS_LIMIT = 12
@@ -81,8 +81,8 @@ class TurnLog:
         """The user's message begins a turn."""
         self.count += 1
         self.turns.append(TurnRecord(self.count, request))
-        if len(self.turns) > 2 * TURN_LIMIT:
-            self.turns = self.turns[:5] + self.turns[5 - TURN_LIMIT :]
+        if len(self.turns) > 2 * MAX_LOGGED_TURNS:
+            self.turns = self.turns[:5] + self.turns[5 - MAX_LOGGED_TURNS :]
         return self.turns[-1]
 
     def drop_newest_turns(self, count: int) -> frozenset[int]:
@@ -98,8 +98,8 @@ class TurnLog:
         step = WorkStep(self.current_turn.number, self._order, words)
         self.steps.append(step)
         self.current_turn.steps += 1
-        if len(self.steps) > 2 * STEP_LIMIT:
-            self.steps = self.steps[-STEP_LIMIT:]
+        if len(self.steps) > 2 * MAX_DETAILED_STEPS:
+            self.steps = self.steps[-MAX_DETAILED_STEPS:]
         return step
 
     def record_action(self, action: StepAction) -> None:

@@ -25,15 +25,15 @@ from memorist.errors import InputError, WriteConflict
 from memorist.ports import FileInfo, FileSystem
 from memorist.safety.secrets import find_secrets
 
-MAX_FILES = 5_000
+MAX_IMPORT_FILES = 5_000
 """Files below an imported folder; a memory has hundreds, and a folder with more is not one."""
 
 
-MAX_SIZE = 4_000_000
+MAX_IMPORT_FILE_BYTES = 4_000_000
 """Bytes of one file; the largest handbook seen in public had one million."""
 
 
-MAX_TOTAL = 64_000_000
+MAX_IMPORT_TOTAL_BYTES = 64_000_000
 """Bytes of all files together."""
 
 
@@ -83,9 +83,9 @@ def _get_dialect(name: str) -> MemoryDialect:
 def _read_single_file(
     files: FileSystem, folder: Path, facts: FileInfo
 ) -> tuple[dict[str, bytes], list[IgnoredImportEntry]]:
-    if not facts.is_file or facts.size > MAX_SIZE:
-        raise InputError(f"{folder} is no file of at most {MAX_SIZE:,} bytes")
-    return {folder.name: files.read(folder, limit=MAX_SIZE)}, []
+    if not facts.is_file or facts.size > MAX_IMPORT_FILE_BYTES:
+        raise InputError(f"{folder} is no file of at most {MAX_IMPORT_FILE_BYTES:,} bytes")
+    return {folder.name: files.read(folder, limit=MAX_IMPORT_FILE_BYTES)}, []
 
 
 def _read_folder(
@@ -94,10 +94,10 @@ def _read_folder(
     """Read the Markdown files below a folder, and report what was not read; links are not
     followed.
     """
-    entries = files.scan(folder, limit=MAX_FILES + 1)
-    if len(entries) > MAX_FILES:
+    entries = files.scan(folder, limit=MAX_IMPORT_FILES + 1)
+    if len(entries) > MAX_IMPORT_FILES:
         raise InputError(
-            f"{folder} holds more than {MAX_FILES:,} files; name the folder that holds the "
+            f"{folder} holds more than {MAX_IMPORT_FILES:,} files; name the folder that holds the "
             f"memories and nothing else"
         )
     found: dict[str, bytes] = {}
@@ -108,10 +108,10 @@ def _read_folder(
             left.append(IgnoredImportEntry(path, "a link, which is not followed"))
         elif not path.endswith((".md", *INSTRUCTION_FILE_ENDINGS)):
             others += 1
-        elif facts.size > MAX_SIZE or total + facts.size > MAX_TOTAL:
+        elif facts.size > MAX_IMPORT_FILE_BYTES or total + facts.size > MAX_IMPORT_TOTAL_BYTES:
             left.append(IgnoredImportEntry(path, f"it has {facts.size:,} bytes, more than is read"))
         else:
-            found[path] = files.read(folder / path, limit=MAX_SIZE)
+            found[path] = files.read(folder / path, limit=MAX_IMPORT_FILE_BYTES)
             total += len(found[path])
     return found, [
         *left,
@@ -291,9 +291,11 @@ def _read_target_file(files: FileSystem, folder: Path, path: str) -> bytes | Non
     facts = files.lstat(target)
     if facts is None:
         return None
-    if not facts.is_file or facts.size > MAX_SIZE:
-        raise InputError(f"{target} is no file of at most {MAX_SIZE:,} bytes; name another folder")
-    return files.read(target, limit=MAX_SIZE)
+    if not facts.is_file or facts.size > MAX_IMPORT_FILE_BYTES:
+        raise InputError(
+            f"{target} is no file of at most {MAX_IMPORT_FILE_BYTES:,} bytes; name another folder"
+        )
+    return files.read(target, limit=MAX_IMPORT_FILE_BYTES)
 
 
 def write_export(files: FileSystem, plan: ExportPlan, *, force: bool = False) -> None:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from memorist.auto_memory.statements.sentence_language import count_words_of_read_languages
 from memorist.auto_memory.statements.user_prose import (
     INTERJECTION_WORDS,
-    READ_TEXTS,
+    PROSE_CACHE_SIZE,
     find_sentence_ends,
     mask_quotations,
 )
@@ -28,20 +28,20 @@ MAX_EXAMINED_CHARS = 4_000
 """Characters of a message that are looked at: its form shows early."""
 MIN_MARKED_LINES = 3
 """Lines with the same mark in front from which a program wrote them."""
-MIN_WRITTEN_SENTENCES = 2
+MIN_CAPITALISED_SENTENCES = 2
 """Sentences written with capitals, beside a line typed without, from which they are pasted: one alone
 may be a rule that somebody typed with more care than the task beside it.
 """
 MIN_VERSE_LINES = 3
 """Lines without a full stop that are a verse."""
-MIN_UNREAD_SHARE = 0.02
+MIN_UNKNOWN_LETTER_SHARE = 0.02
 """Share of letters that no language read here has, from which a text is in another one."""
-MIN_READ_WORDS = 0.1
+MIN_KNOWN_WORD_SHARE = 0.1
 """Share of frequent words of the languages read here below which one such letter is enough. Both
 shares are our choice: a foreign name in an English sentence stays below the first.
 """
 
-MIN_BLOCK = 2
+MIN_BLOCK_RULES = 2
 """Rules one after the other that are a block."""
 MAX_OTHER_SENTENCES = 2
 """Other sentences beside a block of rules, up to which they speak of it; more are talk of their own."""
@@ -98,7 +98,7 @@ _READ_ACCENTS = frozenset("äöüßéèêëàâîïôûùçœæñáíóúãõÿ"
 _READ_SCRIPTS = ("CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "FULLWIDTH", "IDEOGRAPHIC")
 
 
-@lru_cache(READ_TEXTS)
+@lru_cache(PROSE_CACHE_SIZE)
 def is_composite_message(typed: str) -> bool:
     """Whether a message holds more than one hand, a program's lines, or several parts in a language
     in which no rule tells whose words are whose.
@@ -125,7 +125,7 @@ def _shows_rules(lines: list[str]) -> bool:
     if any(map(_OWN_LEAD.match, others)):
         return False
     tasks = [each for each in others if not _PREFERENCE.match(each)]
-    is_block = len(at) >= MIN_BLOCK and at[-1] - at[0] == len(at) - 1
+    is_block = len(at) >= MIN_BLOCK_RULES and at[-1] - at[0] == len(at) - 1
     announces = any(each.endswith(_ENDS_OF_REMARKS) for each in tasks)
     orders = any(_BARE_ORDER.match(each) for each, holds in sentences if holds)
     if is_block and 0 < len(tasks) <= MAX_OTHER_SENTENCES and (announces or not orders):
@@ -180,11 +180,11 @@ def is_unread_language(text: str) -> bool:
     foreign = sum(map(_is_foreign, text.casefold()))
     if not foreign:
         return False
-    if foreign >= MIN_UNREAD_SHARE * sum(map(str.isalpha, text)):
+    if foreign >= MIN_UNKNOWN_LETTER_SHARE * sum(map(str.isalpha, text)):
         return True
     words = text.casefold().split()
     read = count_words_of_read_languages(words) + count_cjk_letters(text)
-    return read < MIN_READ_WORDS * len(words)
+    return read < MIN_KNOWN_WORD_SHARE * len(words)
 
 
 def _is_foreign(letter: str) -> bool:
@@ -223,7 +223,7 @@ def _are_written(lines: list[str]) -> bool:
     starts = [line[found.end()] for line in lines for found in _SENTENCE_START.finditer(line)]
     ended = sum(line.rstrip().endswith((".", "!", "?")) for line in lines)
     return (
-        len(starts) >= MIN_WRITTEN_SENTENCES
+        len(starts) >= MIN_CAPITALISED_SENTENCES
         and (ended >= max(1, len(lines) - 1) or (len(lines) >= MIN_VERSE_LINES and not ended))
         and not any(map(str.islower, starts))
     )

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_patterns import ORDER, VERB, find_lead_in_end
-from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS, READ_TEXTS
+from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS, PROSE_CACHE_SIZE
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import count_cjk_letters
 
@@ -135,11 +135,11 @@ MAX_NEIGHBOUR_CHARS = 120
 """Characters of the longest line that introduces another: a longer one is a sentence of its own. Of a
 line itself and of the one below it only the beginning is looked at.
 """
-MAX_LINES = 100
+MAX_EXAMINED_LINES_PER_END = 100
 """Lines at the beginning and at the end of a message that are looked at."""
 
 
-@lru_cache(2 * READ_TEXTS)
+@lru_cache(2 * PROSE_CACHE_SIZE)
 def find_lines_quoted_by_context(text: str, *, fragments_introduce: bool = True) -> frozenset[str]:
     """The lines of a typed text that the line above introduces or the one below speaks of, or that
     stand beside one that is no talk of the user's; and those that a program's mark wraps. The line
@@ -147,8 +147,8 @@ def find_lines_quoted_by_context(text: str, *, fragments_introduce: bool = True)
     below a line that is no sentence, such as a heading of the user's own.
     """
     lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 2 * MAX_LINES:
-        lines = lines[:MAX_LINES] + lines[-MAX_LINES:]
+    if len(lines) > 2 * MAX_EXAMINED_LINES_PER_END:
+        lines = lines[:MAX_EXAMINED_LINES_PER_END] + lines[-MAX_EXAMINED_LINES_PER_END:]
     return frozenset(_list_shown(lines, fragments_introduce))
 
 

@@ -26,10 +26,10 @@ from memorist.auto_memory.statements.pattern_required_words import (
 )
 from memorist.core.lazy import lazy_pattern
 
-READ_TEXTS = 128
+FOLDED_TEXT_CACHE_SIZE = 128
 """Texts of which the folded form is remembered: hundreds of expressions look at each. Our choice.
 """
-MAX_GROWTH = 2
+MAX_GROWTH_FACTOR = 2
 """What follows alternatives is repeated behind each; they stay together where the whole would grow
 by more than this factor. Our choice.
 """
@@ -103,7 +103,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-@lru_cache(READ_TEXTS)
+@lru_cache(FOLDED_TEXT_CACHE_SIZE)
 def _fold(text: str) -> tuple[str, Words]:
     return fold_case(text), list_possible_match_beginnings(text)
 
@@ -154,7 +154,7 @@ def _split(tokens: Tokens) -> Iterator[Tokens]:
         inner = [] if end < 0 else [(part[0], *each, *part[end:]) for each in _split(part[1:end])]
         if (
             len(inner) < 2
-            or sum(map(len, inner)) > MAX_GROWTH * len(part)
+            or sum(map(len, inner)) > MAX_GROWTH_FACTOR * len(part)
             or (rest and rest[0].lastgroup in {"optional", "repeated"})
         ):
             yield part

@@ -33,11 +33,11 @@ _NOT_ENGLISH = lazy_pattern(
 )
 
 
-REMEMBERED_TEXTS = 16
+FILLER_CACHE_SIZE = 16
 """Texts whose answer is remembered: a message is read by seven rules while it is answered."""
 
 
-@lru_cache(REMEMBERED_TEXTS)
+@lru_cache(FILLER_CACHE_SIZE)
 def remove_speech_fillers(text: str) -> str:
     """Leave out sounds of hesitation between words, with the pauses around them. Code, quotations,
     capitals (`UH`) and lines of nothing else stay.

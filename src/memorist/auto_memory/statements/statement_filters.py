@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from memorist.auto_memory.statements.pattern_required_words import PrefilteredPattern
-from memorist.auto_memory.statements.statement_patterns import CONDITION, READ_SENTENCES
+from memorist.auto_memory.statements.statement_patterns import CONDITION, SENTENCE_CACHE_SIZE
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
 from memorist.core.lazy import lazy_pattern
 
@@ -163,7 +163,7 @@ def remove_tag_question(sentence: str) -> str:
     return _TAG.sub("", sentence) if "?" in sentence or "？" in sentence else sentence
 
 
-@lru_cache(READ_SENTENCES)
+@lru_cache(SENTENCE_CACHE_SIZE)
 def is_question_or_supposition(sentence: str) -> bool:
     """Whether it is a question, a supposition or a doubt; a request put as a question is not."""
     sentence = remove_tag_question(sentence)
@@ -179,7 +179,7 @@ def is_polite_request(sentence: str) -> bool:
     return _POLITE_REQUEST.match(sentence) is not None
 
 
-@lru_cache(READ_SENTENCES)
+@lru_cache(SENTENCE_CACHE_SIZE)
 def is_reported_speech(sentence: str) -> bool:
     """Whether it reports another party's words."""
     return _REPORTED_SPEECH.is_in(sentence)
@@ -195,7 +195,7 @@ def is_forbidden_in_memory(text: str) -> bool:
     return bool(name_forbidden_content(text))
 
 
-@lru_cache(READ_SENTENCES)
+@lru_cache(SENTENCE_CACHE_SIZE)
 def name_forbidden_content(text: str) -> str:
     """What a text holds that is never kept, in words; empty where it may be kept."""
     for pattern, what in _FORBIDDEN:

@@ -46,7 +46,7 @@ from memorist.auto_memory.statements.statement_pattern_index import StatementPat
 from memorist.auto_memory.statements.statement_patterns import (
     ORDER,
     PROJECT_NOUN,
-    READ_SENTENCES,
+    SENTENCE_CACHE_SIZE,
     VERB,
     StatementAct,
     StatementPattern,
@@ -56,7 +56,7 @@ from memorist.auto_memory.statements.statement_scope import is_lasting_statement
 from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     MAX_SENTENCE_CHARS,
-    READ_TEXTS,
+    PROSE_CACHE_SIZE,
     ProseSentence,
     contains_unattributable_text,
     extract_redacted_user_text,
@@ -216,13 +216,13 @@ A text that begins with a path is none.
 """
 
 
-@lru_cache(READ_TEXTS)
+@lru_cache(PROSE_CACHE_SIZE)
 def list_certain_statements(typed: str) -> tuple[tuple[StatementAct, str, str], ...]:
     """Act, text and quote of each certain statement in a typed text."""
     return tuple(_statements_in_text(typed))
 
 
-@lru_cache(READ_TEXTS)
+@lru_cache(PROSE_CACHE_SIZE)
 def split_typed_sentences(text: str) -> tuple[ProseSentence, ...]:
     """The sentences of a typed text, remembered for the newest texts."""
     return tuple(split_prose_sentences(text))
@@ -303,7 +303,7 @@ _POLITE_FORGET = lazy_pattern(
 """A request to forget something that is put as a question."""
 
 
-@lru_cache(READ_SENTENCES)
+@lru_cache(SENTENCE_CACHE_SIZE)
 def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
     """Return act, text and quote of what one sentence states for later; None where it states
     nothing.

@@ -15,7 +15,7 @@ from memorist.auto_memory.statements.pattern_alternatives import (
 )
 from memorist.core.lazy import lazy_pattern
 
-READ_SENTENCES = 128
+SENTENCE_CACHE_SIZE = 128
 """Sentences of which is remembered what a look at them alone tells: each reading of a message asks
 the same of them.
 """
@@ -193,7 +193,7 @@ _LEAD_IN_WIDE = lazy_pattern(
 )
 
 
-@lru_cache(READ_SENTENCES)
+@lru_cache(SENTENCE_CACHE_SIZE)
 def find_lead_in_end(text: str) -> int:
     """Return where a sentence begins after greetings, thanks and connecting words."""
     at = 0

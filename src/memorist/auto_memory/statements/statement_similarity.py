@@ -18,9 +18,9 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
+from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LETTERS, parse_word_list
 
-SIMILAR_SHARE = 0.5
+MIN_EXAMINED_JACCARD = 0.5
 """Least Jaccard similarity of two texts' content words for one to be worth examining."""
 
 _TOKEN_PATTERN = lazy_pattern(
@@ -128,7 +128,7 @@ def compute_rule_key(text: str) -> tuple[str, ...]:
 
 
 def find_most_similar_text(
-    text: str, others: Sequence[str], *, min_share: float = SIMILAR_SHARE
+    text: str, others: Sequence[str], *, min_share: float = MIN_EXAMINED_JACCARD
 ) -> MostSimilarText | None:
     """Return the first text with the greatest similarity of at least `min_share`; None where none
     is near.
@@ -187,7 +187,7 @@ def _split_denied(text: str) -> _Denials:
         elif token in _NEGATIONS:
             is_denied = True
         elif token not in _UNJUDGED:
-            words.append(token[:STEM_LENGTH] if token.isalpha() else token)
+            words.append(token[:STEM_LETTERS] if token.isalpha() else token)
             behind[is_denied].add(words[-1])
     return _Denials(tuple(words), frozenset(behind[False]), frozenset(behind[True]))
 

@@ -21,7 +21,7 @@ from memorist.auto_memory.write_evidence import split_script_words
 from memorist.core.lazy import lazy_pattern
 from memorist.transcript_analysis.answer_check import CoveredLineDetector
 
-MIN_SHARED = 0.7
+MIN_SHARED_WORD_SHARE = 0.7
 """Share of the words of a request and of a memory that each has of the other's. Our choice: a
 memory turns a request into the third person, which changes two or three words of ten.
 """
@@ -162,8 +162,8 @@ def _repeats_request(sentence: str, said: Sequence[str]) -> bool:
         return False
     mine, asks = CoveredLineDetector(sentence), is_task_request(sentence)
     return any(
-        CoveredLineDetector(other).covers_line(sentence, MIN_SHARED)
-        and (asks or mine.covers_line(other, MIN_SHARED))
+        CoveredLineDetector(other).covers_line(sentence, MIN_SHARED_WORD_SHARE)
+        and (asks or mine.covers_line(other, MIN_SHARED_WORD_SHARE))
         and is_task_request(other)
         for other in said
     )

@@ -19,7 +19,7 @@ from memorist.auto_memory.statements.sentence_weights import load_sentence_weigh
 from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.statement_parser import split_typed_sentences
 from memorist.auto_memory.statements.statement_patterns import (
-    READ_SENTENCES,
+    SENTENCE_CACHE_SIZE,
     VERB,
     find_lead_in_end,
 )
@@ -117,7 +117,7 @@ def _split_parts(word: str) -> Iterator[str]:
         yield from (framed[at : at + size] for at in range(len(framed) - size + 1))
 
 
-@lru_cache(READ_SENTENCES)
+@lru_cache(SENTENCE_CACHE_SIZE)
 def list_cue_and_form_feature_names(sentence: ProseSentence, typed: str) -> tuple[str, ...]:
     """The features of a sentence that are neither its words nor of the conversation around it."""
     masked = sentence.masked
@@ -141,7 +141,7 @@ def list_cue_and_form_feature_names(sentence: ProseSentence, typed: str) -> tupl
     )
 
 
-@lru_cache(READ_SENTENCES)
+@lru_cache(SENTENCE_CACHE_SIZE)
 def _split_words(sentence: ProseSentence) -> tuple[str, ...]:
     body = sentence.masked[find_lead_in_end(sentence.masked) :]
     return tuple(word.replace("’", "'") for word in _LATIN_WORD.findall(body.lower()))

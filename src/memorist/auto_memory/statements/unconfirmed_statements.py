@@ -63,7 +63,7 @@ Japanese one counts as two.
 NEVER_WAITS = -99.0
 """The score of a sentence that is no statement, whatever its words."""
 
-NEARLY = 0.1
+NEIGHBOUR_SCORE_MARGIN = 0.1
 """How far below the threshold a sentence still waits together with its neighbour."""
 
 _LEANING = lazy_pattern(
@@ -286,10 +286,10 @@ def _widen(sentences: Sequence[ProseSentence], scores: list[float], at: int) -> 
     themselves, and the one that a sentence leans on.
     """
     first, end = at, at + 1
-    while end < len(sentences) and sentences[end].before and scores[end] >= -NEARLY:
+    while end < len(sentences) and sentences[end].before and scores[end] >= -NEIGHBOUR_SCORE_MARGIN:
         end += 1
     if sentences[first].before and (
-        scores[first - 1] >= -NEARLY or _LEANING.match(sentences[first].masked)
+        scores[first - 1] >= -NEIGHBOUR_SCORE_MARGIN or _LEANING.match(sentences[first].masked)
     ):
         first -= 1
     total = sum(len(each.text) + 1 for each in sentences[first:end])

@@ -33,7 +33,7 @@ LONG_MESSAGE_CHARS = 900
 are examined then.
 """
 
-READ_TEXTS = 4
+PROSE_CACHE_SIZE = 4
 """Typed texts of which is remembered what was read in them: a message is read for certain
 statements, for corrections, and for what may be meant to last.
 """
@@ -224,7 +224,7 @@ _OTHER_SPEAKER = lazy_pattern(
 """Somebody says who sits at the keyboard now: it may not be the user whose memory this is."""
 
 
-@lru_cache(READ_TEXTS)
+@lru_cache(PROSE_CACHE_SIZE)
 def names_other_speaker(typed: str) -> bool:
     """Whether a message begins with who writes it ("Ben here, …"): only somebody else, or one of
     several, needs to.
@@ -232,7 +232,7 @@ def names_other_speaker(typed: str) -> bool:
     return _OTHER_SPEAKER.match(typed) is not None
 
 
-@lru_cache(READ_TEXTS)
+@lru_cache(PROSE_CACHE_SIZE)
 def contains_unattributable_text(typed: str) -> bool:
     """Whether a message wants work on a text that it holds (translate, proofread, answer …), or is a
     letter, a document of several sections or a dialogue: whose words the rest of it is, nobody can

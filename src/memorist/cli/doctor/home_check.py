@@ -26,14 +26,14 @@ from memorist.store.disk_files import (
 
 MIN_FREE_BYTES = 100_000_000
 """Free space below which a long session may not fit. Our choice."""
-LEFTOVER_SECONDS = 3_600.0
+STALE_TEMPORARY_FILE_SECONDS = 3_600.0
 """Age from which a temporary file belongs to no write in progress: a write takes milliseconds.
 
 Our choice.
 """
 MAX_ENTRIES = 100_000
 """Most files and folders that are inspected."""
-AHEAD_SECONDS = 86_400.0
+MAX_FUTURE_SECONDS = 86_400.0
 """A file dated further in the future than a day was written under a wrong clock; time zones and
 other machines differ by less. Our choice.
 """
@@ -141,7 +141,7 @@ def _check_leftovers(context: DoctorContext, paths: list[Path]) -> Iterator[Chec
         for path in paths
         if path.name.startswith(".memorist-")
         and path.name.endswith(".tmp")
-        and _modified_at(path) < context.now - LEFTOVER_SECONDS
+        and _modified_at(path) < context.now - STALE_TEMPORARY_FILE_SECONDS
     ]
     if found:
         what = f"killed writers left {pluralize(len(found), 'temporary file')}, such as {found[0]}"
@@ -176,7 +176,9 @@ def check_document_leftovers(context: DoctorContext) -> Iterator[CheckResult]:
             if Path(path).is_absolute()
         }
     for folder in folders:
-        if left := find_temporary_leftovers(folder, before=context.now - LEFTOVER_SECONDS):
+        if left := find_temporary_leftovers(
+            folder, before=context.now - STALE_TEMPORARY_FILE_SECONDS
+        ):
             what = (
                 f"killed writers left {pluralize(len(left), 'temporary file')} beside Magic "
                 f"Docs in {folder}"
@@ -193,7 +195,7 @@ def _set_aside_all(context: DoctorContext, paths: list[Path]) -> str:
 
 
 def _check_times(context: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
-    found = [path for path in paths if _modified_at(path) > context.now + AHEAD_SECONDS]
+    found = [path for path in paths if _modified_at(path) > context.now + MAX_FUTURE_SECONDS]
     if found:
 
         def act() -> str:

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
-from memorist.dream.dream_lock import STALE_SECONDS, is_lock_holder_alive, parse_lock_holder
+from memorist.dream.dream_lock import STALE_LOCK_SECONDS, is_lock_holder_alive, parse_lock_holder
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
-from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, read_at_offset
+from memorist.platforms.file_descriptors import NO_LINKS, NON_INHERITED_BINARY_FLAGS, read_at_offset
 from memorist.platforms.regular_files import read_regular_file
 from memorist.store.process_lock import hold_lock
 from memorist.store.sqlite_database import is_storage_failure
 
-PATIENCE_SECONDS = 2.0
+MAX_LOCK_WAIT_SECONDS = 2.0
 """Wait for a lock whose holder needs it for milliseconds. Our choice."""
 
 
@@ -62,7 +62,7 @@ def _check_blocked(context: DoctorContext, paths: list[Path]) -> Iterator[CheckR
 
 def _check_stuck(path: Path) -> Iterator[CheckResult]:
     try:
-        with hold_lock(path, wait_seconds=PATIENCE_SECONDS):
+        with hold_lock(path, wait_seconds=MAX_LOCK_WAIT_SECONDS):
             return
     except StoreError as error:
         if not is_storage_failure(error):  # what is wrong with the home is said already
@@ -81,7 +81,7 @@ def _check_dream(path: Path, now: float) -> Iterator[CheckResult]:
         return
     if holder is None or not holder.mark:
         return
-    if is_lock_holder_alive(holder) and abs(now - since) < STALE_SECONDS:
+    if is_lock_holder_alive(holder) and abs(now - since) < STALE_LOCK_SECONDS:
         yield CheckResult(
             "note",
             f"process {holder.pid} has been dreaming over {path.parents[2] / 'memory'} for "
@@ -98,7 +98,7 @@ def _check_dream(path: Path, now: float) -> Iterator[CheckResult]:
 def _transcript_writer(path: Path) -> str:
     """Id of the process that writes the transcript; empty if none does."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | PRIVATE | NO_LINKS)
+        descriptor = os.open(path, os.O_RDONLY | NON_INHERITED_BINARY_FLAGS | NO_LINKS)
     except OSError:
         return ""
     try:

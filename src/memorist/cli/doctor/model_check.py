@@ -65,7 +65,7 @@ from memorist.settings import AutoMemorySettings
 from memorist.transcript_analysis.answer_check import AnswerLineCheck
 from memorist.transcript_analysis.names_in_text import NamePresence, find_recognizable_names
 
-MAX_OUTPUT = 2_000
+MAX_OUTPUT_TOKENS = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,
 has about 1,000; a model in a loop is stopped.
 """
@@ -237,7 +237,7 @@ def _check_counts(results: list[TrialResult], window: int) -> Iterator[CheckResu
     fault = ""
     if any(each.input + each.cache_read + each.cache_write <= 0 for each in used):
         fault = "counts no tokens for what it read"
-    elif any(each.context_tokens > window or each.output > 2 * MAX_OUTPUT for each in used):
+    elif any(each.context_tokens > window or each.output > 2 * MAX_OUTPUT_TOKENS for each in used):
         fault = "counts more tokens than its window or the limit of an answer holds"
     if fault:
         yield CheckResult(
@@ -315,7 +315,7 @@ async def _run_task(model: Model, task: TrialTask, number: int) -> TrialRun:
         # At temperature 0 the same request would only bring the same answer.
         task_fields["text"] += f"\n\n(Run {number} of {MAX_RUNS}.)"
     body = codec.build_request(
-        extract_id_from_model_string(model.name), max_output=MAX_OUTPUT, **task_fields
+        extract_id_from_model_string(model.name), max_output=MAX_OUTPUT_TOKENS, **task_fields
     )
     began = time.monotonic()
     hung = False
@@ -342,7 +342,7 @@ def _describe_cut(reply: Reply) -> str:
     end = text.strip()[-LOOP_CHARS:]
     if reply.stop_reason == REPEATED_REASON or (end and text.count(end) >= MIN_REPEATS):
         return f"it says the same again and again: {' '.join(end.split())}".rstrip(": ")
-    return f"it had not ended after {MAX_OUTPUT:,} tokens"
+    return f"it had not ended after {MAX_OUTPUT_TOKENS:,} tokens"
 
 
 def _reply_text(reply: Reply) -> str:
@@ -484,7 +484,7 @@ after one that does not come.
 """
 
 
-REACH_SECONDS = 5.0
+CONNECT_TIMEOUT_SECONDS = 5.0
 """Longest wait for a connection; a slower server is useless for background work. Our choice."""
 
 _SERVERS = {"ANTHROPIC": "https://api.anthropic.com", "OPENAI": "https://api.openai.com"}
@@ -533,7 +533,7 @@ def _check_reachable(address: str) -> CheckResult:
     parts = urlsplit(address)
     host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
     try:
-        socket.create_connection((host, port), timeout=REACH_SECONDS).close()
+        socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_SECONDS).close()
     except OSError as error:
         what = f"the model's server {host}:{port} cannot be reached ({error.strerror or error})"
         return CheckResult(

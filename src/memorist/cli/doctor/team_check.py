@@ -30,14 +30,14 @@ from memorist.team.team_remote import TeamRemote
 from memorist.team.team_sync_plan import TeamSyncState
 from memorist.team.team_token import AUTH_VARIABLE
 
-REACH_SECONDS = 5.0
+ANSWER_TIMEOUT_SECONDS = 5.0
 """Longest wait for an answer, because the user is waiting. Our choice."""
-CLOCK_SECONDS = 300.0
+MAX_CLOCK_DIFFERENCE_SECONDS = 300.0
 """Difference of the clocks from which it is reported.
 
 Synchronisation does not depend on clocks; certificates and times in histories do. Our choice.
 """
-LEFT_SECONDS = 3_600.0
+STALE_GIT_LOCK_SECONDS = 3_600.0
 """Age from which a lock file of Git belongs to no running process: one ends after
 `team.timeout_seconds`. Our choice.
 """
@@ -82,7 +82,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
         return
     known = read_project_record(FILES, where)
     project = Path(known.root) if known is not None else where.folder
-    patient = replace(context.settings.team, timeout_seconds=REACH_SECONDS, retries=0)
+    patient = replace(context.settings.team, timeout_seconds=ANSWER_TIMEOUT_SECONDS, retries=0)
     try:
         remote = remote_location.open_remote(
             where.team_layout, chosen, project, patient, read_environment()
@@ -199,7 +199,7 @@ def _check_mirror(
     left = [
         path
         for path in where.mirror.rglob("*.lock")
-        if path.lstat().st_mtime < context.now - LEFT_SECONDS
+        if path.lstat().st_mtime < context.now - STALE_GIT_LOCK_SECONDS
     ]
     if left:
 
@@ -289,7 +289,7 @@ def _check_remote(remote: TeamRemote, now: float) -> Iterator[CheckResult]:
         )
     else:
         yield CheckResult("good", f"{remote.name} answers")
-    if clock is not None and abs(clock - now) > CLOCK_SECONDS:
+    if clock is not None and abs(clock - now) > MAX_CLOCK_DIFFERENCE_SECONDS:
         hours = abs(clock - now) / 3_600
         which = "ahead of" if clock > now else "behind"
         yield CheckResult(

@@ -40,7 +40,7 @@ from memorist.errors import NothingToDo
 from memorist.store.disk_files import DiskFiles
 from memorist.team.team_remote import AuthorHistoryFile
 
-MAX_AUTHORS = 4
+MAX_EARLIER_TEAM_CHANGES = 4
 """Earlier changes of a team memory that are listed with its text. Our choice."""
 
 
@@ -205,9 +205,9 @@ def memory_show_command(path: str, as_json: bool) -> None:
     if authors:
         last, *before = (f"{each['name']}, {each['at'][:16]} UTC" for each in authors)
         click.echo(f"memorist: last changed by {last}", err=True)
-        for each in before[:MAX_AUTHORS]:
+        for each in before[:MAX_EARLIER_TEAM_CHANGES]:
             click.echo(f"memorist:      before by {each}", err=True)
-        if len(before) > MAX_AUTHORS:
+        if len(before) > MAX_EARLIER_TEAM_CHANGES:
             click.echo(f"memorist: and more: memorist team log {shlex.quote(path)}", err=True)
     if moved:
         accept = f"memorist memory check --accept {shlex.quote(path)}"

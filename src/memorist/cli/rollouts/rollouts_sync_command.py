@@ -20,7 +20,7 @@ from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.store.job_claim_rules import GLOBAL_KEY
 
 T = TypeVar("T")
-MAX_NAMED = 5
+MAX_NAMED_PER_KIND = 5
 """Files or sessions of one kind that are named; the rest is counted."""
 
 sessions_option = click.option(
@@ -182,9 +182,9 @@ def format_sync_report(done: RolloutSyncReport) -> list[str]:
 
 def format_list_with_omitted_count(what: str, each: Sequence[str]) -> list[str]:
     """The first lines of a list, each after `what`, and how many more there are."""
-    shown = [f"{what}: {output.replace_invalid_utf8(one)}" for one in each[:MAX_NAMED]]
+    shown = [f"{what}: {output.replace_invalid_utf8(one)}" for one in each[:MAX_NAMED_PER_KIND]]
     return shown + (
-        [f"{what}: {len(each) - MAX_NAMED:,} more; --json lists them"]
-        if len(each) > MAX_NAMED
+        [f"{what}: {len(each) - MAX_NAMED_PER_KIND:,} more; --json lists them"]
+        if len(each) > MAX_NAMED_PER_KIND
         else []
     )
