@@ -34,17 +34,16 @@ from memorist.compaction.edit_economics import (
 from memorist.models.model_pricing import MILLION, load_shipped_prices, match_model_price
 
 CLEAR_TRIGGER, CLEAR_KEEP = 100_000, 3
-"""Defaults of `clear_tool_uses_20250919` (claude-code.md section 13.1)."""
+"""Defaults of `clear_tool_uses_20250919` (Claude Code)."""
 
 MICRO_KEEP, MICRO_SECONDS = 5, 3_600.0
-"""Time-based microcompact (claude-code.md section 5.3)."""
+"""Time-based microcompact (Claude Code)."""
 
 KEEP_TOKENS, KEEP_TEXTS, KEEP_MAXIMUM = 10_000, 5, 40_000
-"""What session memory compact keeps (claude-code.md section 6.8)."""
+"""What session memory compact keeps (Claude Code)."""
 
 RESTORED, RESTORED_TOKENS = 5, 5_000
-"""Files that come back after a full compact, and the largest part of one (claude-code.md section
-6.6).
+"""Files that come back after a full compact, and the largest part of one (Claude Code).
 """
 
 DIGEST_TEXT = 0.85

@@ -194,7 +194,7 @@ def keep_newest_messages(
 
 
 KEPT_RESULTS = 5
-"""Newest results that are kept (claude-code.md section 15 and CP-5 keep as many)."""
+"""Newest results that are kept (Claude Code and CP-5 keep as many)."""
 
 CLEARED_RESULT = "[old tool result cleared]"
 """Shorter than microcompact's text: what is cleared here, as in other agents, cannot be fetched

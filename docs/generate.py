@@ -69,10 +69,8 @@ def settings_of(kind: type[msgspec.Struct], path: str) -> list[str]:
     return rows
 
 
-SPECIFICATION = re.compile(
-    r" \((?:(?:claude-code|codex|peers)\.md [^()]*|peers\.md|[A-Z]{2}-\d+)\)"
-)
-"""A source of a constant that only the developers have: the page for users leaves it out."""
+REQUIREMENT = re.compile(r" \([A-Z]{2}-\d+\)")
+"""The id of a required behaviour: the page for users leaves it out."""
 
 
 def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
@@ -87,7 +85,7 @@ def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
                 ast.AnnAssign(target=ast.Name(id=name)),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                shown = SPECIFICATION.sub("", " ".join(text.split()))
+                shown = REQUIREMENT.sub("", " ".join(text.split()))
                 texts[name] = shown.replace("|", "\\|")
     return texts
 

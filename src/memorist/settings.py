@@ -125,7 +125,7 @@ Policy = Literal["auto", "review", "off"]
 class AutoMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is remembered, where, and how large the index may be.
 
-    Source of each default: claude-code.md sections 7, 8 and 15.
+    Source of each default: Claude Code.
     """
 
     enabled: bool = True
@@ -176,8 +176,8 @@ CompactionSchedule = Literal["threshold", "price"]
 
 
 class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When and how the conversation is compacted (claude-code.md sections 5, 6, 15; codex.md part
-    2). Sizes are tokens unless a name says otherwise.
+    """When and how the conversation is compacted. Source of each default: Claude
+    Code, Codex. Sizes are tokens unless a name says otherwise.
     """
 
     enabled: bool = True
@@ -267,7 +267,7 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
 class ContextSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which instruction files are read, and how much of them.
 
-    Source of each default: claude-code.md section 2, codex.md section 3.2.
+    Source of each default: Claude Code, Codex.
     """
 
     family: Family = "file-native"
@@ -311,7 +311,7 @@ class ContextSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class DreamSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When memories are consolidated, and how much at once.
 
-    Source of the defaults not marked as our choice: claude-code.md sections 9.1 and 15.
+    Source of the defaults not marked as our choice: Claude Code.
     """
 
     enabled: bool = True
@@ -367,8 +367,7 @@ class MagicDocsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     enabled: bool = True
     """False changes none of them automatically; `memorist docs update` still does."""
     every_turns: int = 1
-    """Turns from one update to the next (claude-code.md 11.2: every turn that ends without tool
-    calls).
+    """Turns from one update to the next.
     """
     documents: int = 20
     """Upper bound of documents that one session updates.
@@ -381,7 +380,7 @@ class MagicDocsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     Our choice; about 16,000 tokens.
     """
     drain_seconds: float = 60.0
-    """Longest wait for an update when a session is closed (AM-9's bound for every drain)."""
+    """Longest wait for an update when a session is closed (the bound of every such wait)."""
 
 
 # The settings of recall.
@@ -390,7 +389,7 @@ class MagicDocsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class RecallSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is shown, and how much of it.
 
-    Source of each default: claude-code.md sections 7.6 and 15.
+    Source of each default: Claude Code.
     """
 
     enabled: bool = True
@@ -432,7 +431,7 @@ class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Whether it runs automatically is `long_term`.
 
-    Source of each default: codex.md sections 1.3 to 1.10, requirements RO-1 to RO-9.
+    Source of each default: Codex, requirements RO-1 to RO-9.
     """
 
     form: Literal["full", "lean"] = "full"
@@ -485,7 +484,7 @@ class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 class SessionMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When notes are updated and how large they may be. All sizes are tokens. Source of each
-    default: claude-code.md sections 11.1 and 15.
+    default: Claude Code.
     """
 
     enabled: bool = True
@@ -525,7 +524,7 @@ them. Returns at once (SM-1).
 class SkillsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where skills are searched, and how much of them is shown.
 
-    Source of each default: codex.md part 4, unless stated otherwise.
+    Source of each default: Codex, unless stated otherwise.
     """
 
     enabled: bool = True
@@ -571,12 +570,12 @@ class SpendSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
     day_requests: int = 500
     """Most requests of background work in a day: a working day at one a minute. A worker without a
-    bound sent 1,911 in five hours (codex.md part 7).
+    bound sent 1,911 in five hours.
     """
     day_tokens: int = 5_000_000
     """Most tokens in a day: about 350 updates of notes at a context of 100,000 tokens."""
     day_cost_usd: float = 10.0
-    """Most US dollars in a day: users of other systems complain of 17 in three hours (peers.md)."""
+    """Most US dollars in a day: users of other systems complain of 17 in three hours."""
     day_seconds: float = 14_400.0
     """Most seconds of running forks in a day: 500 requests of half a minute."""
     session_requests: int = 200
@@ -591,7 +590,7 @@ class SpendSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Most seconds of running forks in a session: half a day's."""
     remaining_percent: int = 25
     """Percent of a provider's limit: with less left, background work waits until the limit is
-    reset, and leaves the rest to the host (codex.md 1.3).
+    reset, and leaves the rest to the host.
     """
     hold_seconds: float = 60.0
     """Wait after a refusal (429, 529) for which the provider gives no time: limits are counted by
@@ -611,7 +610,7 @@ class SpendSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class TeamSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a team's memories are stored, and how they are synchronised.
 
-    Source of the figures: claude-code.md sections 10 and 15. A project's file sets none of them.
+    Source of the figures: Claude Code. A project's file sets none of them.
     """
 
     enabled: bool = False

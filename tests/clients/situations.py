@@ -42,8 +42,7 @@ ELSEWHERE, OTHERWISE = "And here?", "Would you say so too?"
 COMPACT = "/compact keep the total"
 CODEX_OTHER, CLAUDE_OTHER = "other-model", "claude-opus-4-5"
 CODEX_CATALOGUED = "gpt-6-astra"
-"""A model that Codex has a catalogue entry for, and so a mode and more agents (clients.md section
-1.2).
+"""A model that Codex has a catalogue entry for, and so a mode and more agents.
 """
 CODEX_MEMORY = (
     f"v1\n## User Profile\n{MEMORY}.\n## User preferences\n- tea\n## General Tips\n- "
@@ -81,7 +80,7 @@ CLAUDE_FULL_STEPS: tuple[Step, ...] = (
     Say(text="Nothing."),
 )
 CLAUDE_WINDOW = 100_000
-"""The smallest window that it takes; it compacts from 67,000 tokens on (clients.md section 2.5)."""
+"""The smallest window that it takes; it compacts from 67,000 tokens on."""
 CLAUDE_IN_TURN_STEPS: tuple[Step, ...] = (
     Say(text="200.50"),
     CallTool(name="Bash", input={"command": "ls"}, usage=Usage(input=95_000, output=9)),

@@ -140,7 +140,7 @@ def test_lost_marks_are_named() -> None:
     ],
 )
 def test_small_falls_are_not_flagged(before: int, now: int, *, flagged: bool) -> None:
-    """More than 5 % and more than 2,000 tokens (claude-code.md section 3.3)."""
+    """More than 5 % and more than 2,000 tokens (Claude Code)."""
     one = fingerprint_request(body())
 
     assert (

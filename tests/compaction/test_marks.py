@@ -185,7 +185,7 @@ def test_the_automatic_mark_counts() -> None:
     ],
 )
 def test_what_is_too_short_to_be_cached_is_not_marked(model: str, tokens: int) -> None:
-    """The least prefix by model (claude-code.md section 3.1); a short request keeps its shape."""
+    """The least prefix by model (Claude Code); a short request keeps its shape."""
     short = body(said("hello"), system="rules") | {"model": model}
 
     assert get_minimum_cacheable_tokens(model) == tokens

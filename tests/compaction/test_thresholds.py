@@ -18,8 +18,7 @@ from memorist.compaction.compaction_thresholds import (
 from memorist.settings import CompactionSettings, Settings
 
 VECTORS = [
-    # window, output, settings, effective, auto, warning, blocking (claude-code.md sections 6.1 and
-    # 17 item 4)
+    # window, output, settings, effective, auto, warning, blocking (Claude Code)
     (200_000, 32_000, {}, 180_000, 167_000, 147_000, 177_000),
     (200_000, 32_000, {"enabled": False}, 180_000, 167_000, 160_000, 177_000),
     (200_000, 8_000, {}, 192_000, 179_000, 159_000, 189_000),

@@ -731,7 +731,7 @@ async def test_a_conversation_under_way_keeps_the_results_that_were_shown(tmp_pa
 
 @pytest.mark.covers("CP-12")
 def test_the_rollout_family_compacts_at_nine_tenths_of_the_window() -> None:
-    """Its limits count from the whole window (codex.md section 2.1): 272,000 gives 244,800, with
+    """Its limits count from the whole window (Codex): 272,000 gives 244,800, with
     258,400 usable.
     """
     models = ModelSettings(prices={"m": ModelPrice(window=272_000)})

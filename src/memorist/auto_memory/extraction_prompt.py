@@ -39,7 +39,7 @@ from memorist.settings import AutoMemorySettings
 from memorist.transcript_analysis.answer_check import AnswerLineCheck
 
 ANTHROPIC_MEMORY_TOOL = "memory"
-"""Anthropic's memory tool (claude-code.md section 13.3)."""
+"""Anthropic's memory tool (Claude Code)."""
 MEMORIST_TOOL_NAME = re.compile(r"(?:^|_)memorist_+memory_(?:write|forget)$")
 """The tools of memorist's MCP server as clients name them, such as `mcp__memorist__memory_write`.
 """
@@ -92,7 +92,7 @@ def _is_inside_folder(path: str, folder: Path) -> bool:
 def has_written_memory(messages: Sequence[Message], folder: Path) -> bool:
     """Whether the host's agent wrote memory itself in these messages.
 
-    Extraction is skipped then (claude-code.md section 8.3).
+    Extraction is skipped then (Claude Code).
     """
     return any(
         is_memory_write_call(use, folder) for message in messages for use in message.tool_uses

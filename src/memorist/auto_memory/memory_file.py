@@ -32,7 +32,7 @@ from memorist.errors import UsageError
 
 
 class MemoryKind(StrEnum):
-    """What a memory is about (claude-code.md section 7.3)."""
+    """What a memory is about (Claude Code)."""
 
     USER = "user"
     FEEDBACK = "feedback"
@@ -81,9 +81,7 @@ USER_KINDS = frozenset({MemoryKind.USER, MemoryKind.FEEDBACK})
 
 
 def parse_kind(text: str) -> MemoryKind | None:
-    """Parse a kind's name; None for any other text, which is tolerated (claude-code.md section
-    7.3).
-    """
+    """Parse a kind's name; None for any other text, which is tolerated (Claude Code)."""
     try:
         return MemoryKind(text.strip().lower())
     except ValueError:

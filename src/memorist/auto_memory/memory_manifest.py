@@ -19,7 +19,7 @@ from memorist.settings import AutoMemorySettings
 INDEX_NAME = "MEMORY.md"
 """The index of a folder; not a memory itself."""
 HEADER_READ_BYTES = 16_384
-"""Bytes of a file read for its header: 30 lines (claude-code.md section 7.6) of up to 500
+"""Bytes of a file read for its header: 30 lines (Claude Code) of up to 500
 characters.
 """
 MAX_FILE_BYTES = 1_000_000

@@ -22,7 +22,7 @@ from memorist.auto_memory.statements.statement_similarity import (
 )
 
 TEAM_PREFIX = "team/"
-"""Where a team's memories are, below the memory folder (claude-code.md section 10.1)."""
+"""Where a team's memories are, below the memory folder (Claude Code)."""
 TEAM_INDEX_PATH = TEAM_PREFIX + INDEX_NAME
 TEAM_INDEX_HEADING = "Shared by the team:"
 
@@ -36,7 +36,7 @@ SHARING_SCOPES: dict[MemoryKind, SharingScope] = {
     MemoryKind.PROJECT: "team",
     MemoryKind.REFERENCE: "team",
 }
-"""Source: claude-code.md section 10.1."""
+"""Source: Claude Code."""
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _MARKDOWN_MARKS = re.compile(r"^(?:[>#*+-]+\s+|\*\*)+")
 _MAX_SENTENCES = 20

@@ -273,8 +273,7 @@ def _list_project_roots(home: HomeMemories) -> list[str]:
 
 def _cron_line(home: str) -> str:
     """A crontab line at a minute between midnight and five that is fixed for each home
-    (claude-code.md section 9.5).
-
+    (Claude Code).
     The program is named by its path, and a non-default home by a variable: cron has neither the
     shell's PATH nor its variables.
     """

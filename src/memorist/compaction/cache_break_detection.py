@@ -2,7 +2,7 @@
 to its cause (CP-19).
 
 A drop is reported when cache reads fell by more than 5 % and by more than 2,000 tokens against the
-previous call (claude-code.md section 3.3). Causes that the sender controls are checked first, in
+previous call (Claude Code). Causes that the sender controls are checked first, in
 the order of how much of the prefix they invalidate: tools, system, model, other parameters that key
 the cache, messages, cache marks; then expiry; whatever is left is the provider's own doing. Pure.
 """
@@ -20,11 +20,11 @@ from memorist.core.messages import JsonObject, Usage
 
 MIN_DROP_SHARE = 0.05
 MIN_DROP_TOKENS = 2_000
-"""A drop is reported only above both bounds (claude-code.md section 3.3)."""
+"""A drop is reported only above both bounds (Claude Code)."""
 
 SHORT_LIFETIME_SECONDS = 300.0
 LONG_LIFETIME_SECONDS = 3_600.0
-"""Lifetimes of a cache entry (claude-code.md section 3.1)."""
+"""Lifetimes of a cache entry (Claude Code)."""
 
 CACHE_KEY_PARAMS = (
     "thinking", "tool_choice", "output_config", "context_management", "betas", "speed",
@@ -32,7 +32,7 @@ CACHE_KEY_PARAMS = (
     "parallel_tool_calls", "prompt_cache_key",
 )  # fmt: skip
 """Parameters of the three wire formats that may key the cache: thinking and effort, tool choice,
-betas, output form (claude-code.md sections 3.1, 3.3).
+betas, output form (Claude Code).
 """
 
 CacheBreakCause = Literal[

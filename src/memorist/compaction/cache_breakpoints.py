@@ -1,5 +1,5 @@
-"""Choose the cache breakpoints of an Anthropic request (CP-18; claude-code.md sections 3.1 and
-3.2). Pure.
+"""Choose the cache breakpoints of an Anthropic request (CP-18; Claude Code).
+Pure.
 
 One breakpoint goes on the last system block (which covers the tools before it), one on the last
 markable block of the last message. A third goes at the end of the part unchanged since the last
@@ -29,7 +29,7 @@ MAX_BREAKPOINTS = 4
 
 LOOKBACK_BLOCKS = 15
 """Blocks after the unchanged prefix above which it gets its own breakpoint: the look-back is about
-20 (claude-code.md section 3.1), with some margin.
+20 (Claude Code), with some margin.
 """
 
 CacheLifetime = Literal["5m", "1h"]
@@ -56,7 +56,7 @@ class CacheOrderPosition(Struct, frozen=True, order=True):
 
 @lru_cache(maxsize=64)
 def get_minimum_cacheable_tokens(model: str) -> int:
-    """The shortest prefix that the provider caches for this model (claude-code.md section 3.1);
+    """The shortest prefix that the provider caches for this model (Claude Code);
     1,024 for models not listed there.
     """
     lowered = model.lower()

@@ -1,7 +1,7 @@
 """The compaction plan of one request: which steps in which order, and when to stop trying (CP-3,
 CP-14, CP-15). Pure.
 
-Sources: claude-code.md sections 5 (order), 6.2 to 6.4 (conditions, breakers, order of strategies).
+Source of order, conditions and breakers: Claude Code.
 `plan_compaction` names the steps; the caller takes them in order, stops at the first attempt that
 makes the history smaller, and records the outcome in the circuit breaker (`compaction_breaker`).
 """

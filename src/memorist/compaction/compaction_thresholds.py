@@ -15,7 +15,7 @@ from memorist.settings import CompactionSettings, Settings
 
 FULL_SIZE_WINDOW = 100_000
 """From this window size on the distances have their full size. It is the smallest window Claude
-Code accepts (claude-code.md section 6.1); below it, where local models live, a reserve of 20,000
+Code accepts (Claude Code); below it, where local models live, a reserve of 20,000
 would leave nothing, so all distances shrink in proportion.
 """
 
@@ -109,8 +109,8 @@ def compute_request_thresholds(
     output = min(output, window // 4) if learned or known.window is None else output
     limits = compute_thresholds(window, output, settings.compaction)
     if settings.compaction.family != "file-native":
-        # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md
-        # section 2.1), where no output limit is named.
+        # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (Codex),
+        # where no output limit is named.
         inline = compute_inline_compaction_thresholds(
             min(window, settings.compaction.window or window), named
         )

@@ -63,8 +63,7 @@ STATE_TAG = lazy_pattern(
     r"agents\.md instructions))",
     re.IGNORECASE,
 )
-"""Prefix of a text that describes the environment: a later one replaces an earlier one (codex.md
-section 3.3).
+"""Prefix of a text that describes the environment: a later one replaces an earlier one (Codex).
 """
 
 

@@ -1,6 +1,6 @@
 """Full compaction: the history that is built from a model's summary (CP-7, CP-16). Pure.
 
-Sources: claude-code.md sections 6.5 and 6.7. The model is asked for an analysis and nine sections;
+Sources: Claude Code. The model is asked for an analysis and nine sections;
 the sixth, the user's messages, is written here from the transcript, so that a summary can neither
 lose nor invent what the user said.
 """

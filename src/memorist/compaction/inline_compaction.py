@@ -1,7 +1,7 @@
 """Inline compaction: the user's newest messages, followed by a hand-over as a user message and by
 what the model has not answered yet (CP-11, CP-12). Pure.
 
-Source: codex.md section 2.4. Deliberate differences: an empty hand-over is rejected (there an older
+Source: Codex. Deliberate differences: an empty hand-over is rejected (there an older
 reply would be used), and nothing is done while a tool call waits for its result.
 """
 

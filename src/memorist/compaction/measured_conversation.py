@@ -118,7 +118,7 @@ def fit_newest_texts(texts: Sequence[str], tokens: int, factor: float = 1.0) -> 
     what they leave. The first that does not fit is cut in the middle, and all that would come after
     it are dropped.
 
-    Source: codex.md section 2.4 step 7, where no difference is made between short and long. The sum
+    Source: Codex, where no difference is made between short and long. The sum
     of the estimates never exceeds `tokens`.
     """
     room = tokens

@@ -44,7 +44,7 @@ CLEARED_TEXT = "[old tool result cleared; it can be fetched back by its id]"
 """The fixed text that replaces a cleared result; also identifies results cleared before."""
 
 FOREIGN_CLEARED_TEXT = "[Old tool result content cleared]"
-"""The text Claude Code writes there (claude-code.md section 5.3); seen in resumed sessions."""
+"""The text Claude Code writes there; seen in resumed sessions."""
 
 
 def is_clearable_tool(tool: str) -> bool:

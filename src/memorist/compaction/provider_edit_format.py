@@ -1,7 +1,7 @@
 """Compaction done by the provider: the request changes that enable it, and how to read its replies
 (CP-6, CP-13). Pure.
 
-Sources: claude-code.md section 13 and codex.md section 2.5; the shapes are those of the SDKs
+Sources: Claude Code and Codex; the shapes are those of the SDKs
 anthropic 2 (`BetaCompact20260112EditParam`, `BetaClearToolUses20250919EditParam`,
 `BetaCompactionBlock`) and openai 3 (`ResponseCompactParams`, `CompactedResponse`,
 `ContextManagement`).
@@ -23,7 +23,7 @@ EDITING_BETA = "context-management-2025-06-27"
 _THINKING_EDIT = "clear_thinking_20251015"
 
 MIN_TRIGGER_TOKENS = 50_000
-"""Anthropic accepts no smaller trigger for its compaction (claude-code.md section 13.2)."""
+"""Anthropic accepts no smaller trigger for its compaction (Claude Code)."""
 
 
 class RequestWithBetas(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Content restored after a full compaction: files, skills, the plan, tasks and background work
 (CP-8). Pure; the compactor gathers the content.
 
-Source: claude-code.md section 6.6. Restored texts are wrapped in `<system-reminder>`, the tag that
+Source: Claude Code. Restored texts are wrapped in `<system-reminder>`, the tag that
 marks both these and the host's own injections.
 """
 
@@ -41,8 +41,7 @@ INSTRUCTION_FILES = parse_word_list(
     memory_summary.md     summary.md
     """
 )
-"""Instruction and memory files come with the context anyway (claude-code.md section 2.1, codex.md
-section 1.10).
+"""Instruction and memory files come with the context anyway (Claude Code, Codex).
 """
 
 _CLOSING_TAG = re.compile(r"</(?=system-reminder>)", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Session memory compaction: the session's notes replace the older conversation, without calling a
 model (CP-9, CP-10). Pure.
 
-Source: claude-code.md section 6.8. Two deliberate differences: a step back that would exceed the
+Source: Claude Code. Two deliberate differences: a step back that would exceed the
 upper limit is not taken (there it is taken and then counted), and a history whose notes are older
 than the last compaction is left to a full one, since notes and summary would both miss a part.
 """

@@ -1,7 +1,7 @@
 """Clean a model's summary of what it must not say: our own prompt's text, and words the user never
 said (CP-7, CP-16).
 
-Pure. Sources: claude-code.md section 6.7 ("must never happen"), section 16 item 5.
+Pure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Parse a model's summary with distrust: unusable answers are refused (CP-7).
 
-Pure. Source: claude-code.md section 6.5 steps 7 and 8. What must not stand in a usable one is taken
+Pure. Source: Claude Code. What must not stand in a usable one is taken
 out by `summary_cleaning`.
 """
 
@@ -20,7 +20,7 @@ MAX_ERROR_MESSAGE_CHARACTERS = 400
 
 MAX_ANSWER_CHARACTERS = 200_000
 """Characters of the longest accepted answer: twice what the reserve of 20,000 tokens can hold
-(claude-code.md section 6.1).
+(Claude Code).
 """
 
 

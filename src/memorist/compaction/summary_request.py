@@ -113,7 +113,7 @@ DOCUMENT_PLACEHOLDER = "[document]"
 
 
 MAX_SUMMARY_TOKENS = 20_000
-"""Most tokens that an answer may have (claude-code.md 6.4), in a window that has room for them."""
+"""Most tokens that an answer may have (Claude Code), in a window that has room for them."""
 
 
 SUMMARY_WINDOW_DIVISOR = 4

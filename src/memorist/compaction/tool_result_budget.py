@@ -1,7 +1,7 @@
 """The tool result budget: results too large for the conversation are stored on disk and replaced by
 a preview (CP-4). Pure; the compactor writes the files.
 
-Source: claude-code.md section 5.1. A decision about a result is final: it yields the same text in
+Source: Claude Code. A decision about a result is final: it yields the same text in
 every later request, so that the prompt cache keeps its prefix.
 """
 

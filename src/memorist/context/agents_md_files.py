@@ -1,5 +1,5 @@
 """AGENTS.md files from the root of the project down, or their fallback names: found, read within a
-budget of bytes, and rendered (codex.md section 3.2).
+budget of bytes, and rendered (Codex).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Attachments of Claude Code sessions, read as pieces of the context. Pure (CX-9).
 
-Source: claude-code.md sections 1.4 and 12.3 for the records; the kinds are those seen in session
+Source: Claude Code for the records; the kinds are those seen in session
 files of 2.1.97 and later. The file holds the data of an attachment, not the text the client puts
 around it.
 """

@@ -1,5 +1,5 @@
 """CLAUDE.md files, their rules and imports: candidate paths, loading, and how one is rendered
-(CX-4; claude-code.md section 2).
+(CX-4; Claude Code).
 """
 
 from __future__ import annotations

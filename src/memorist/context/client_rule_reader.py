@@ -39,10 +39,10 @@ MAX_FILE_BYTES = 262_144
 MAX_FILES = 50
 """Files of each kind that are read. Our choice."""
 INDEX_LINES, INDEX_BYTES = 200, 25_000
-"""How much of its memory's index Claude Code loads (claude-code.md section 7.4)."""
+"""How much of its memory's index Claude Code loads."""
 MAX_SUMMARY_BYTES = 7_500
-"""Bytes of Codex's memory summary that surely are within the 2,500 tokens it loads (codex.md
-section 1.1). Our choice.
+"""Bytes of Codex's memory summary that surely are within the 2,500 tokens it loads.
+Our choice.
 """
 _INDEX_ENTRY = re.compile(
     r"^[-*]\s+\[(?P<title>[^\]]+)\]\([^)\s]*\)\s*(?:[—–:-]+\s*(?P<hook>.*))?$"

@@ -67,8 +67,7 @@ class SessionEnvironment(Struct, frozen=True, kw_only=True):
 
 
 def render_codex_environment_fields(environment: SessionEnvironment) -> dict[str, str]:
-    """Render the fields inside `<environment_context>`, each as its own lines (codex.md section
-    3.2).
+    """Render the fields inside `<environment_context>`, each as its own lines (Codex).
 
     Values are escaped; empty ones are omitted.
     """
@@ -147,7 +146,7 @@ def _list_lines(name: str, item_name: str, values: Sequence[str]) -> list[str]:
 
 
 def render_claude_env_fields(environment: SessionEnvironment) -> dict[str, str]:
-    """Render the lines of `<env>` by name (claude-code.md section 1.1); empty ones are omitted."""
+    """Render the lines of `<env>` by name (Claude Code); empty ones are omitted."""
     first = (
         environment.environments[0]
         if environment.environments

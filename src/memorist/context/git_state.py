@@ -38,7 +38,7 @@ _GIT_QUESTIONS: Mapping[str, Sequence[str]] = {
     "commits": ("log", "--oneline", "-n", "5"),
     "user": ("config", "user.name"),
 }
-"""The five questions of claude-code.md section 1.2. Git is not run within submodules, which have
+"""The five questions of Claude Code. Git is not run within submodules, which have
 settings of their own.
 """
 
@@ -136,7 +136,7 @@ class GitState(Struct, frozen=True, kw_only=True):
 def render_git_state(git: GitState, limit: int = 2_000) -> str:
     """Render the snapshot of a repository.
 
-    `limit` is in characters of the status (claude-code.md section 1.2).
+    `limit` is in characters of the status (Claude Code).
     """
     status = git.status.rstrip()
     if len(status) > limit:

@@ -1,6 +1,6 @@
 """Imports (`@path`) and comments of an instruction file.
 
-Pure, and linear in the text (claude-code.md sections 2.1 and 2.2).
+Pure, and linear in the text (Claude Code).
 """
 
 from __future__ import annotations

@@ -20,14 +20,14 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 
 InstructionScope = Literal["managed", "user", "project", "local"]
 LoadReason = Literal["session_start", "include", "path_glob_match", "nested_traversal"]
-"""Why a file was loaded, in the terms of claude-code.md section 2.5."""
+"""Why a file was loaded, in the terms of Claude Code."""
 
 MANAGED_PATHS = {
     "linux": "/etc/claude-code/CLAUDE.md",
     "darwin": "/Library/Application Support/ClaudeCode/CLAUDE.md",
     "win32": "C:\\Program Files\\ClaudeCode\\CLAUDE.md",
 }
-"""Path of the managed file by platform (claude-code.md section 2.1)."""
+"""Path of the managed file by platform (Claude Code)."""
 
 SCOPE_REMARKS: dict[InstructionScope, str] = {
     "managed": "set by whoever manages this machine",

@@ -17,7 +17,7 @@ from memorist.core.messages import Message
 from memorist.transcript_analysis.tool_actions import ChangeAction, ReadAction, parse_tool_action
 
 MAX_EXPANDED_PATTERNS = 1_000
-"""Upper bound of patterns after brace expansion of one list (claude-code.md section 2.3)."""
+"""Upper bound of patterns after brace expansion of one list (Claude Code)."""
 
 
 _MAX_PATTERN_CHARACTERS = 1_000

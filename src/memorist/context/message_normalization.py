@@ -6,8 +6,7 @@ Calls without an output get one; outputs without a call are dropped; formats tha
 outputs right behind their calls; neighbours of one role are merged where the format wants it; blank
 texts and lone reasoning are dropped; unknown items and images stay;
 long outputs are cut in the middle. What was in order stays the very same object, so that its bytes,
-and with them the cached prefix, do not change (codex.md sections 3.5 and 3.6, claude-code.md
-section 1.5).
+and with them the cached prefix, do not change (Codex, Claude Code).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from memorist.settings import Family
 
 
 MAX_TOOL_TOKENS = 10_000
-"""Longest tool output in estimated tokens (CX-6; codex.md section 3.6)."""
+"""Longest tool output in estimated tokens (CX-6; Codex)."""
 MIN_TOOL_TOKENS = 64
 """Lower bound of the limit: less would not hold the cut marks."""
 CUT_MARK_TOKENS = 16

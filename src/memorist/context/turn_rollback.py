@@ -2,7 +2,7 @@
 
 A turn begins with what the user typed, and with what was put into the context right above it. What
 precedes the first turn belongs to the session and stays; rolling back more turns than there are
-goes back to that point (codex.md section 3.7).
+goes back to that point (Codex).
 """
 
 from __future__ import annotations

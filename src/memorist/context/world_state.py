@@ -5,7 +5,7 @@ The environment is a list of sections, each with an id and a comparable snapshot
 environment, permissions, model, instructions, tools, skills, date. At the start of a turn, and
 before every request in it, `diff_world_state` compares them with what was last sent and returns
 only the differences. If nothing changed there is nothing to send and nothing to record, so that the
-prefix stays the same (codex.md section 3.3). What was sent is kept in the transcript, in full at
+prefix stays the same (Codex). What was sent is kept in the transcript, in full at
 first and then as merge patches; `restore_world_state` replays them on resume and after a rollback
 (CX-7).
 """

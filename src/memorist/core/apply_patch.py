@@ -205,7 +205,7 @@ def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRej
     return positions[0]
 
 
-# Patches in the `apply_patch` form (codex.md section 6), as a tool's input or inside a shell
+# Patches in the `apply_patch` form (Codex), as a tool's input or inside a shell
 # command. Pure.
 
 

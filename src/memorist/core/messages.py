@@ -80,7 +80,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def context_tokens(self) -> int:
-        """Tokens of context after the call: all input and the output (claude-code.md section 4)."""
+        """Tokens of context after the call: all input and the output (Claude Code)."""
         return self.input + self.cache_read + self.cache_write + self.output
 
     def __add__(self, other: Usage) -> Usage:

@@ -2,8 +2,8 @@
 
 The estimate is UTF-8 bytes / 4 times a factor of the model family. Bytes, not characters, so that a
 Chinese character counts as about three quarters of a token instead of a quarter. The factors are
-medians over 700 steps of recorded sessions between two requests with known usage (parts.md section
-3): characters / 4 alone is 1.35 to 1.8 times too low on Claude, and every threshold would fire
+medians over 700 steps of recorded sessions between two requests with known usage:
+characters / 4 alone is 1.35 to 1.8 times too low on Claude, and every threshold would fire
 late.
 """
 
@@ -32,10 +32,10 @@ from memorist.core.messages import (
 )
 
 BYTES_PER_TOKEN = 4
-"""Both clients estimate with four bytes (claude-code.md section 4, codex.md section 3.4)."""
+"""Both clients estimate with four bytes (Claude Code, Codex)."""
 
 MEDIA_TOKENS = 2_000
-"""Tokens of one image or document of any size (claude-code.md section 4)."""
+"""Tokens of one image or document of any size (Claude Code)."""
 
 _NEWER_CLAUDE = re.compile(
     r"claude.*?(?:-4-[789]\b|-(?:opus|sonnet|haiku|fable|mythos)-([5-9]|\d{2})\b)"
@@ -53,8 +53,7 @@ turn include the reasoning of the turn before, with 5.0 to 5.5 they do not.
 def get_token_factor(model: str) -> float:
     """Tokens of this model per estimated token.
 
-    1.42 up to Claude 4.6, 1.72 from 4.7 on, 1.05 for OpenAI's models, 1.2 for all others (parts.md
-    section 3).
+    1.42 up to Claude 4.6, 1.72 from 4.7 on, 1.05 for OpenAI's models, 1.2 for all others.
     """
     lowered = model.lower()
     if "claude" in lowered or lowered.startswith("<synthetic>"):

@@ -14,8 +14,7 @@ from memorist.store.process_lock import hold_lock
 MAX_LOG_LINE_CHARACTERS = 500
 """Longest line in characters."""
 LOG_DAYS = 3
-"""Days that a dream reads: today's log and the two most recent before it (claude-code.md section
-9.4).
+"""Days that a dream reads: today's log and the two most recent before it (Claude Code).
 """
 MAX_LOG_CHARACTERS = 60_000
 """Newest characters of a day's log that a dream reads."""

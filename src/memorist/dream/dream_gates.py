@@ -29,7 +29,7 @@ _HOUR, _MINUTE = 3_600.0, 60.0
 
 class TriggeringSessionFacts(Struct, frozen=True, kw_only=True):
     """What is known of the session without I/O; each of these can close the first gate
-    (claude-code.md section 9.1).
+    (Claude Code).
     """
 
     is_remote: bool = False

@@ -24,7 +24,7 @@ from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
 
 STALE_LOCK_SECONDS = 3_600.0
-"""A lock older than this blocks no one (claude-code.md section 9.2)."""
+"""A lock older than this blocks no one (Claude Code)."""
 _MAX_LINES = 5
 
 

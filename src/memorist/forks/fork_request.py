@@ -100,7 +100,7 @@ def choose_edit_method(spec: ForkSpec, codec: Codec) -> EditMethod:
 
 def _tool_names(codec: Codec, body: JsonObject) -> Iterator[str]:
     """Names of the tools of a request: those of the body, and those of history items that add tools
-    (Codex, clients.md 1).
+    (Codex).
     """
     shell = {**body, codec.history_key(): []}
     yield from (tool.name for tool in codec.decode_request(shell).tools)

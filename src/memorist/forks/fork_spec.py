@@ -84,7 +84,7 @@ class ForkLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     turns: int = 5
     """Replies of the model. Reads in one, edits in the next, corrections after: five is what memory
-    extraction allows (claude-code.md 8).
+    extraction allows.
     """
     requests: int = 8
     """Requests sent, retries included: five turns and a few retries of an overloaded provider."""

@@ -1,5 +1,4 @@
-"""Reading Claude Code session files (`<session>.jsonl`) as the live conversation (claude-code.md
-sections 12.2 to 12.8 and 12.14).
+"""Reading Claude Code session files (`<session>.jsonl`) as the live conversation (Claude Code).
 
 The lines are read twice: once for the tree, decoding only its fields, and once for the content of
 the live records. Where the conversation does not follow the order of the file, lines that come too

@@ -1,6 +1,4 @@
-"""Converting a record of a Claude Code session to a core message (claude-code.md sections 12.2 to
-12.4).
-"""
+"""Converting a record of a Claude Code session to a core message."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ from memorist.formats.transcript_format import (
     repair_transcript_line,
 )
 
-# The records of a Claude Code session file, as far as they are read (claude-code.md sections
-# 12.2 to 12.5).
-
+# The records of a Claude Code session file, as far as they are read.
 
 NO_RAW = Raw()
 
@@ -60,7 +56,7 @@ class KindOnlyRecord(Struct, gc=False):
 
 
 class PreservedSegment(Struct, gc=False, rename="camel"):
-    """Messages that a compaction kept unchanged in the context (claude-code.md section 6.9)."""
+    """Messages that a compaction kept unchanged in the context (Claude Code)."""
 
     head_uuid: str = ""
     anchor_uuid: str = ""

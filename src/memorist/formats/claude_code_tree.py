@@ -1,5 +1,4 @@
-"""Finding the live conversation in a Claude Code session file, and its order (claude-code.md
-sections 6.9, 12.7 and 12.14).
+"""Finding the live conversation in a Claude Code session file, and its order.
 
 A file is a tree: rewinds leave dead branches, parallel tool calls fork it, a compaction starts a
 new root. The live conversation is the path from the newest leaf to the first root, continued across
@@ -33,9 +32,7 @@ from memorist.formats.transcript_format import (
     repair_transcript_line,
 )
 
-# First pass over a Claude Code session file: a compact index of its tree, without the content
-# (claude-code.md sections 12.2 to 12.7).
-
+# First pass over a Claude Code session file: a compact index of its tree, without the content.
 
 USER, ASSISTANT, BRIDGED, SIDE, META, BOUNDARY, RESULT, OTHER = (1 << bit for bit in range(8))
 """Flags of a record. BRIDGED records (progress, snipped ones) only connect others; OTHER ones are

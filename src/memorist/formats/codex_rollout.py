@@ -1,5 +1,4 @@
-"""Reading Codex rollout files as the live conversation (codex.md section 3.7 and part 5, clients.md
-section 1.3).
+"""Reading Codex rollout files as the live conversation.
 
 The lines are read twice: once for the kind of each line and the rolled-back turns, once for the
 content. The order of the file is the order of the conversation. Events that repeat history items
@@ -64,8 +63,7 @@ from memorist.formats.transcript_format import (
 )
 
 # First pass over a Codex rollout file: the kind of each line, the session's metadata, and which
-# turns were rolled back (codex.md 3.7 and part 5).
-
+# turns were rolled back.
 
 BLANK, PROBLEM, ITEM, BARE_ITEM, USER_EVENT, AGENT_EVENT, REASONING_EVENT = range(7)
 (
@@ -107,7 +105,7 @@ _ITEMS = {
 _ITEM_CODES = frozenset({ITEM, BARE_ITEM, CALL, CALL_OUTPUT, MESSAGE_ITEM, REASONING_ITEM})
 _ITEM_KINDS = MESSAGE_KINDS | CALL_ITEMS.keys() | OUTPUT_ITEMS.keys() | {"reasoning"}
 _UNRECORDED = frozenset({"ghost_snapshot", "additional_tools", "compaction_trigger", "other"})
-"""Items that a client leaves out of its history (codex.md sections 3.1 and 3.8)."""
+"""Items that a client leaves out of its history (Codex)."""
 _METADATA_CODES = (TURN_CONTEXT, TURN_STARTED, SESSION_META, UNTYPED)
 _MAX_KINDS = 250
 FIRST_PASS_CACHE_BYTES = 16 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""The records of a Codex rollout file, as far as they are read (codex.md part 5). Fields that are
+"""The records of a Codex rollout file, as far as they are read. Fields that are
 not named are skipped without being built.
 """
 
@@ -415,8 +415,7 @@ def _reasoning_extra(item: _ReasoningItem) -> JsonObject:
     return extra
 
 
-# The turns of a Codex rollout, and which of them were rolled back (codex.md section 3.7 and part
-# 5).
+# The turns of a Codex rollout, and which of them were rolled back.
 
 
 class _CutMark(Struct, frozen=True):

@@ -1,5 +1,5 @@
-"""Telling text injected by a host apart from what the user typed, for both families (claude-code.md
-sections 1.4 and 12.9, codex.md section 3.2).
+"""Telling text injected by a host apart from what the user typed, for both families (Claude Code,
+Codex).
 
 On the wire much host text has the role `user`: reminders, instruction files, hook output, notices.
 Three rules find it, all by marker:

@@ -172,8 +172,8 @@ def _text_part(text: str, usual: str) -> JsonObject | None:
 def read_codex_recorded_origins(
     item: JsonObject, blocks: tuple[Block, ...]
 ) -> tuple[Origin, tuple[Block, ...]] | None:
-    """Origins from Codex's own record of who wrote each part (`content_item_kinds`, clients.md
-    1.3); None when the item has none.
+    """Origins from Codex's own record of who wrote each part (`content_item_kinds`);
+    None when the item has none.
 
     A part that it does not attribute to the user counts as injected, even when no markup rule
     recognises it.

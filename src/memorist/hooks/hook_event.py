@@ -1,6 +1,6 @@
 """Parse hook events of coding agents.
 
-Claude Code and Codex send the same JSON (clients.md sections 1.7 and 2.6). Pure.
+Claude Code and Codex send the same JSON. Pure.
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.secrets import redact
 
 NOTICE_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
-"""Events at which both clients show a hook's `systemMessage` to the user (clients.md sections 1.7
-and 2.6).
+"""Events at which both clients show a hook's `systemMessage` to the user.
 """
 MAX_NOTICE_CHARS = 240
 """Characters of a notice: two lines of a terminal. Our choice."""

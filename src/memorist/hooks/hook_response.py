@@ -1,6 +1,6 @@
 """Format the response to a hook event within the client's size limit.
 
-Pure (clients.md sections 1.7 and 2.6).
+Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Magic Docs: documents of the project that ask to be kept up to date (MD).
+"""Magic Docs: documents of the project that ask to be kept up to date.
 
 Elsewhere: memory put in order (`dream`); the fork that writes (`forks`).
 """

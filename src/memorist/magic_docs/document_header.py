@@ -1,7 +1,7 @@
 """The header that makes a file a Magic Doc, and the italic line after it, which is its instruction
 (MD-1). Pure.
 
-Names and shape are those of claude-code.md 11.2. A header inside fenced code is an example and
+Names and shape are those of Claude Code. A header inside fenced code is an example and
 makes nothing a Magic Doc.
 """
 

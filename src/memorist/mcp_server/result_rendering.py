@@ -20,7 +20,7 @@ from memorist.store.memory_uses import MemoryUse
 
 MAX_ANSWER_CHARS = 20_000
 """Characters of the longest answer: about 5,000 tokens in English, half of where Codex cuts a
-tool's output (codex.md, 10,000 tokens).
+tool's output (Codex, 10,000 tokens).
 """
 RESERVED_FRAME_CHARS = 2_000
 """Characters of an answer that are reserved for the text around the data."""

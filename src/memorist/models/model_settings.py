@@ -14,7 +14,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     timeout_seconds: float = 120.0
     """Longest time of one call with its retries. Chosen here: most forks finish within a minute,
-    and no caller waits longer for a session memory update (claude-code.md section 11.1).
+    and no caller waits longer for a session memory update.
     """
     attempts: int = 4
     """Most requests sent for one call. Chosen here: two more than the providers' SDKs retry,

@@ -42,8 +42,7 @@ _TYPED_ORIGINATORS = frozenset(
 applications. Any other may be `codex exec`, an SDK or a server, which pass on what they got.
 """
 _COMPACTION_LEADS = ("critical: respond with text only",)
-"""First words of the message with which Claude Code requests its summary (claude-code.md section
-7).
+"""First words of the message with which Claude Code requests its summary.
 """
 
 

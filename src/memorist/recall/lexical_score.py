@@ -97,7 +97,7 @@ class RankedEntry(Struct, frozen=True, kw_only=True):
 
 FIELD_WEIGHTS = {"title": 3.0, "description": 2.0, "body": 1.0}
 """Weight of a word by the field it occurs in. A file's name and description are written to find it
-by; the selector of the file-native family sees nothing else (claude-code.md section 7.6).
+by; the selector of the file-native family sees nothing else (Claude Code).
 """
 
 WEIGHT_STEPS = 4

@@ -22,8 +22,7 @@ from memorist.recall.word_chance import contains_name_or_term, is_hardly_ever_ty
 from memorist.settings import RecallSettings
 
 MIN_QUERY_WORDS = 2
-"""Words that a message needs to be searched for; "continue" and "yes" have too few (claude-code.md
-section 7.6).
+"""Words that a message needs to be searched for; "continue" and "yes" have too few (Claude Code).
 """
 DEVIATIONS_PER_NAT = 0.15
 """Standard deviations of nearness that a nat of word evidence counts as."""

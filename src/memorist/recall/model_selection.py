@@ -25,7 +25,7 @@ from memorist.settings import AutoMemorySettings, RecallSettings
 LABEL = "recall"
 """What the receipts of a selection are filed under."""
 MAX_ANSWER_TOKENS = 256
-"""Longest answer (claude-code.md section 7.6)."""
+"""Longest answer (Claude Code)."""
 MAX_QUERY_TOKENS = 2_000
 """Longest part of the user's message that the selection is made from."""
 

@@ -1,5 +1,5 @@
 """The block in which a model cites the memories it used: removed from a stream of text, and parsed
-(RO-8; codex.md section 1.10). Pure.
+(RO-8; Codex). Pure.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Compare two states of the folder, and render the difference for a model (RO-5; codex.md section
-1.8). Pure.
+"""Compare two states of the folder, and render the difference for a model (RO-5; Codex).
+Pure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 MAX_DIFF_BYTES = 4 * 1024 * 1024
-"""Upper bound of the text in bytes (codex.md section 1.8)."""
+"""Upper bound of the text in bytes (Codex)."""
 _MAX_COMPARED_LINES = 20_000
 """Lines of a file that are compared one by one; for more only their number is given.
 

@@ -1,7 +1,7 @@
 """The handbook, `MEMORY.md`: what past sessions taught, by place, each claim with its supporting
 sessions. Pure.
 
-The layout is Codex's (codex.md section 1.8), as its own parser reads it. What memorist adds is
+The layout is Codex's (Codex), as its own parser reads it. What memorist adds is
 in brackets at the end of an entry: its proof and date, which session of a task it comes from if
 there are several, and its owner.
 """

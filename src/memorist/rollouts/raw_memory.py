@@ -1,7 +1,7 @@
 """The raw memory that stage one produces of a session: values, rendering, and parsing of text by a
 model or a user. Pure.
 
-The layout is the published one (codex.md section 1.7): a header, then one block per task with four
+The layout is the published one (Codex): a header, then one block per task with four
 lists. What memorist adds stands where a reader of that layout ignores it: a line `scope:` per task,
 and in brackets before each entry its proof, day and evidence.
 """

@@ -1,7 +1,7 @@
 """Stage one's results as files for users, agents and stage two: one summary per session, and all
 raw memories in one file (RO-6). Pure.
 
-Names and headers: codex.md section 1.4. Everything can be parsed back, so that a lost database can
+Names and headers: Codex. Everything can be parsed back, so that a lost database can
 be rebuilt from the folder.
 """
 
@@ -22,7 +22,7 @@ from memorist.store.extract_rows import RolloutExtract
 RAW_MEMORIES_FILE = "raw_memories.md"
 SUMMARIES_FOLDER = "rollout_summaries/"
 MAX_STEM_SLUG_CHARACTERS = 60
-"""Characters of the readable part of a name (codex.md section 1.4)."""
+"""Characters of the readable part of a name (Codex)."""
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _HASH_LENGTH = 4

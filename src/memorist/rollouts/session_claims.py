@@ -45,7 +45,7 @@ MAX_LIST_ENTRIES = 40
 """Entries of one list of a group.
 
 Our choice: three lists of forty lines are what a reader goes through; the ledgers that users
-complained about had 133 tasks in 2,450 lines (codex.md part 7).
+complained about had 133 tasks in 2,450 lines (Codex).
 """
 MAX_GROUP_TASKS = 30
 """Tasks of a group with a section of their own; older ones share one."""

@@ -1,7 +1,7 @@
 """The evidence a model is shown of a recorded session: rows by speaker, chosen within a budget, in
 order, with gap marks (RO-3). Pure.
 
-The order in which rows get room, and the sizes, are the published ones (codex.md section 1.11).
+The order in which rows get room, and the sizes, are the published ones (Codex).
 What does not fit is left out whole, the newest kept first in each tier, so that the user's words
 outlive tool output. Memory is bounded: no more of each tier is held than could be shown.
 """
@@ -44,7 +44,7 @@ TIER_LABELS = {
 }
 
 MAX_ROW_TOKENS = 2_500
-"""Tokens of one row: 10,000 bytes (codex.md section 1.11)."""
+"""Tokens of one row: 10,000 bytes (Codex)."""
 MAX_TOOL_ROW_TOKENS = 2_000
 """Tokens of one tool's output."""
 EVIDENCE_WINDOW_SHARE = 0.95 * 0.7

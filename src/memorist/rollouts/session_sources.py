@@ -47,8 +47,7 @@ from memorist.store.rollout_rows import Rollout, SessionFormat
 from memorist.store.transcript_reader import DecodedLineFile
 
 MAX_SOURCE_BYTES = 4_000_000_000
-"""Largest file that is read, in bytes: four times the largest ever reported by users (codex.md part
-7).
+"""Largest file that is read, in bytes: four times the largest ever reported by users (Codex).
 """
 TAIL_BYTES = 64 * 1024
 """Bytes at the end of a file that are searched for its newest time."""

@@ -27,7 +27,7 @@ ANSWER_SCHEMA: JsonObject = {
     "required": ["raw_memory", "rollout_summary", "rollout_slug"],
     "additionalProperties": False,
 }
-"""The published shape of the answer (codex.md section 1.7)."""
+"""The published shape of the answer (Codex)."""
 
 
 class StageOneAnswer(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,7 +1,7 @@
 """Stage two: update the folder to the sessions by rule, and let a model reword it within bounds
 (RO-5).
 
-The order is that of codex.md section 1.8. The fork works on files in memory; its result is
+The order is that of Codex. The fork works on files in memory; its result is
 reviewed, and all of it goes into the folder in one recorded step. Whatever fails on the way, the
 folder stays as it was or is what structure alone makes of it.
 """
@@ -81,9 +81,9 @@ CONSOLIDATION_LABEL = "consolidation"
 MAX_ROUND_LIST_ENTRIES = 200
 """Entries of a list that a model is shown: those that stood, and those of a round."""
 HEARTBEAT_SECONDS = 90.0
-"""Heartbeat interval (codex.md section 1.8)."""
+"""Heartbeat interval (Codex)."""
 DEFAULT_FORK_LIMITS = ForkLimits(turns=4, requests=6, tokens=300_000, seconds=600.0, output=32_000)
-"""Limits of the fork: edits in one answer and two rounds to fix them. codex.md section 1.8 has no
+"""Limits of the fork: edits in one answer and two rounds to fix them. Codex has no
 bound, and users have paid for that (part 7).
 """
 

@@ -56,8 +56,8 @@ from memorist.store.rollout_rows import Rollout
 from memorist.transcript_analysis.command_lines import truncate_command
 from memorist.transcript_analysis.display_paths import make_display_path
 
-# Render a session's summary task by task, from its raw memory and its actions (codex.md section
-# 1.7). Pure.
+# Render a session's summary task by task, from its raw memory and its actions (Codex).
+# Pure.
 
 
 MAX_SHOWN_FILES = 12
@@ -156,7 +156,7 @@ MAX_NAME_CHARACTERS = 110
 MAX_KEYWORD_CHARACTERS = 48
 MAX_TASK_KEYWORDS = 10
 MAX_SLUG_CHARACTERS = 60
-"""Characters of a slug (codex.md section 1.4)."""
+"""Characters of a slug (Codex)."""
 
 _PLAN = lazy_pattern(r"(?:please )?implement (?:the|this) (?:following )?plan:?\s*", re.IGNORECASE)
 _HEADING = lazy_pattern(r"#+\s*(?:plan:|fix:)?\s*(.+?)(?: ## | # |$)", re.IGNORECASE)

@@ -43,7 +43,7 @@ MAX_SUMMARY_TOKENS = 5_000
 it at most, and a person reads it through.
 """
 MAX_PROFILE_WORDS = 350
-"""Upper bound of words of the profile (codex.md section 1.8)."""
+"""Upper bound of words of the profile (Codex)."""
 _OLDER = "older memory topics"
 _COUNT = re.compile(r"\(\d+ entries are left out here for want of room\)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -317,7 +317,7 @@ def _keep_entries(
 
 
 RECENT_DAYS = 3
-"""Working days that count as recent (codex.md section 1.8)."""
+"""Working days that count as recent (Codex)."""
 MAX_TIPS = 12
 """Tips of one place, from knowledge and failures. Our choice."""
 MAX_TIP_CHARACTERS = 240

@@ -20,7 +20,7 @@ MANIFEST_PATHS = (".codex-plugin/plugin.json", ".claude-plugin/plugin.json")
 
 
 MAX_PLUGIN_NAME_CHARS = 64
-"""Characters of a plugin's name (codex.md section 4.1: a qualified name has twice as many as a
+"""Characters of a plugin's name (Codex: a qualified name has twice as many as a
 plain one).
 """
 

@@ -1,6 +1,6 @@
 """The skill catalogue for a model, trimmed fairly to its budget. Pure (SK-2).
 
-Source: codex.md section 4.2. All descriptions are shortened to one common length before any skill
+Source: Codex. All descriptions are shortened to one common length before any skill
 is left out; skills are left out only when names and files alone do not fit. Omissions are reported
 to the model and to the host.
 """
@@ -30,7 +30,7 @@ from memorist.skills.skill_file import (
 )
 
 PROMPT_ORDER: tuple[SkillScope, ...] = ("system", "project", "user")
-"""Order in the prompt (codex.md section 4.2)."""
+"""Order in the prompt (Codex)."""
 
 _ELLIPSIS = "..."
 _SAFE_TEXT = re.compile(r"[\w./~-]+", re.ASCII)

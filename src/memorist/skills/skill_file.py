@@ -1,7 +1,7 @@
 """Parse a SKILL.md: name, description, other header keys, and the body. Pure (SK-1).
 
 The format is that of the open Agent Skills specification; the further keys are those of
-claude-code.md section 11.4. An unusable file gives a `SkillProblem`, never an exception: one broken
+Claude Code. An unusable file gives a `SkillProblem`, never an exception: one broken
 skill does not hide the others.
 """
 
@@ -63,17 +63,17 @@ SkillScope = Literal["project", "user", "system"]
 
 
 SKILL_SCOPES: tuple[SkillScope, ...] = ("project", "user", "system")
-"""In the order in which skills are listed to users (codex.md section 4.1; its admin scope counts as
+"""In the order in which skills are listed to users (Codex; its admin scope counts as
 system).
 """
 
 
 MAX_NAME_CHARS = 64
-"""Characters of a name (codex.md section 4.1, and the open specification)."""
+"""Characters of a name (Codex, and the open specification)."""
 
 
 MAX_QUALIFIED_CHARS = 128
-"""Characters of a name with its plugin prefix (codex.md section 4.1)."""
+"""Characters of a name with its plugin prefix (Codex)."""
 
 
 MAX_COMPATIBILITY_CHARS = 500

@@ -24,8 +24,7 @@ MAX_SHORT_TEXT_CHARS = 64
 
 
 MAX_TEXT_CHARS = 1_024
-"""Characters kept of a kind, transport or display name, and of any other text (codex.md section
-4.1).
+"""Characters kept of a kind, transport or display name, and of any other text (Codex).
 """
 
 

@@ -1,6 +1,6 @@
 """Skills that a message mentions: `$name`, `@name`, or a link to a SKILL.md. Pure (SK-2).
 
-Source: codex.md section 4.3. Code in fences or backticks is skipped, where a dollar sign means a
+Source: Codex. Code in fences or backticks is skipped, where a dollar sign means a
 variable. A name counts only as a whole word, and only when it identifies exactly one skill; copies
 of a skill count as one.
 """
@@ -20,7 +20,7 @@ SHELL_VARIABLES = frozenset(
     ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM",
      "XDG_CONFIG_HOME"]
 )  # fmt: skip
-"""Names that mean a shell variable even where a skill has that name (codex.md section 4.3)."""
+"""Names that mean a shell variable even where a skill has that name (Codex)."""
 
 
 _FENCE = lazy_pattern(r"[ ]{0,3}(`{3,}|~{3,})")

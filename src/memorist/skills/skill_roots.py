@@ -1,7 +1,7 @@
 """The folders in which skills are searched, for both families, as paths. Pure (SK-1).
 
-Source: codex.md section 4.1 for the rollout family and the shared `.agents/skills`, claude-code.md
-section 11.4 for `.claude/skills`.
+Source: Codex for the rollout family and the shared `.agents/skills`, Claude Code
+for `.claude/skills`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Make a skill from a session: a prompt for a host with a model, and a skeleton from structure
 without one.
 
-Pure (SK-3). Source: claude-code.md section 11.4. The skeleton says only what the transcript proves:
+Pure (SK-3). Source: Claude Code. The skeleton says only what the transcript proves:
 the user's words, what was changed and run successfully, in order, what failed and what then worked.
 It is a draft for the user to finish: it is shown, and saved only on request.
 """
@@ -32,8 +32,8 @@ from memorist.transcript_analysis.tool_actions import MAX_SHORT_COMMAND_CHARACTE
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
 MAX_STEPS = 40
-"""Steps of a skeleton at most; a body of more than 500 lines is advised against (codex.md section
-1.8). The rest is counted.
+"""Steps of a skeleton at most; a body of more than 500 lines is advised against (Codex).
+The rest is counted.
 """
 
 DRAFT_DESCRIPTION_CHARS = 300
@@ -44,7 +44,7 @@ MAX_DESCRIPTION_CHARS = 1_024
 
 MAX_MESSAGES_TOKENS = 8_000
 MAX_NOTES_TOKENS = 12_000
-"""Tokens of each part of the model's material: the notes' own limit (source-notes.md), and two
+"""Tokens of each part of the model's material: the notes' own limit (Claude Code), and two
 thirds of it. Our choice.
 """
 

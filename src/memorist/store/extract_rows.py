@@ -61,7 +61,7 @@ class StoredExtract(Struct, frozen=True, kw_only=True):
 
 
 MAX_PRUNED_EXTRACTS = 200
-"""Most extracts removed in one run (codex.md section 1.8)."""
+"""Most extracts removed in one run (Codex)."""
 
 
 _DAY = 86_400

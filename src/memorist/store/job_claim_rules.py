@@ -33,7 +33,7 @@ allows for the others.
 
 
 class JobClaimPolicy(Struct, frozen=True, kw_only=True):
-    """Policy for granting claims. Source of each default: codex.md sections 1.3, 1.6 and 1.8."""
+    """Policy for granting claims. Source of each default: Codex."""
 
     lease_seconds: int = 3_600
     retries: int = 3

@@ -42,7 +42,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
     """Modification time of the file at that time: an unchanged file is not reopened."""
     updated: int
     """Time of its newest content, in seconds since the epoch: the watermark by which stage one is
-    claimed (codex.md section 1.6).
+    claimed (Codex).
     """
     cwd: str = ""
     repository: str = ""

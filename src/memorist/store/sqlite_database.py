@@ -29,7 +29,7 @@ _log = logging.getLogger("memorist")
 Record = TypeVar("Record", bound=Struct)
 
 BUSY_TIMEOUT_SECONDS = 5.0
-"""How long a writer waits for another process (codex.md section 1.5)."""
+"""How long a writer waits for another process (Codex)."""
 
 HOST_BUSY_TIMEOUT_SECONDS = 1.0
 """Longest wait of a host for a database that another process has locked. Our choice: a person

@@ -20,7 +20,7 @@ from memorist.formats.transcript_format import RawTranscriptLine, TranscriptEntr
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Bytes of the longest accepted line; Claude Code's own readers stop at 50 to 100 MB of a file
-(claude-code.md section 12.7).
+(Claude Code).
 """
 
 

@@ -66,7 +66,7 @@ from memorist.team.team_sync_plan import (
 )
 
 MAX_PUSH_ATTEMPTS = 3
-"""One push and at most two retries if others were faster (claude-code.md section 10.4)."""
+"""One push and at most two retries if others were faster (Claude Code)."""
 
 
 class TeamSync:

@@ -360,7 +360,7 @@ def _decode_object(raw: bytes) -> JsonObject:
 
 
 MAX_CALLS = 500
-"""Default number of calls that a server answers; an agent that never stops (clients.md fact 10) is
+"""Default number of calls that a server answers; an agent that never stops is
 refused then.
 """
 

@@ -1,5 +1,4 @@
-"""Claude Code: a folder with one file per memory, and the index `MEMORY.md` (claude-code.md
-sections 7.3 and 7.4).
+"""Claude Code: a folder with one file per memory, and the index `MEMORY.md` (Claude Code).
 
 Pure. The layout is memorist's own, so files are copied byte for byte; Claude Code ignores
 memorist's header key. Both header forms are read: `type`, and `metadata.type` with a short name and

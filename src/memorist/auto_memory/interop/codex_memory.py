@@ -1,9 +1,7 @@
 """Codex: a folder with a summary, a handbook, raw memories, session summaries, and ad-hoc notes
-(codex.md section 1.4).
-
+(Codex).
 Pure. Codex regenerates its own files at each consolidation, so memories are written the intended
-way: one note each in `extensions/ad_hoc/notes/`, which the next consolidation merges (codex.md
-section 1.9).
+way: one note each in `extensions/ad_hoc/notes/`, which the next consolidation merges.
 """
 
 from __future__ import annotations
@@ -34,8 +32,7 @@ from memorist.auto_memory.interop.dialect import (
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, make_file_name
 from memorist.core.text_analysis import encode_file_text_as_utf8
 
-# Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md` (codex.md section
-# 1.8, schemas).
+# Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md`.
 
 
 SUMMARY_VERSION = "v1"
@@ -289,7 +286,7 @@ RAW_MEMORIES_FILE = "raw_memories.md"
 NOTES_FOLDER = "extensions/ad_hoc/notes/"
 _CODEX_TRAITS = frozenset({"name", "lines", "links"})
 _MAX_SLUG_CHARS = 80
-"""Characters of the readable part of a note's name (codex.md section 1.10)."""
+"""Characters of the readable part of a note's name (Codex)."""
 _NOTE_TIME = re.compile(r"(?P<date>\d{4}-\d{2}-\d{2})T(?P<time>\d{2}-\d{2}-\d{2})-")
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _NO_TIME = "1970-01-01T00-00-00"

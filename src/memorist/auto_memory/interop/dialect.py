@@ -164,7 +164,7 @@ _KNOWN_KEYS = frozenset({"name", "description", "type", "metadata", "pinned", ME
 _ENTRY_NAME_CHARS = 60
 """Characters of an entry's start that serve as its name where the dialect has no names."""
 _ENTRY_DESCRIPTION_CHARS = 150
-"""Characters of an entry's first line that serve as its description (claude-code.md section 7.4: a
+"""Characters of an entry's first line that serve as its description (Claude Code: a
 hook has under about 150).
 """
 

@@ -9,8 +9,7 @@ from memorist.auto_memory.statements.statement_patterns import ORDER
 from memorist.core.lazy import lazy_pattern
 
 StatementKind = Literal["user", "feedback", "project", "reference"]
-"""About the user; how to work; who, what, why and by when; where to look outside (claude-code.md
-section 7.5).
+"""About the user; how to work; who, what, why and by when; where to look outside (Claude Code).
 """
 
 _OUTSIDE_SYSTEM = lazy_pattern(
