@@ -19,6 +19,8 @@ EXTRAS ?=
 CLIENTS := build/clients
 PLUGS ?= $(patsubst requirements/plugs/%.txt,%,$(wildcard requirements/plugs/*.txt))
 NEWEST ?=
+# Tests that read the sources and run nothing of them: a part of `make check`.
+SOURCE_TESTS := tests/test_architecture.py tests/test_glossary.py tests/test_reachability.py
 # Hosts that pin what core.txt pins too, and otherwise.
 OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
@@ -60,7 +62,7 @@ demo: .venv/core  ## replay a recorded session and show the notes memorist keeps
 
 test: .venv/compiled  ## run the tests (AREA=recall for one part)
 	@folder=$$(mktemp -d "$(or $(TEST_FOLDER),$${TMPDIR:-/tmp})/memorist-tests-XXXXXX") && chmod 711 "$$folder" && \
-	TMPDIR=$$folder PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA)) && \
+	TMPDIR=$$folder PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA),$(SOURCE_TESTS:%=--ignore=%)) && \
 	rm -rf "$$folder" || { echo "the files of these tests are in $$folder"; exit 1; }
 
 test-busy: .venv/dev  ## the tests with threads, disk and callbacks late at random, as on a busy machine (SEED=2 for others)
@@ -151,10 +153,11 @@ build/types/made: tests/types/package.json tests/types/package-lock.json
 test-types: .venv/dev build/types/made $(patsubst %,build/plugs/%/made,$(PLUGS))  ## every example of the documents by mypy and pyright, strictly (PLUGS="langchain …" for some hosts)
 	$(BIN)/python tests/support/typed_examples.py core $(PLUGS)
 
-check: .venv/dev  ## formatting, lint, types
+check: .venv/dev  ## formatting, lint, types, and the order and names of the sources
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/pytest -q $(SOURCE_TESTS)
 
 format: .venv/dev  ## format the sources
 	$(BIN)/ruff format .

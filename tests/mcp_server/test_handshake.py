@@ -56,29 +56,23 @@ def ask(words: list[str], requests: list[dict[str, Any]]) -> dict[Any, Any]:
 @pytest.mark.covers("GO-1")
 def test_the_early_answers_are_the_sdks() -> None:
     """Nobody can tell them apart, and nothing is answered twice; a later request, which needs the
-    SDK, goes on with the same connection.
+    SDK, goes on with the same connection. Half a character in a request is replaced; whole
+    characters and backslashes stay as they are, and the next request is answered too.
     """
     later = [*FIRST, {"jsonrpc": "2.0", "id": 4, "method": "prompts/list"}, FIRST[2] | {"id": 5}]
-    answers = ask(["-m", "memorist", "mcp"], later)
+    name = "half \ud83d, whole \U0001f600, other half \udc00, \\ud800"
+    lost = {"name": "memory_read", "arguments": {"path": name}}
+    call = {"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": lost}
+    answers = ask(["-m", "memorist", "mcp"], [*later, call, call | {"id": 7}])
+    (content,) = answers.pop(6)["content"]
+    repeated = answers.pop(7)
 
     assert answers == ask(["-c", SDK_ALONE], later)
     assert list(answers) == ["one", 2, 3, 4, 5]
     assert {prompt["name"] for prompt in answers[4]["prompts"]} == {"compact", "skillify"}
     assert answers[5] == answers[2]
-
-
-def test_half_a_character_in_a_request_is_answered() -> None:
-    """It is replaced; whole characters and backslashes stay as they are, and the next request is
-    answered too.
-    """
-    name = "half \ud83d, whole \U0001f600, other half \udc00, \\ud800"
-    lost = {"name": "memory_read", "arguments": {"path": name}}
-    later = [*FIRST, {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": lost}]
-    answers = ask(["-m", "memorist", "mcp"], [*later, later[-1] | {"id": 5}])
-
-    (content,) = answers[4]["content"]
     assert "half \ufffd, whole \U0001f600, other half \ufffd, \\\\ud800" in content["text"]
-    assert answers[5] == answers[4]
+    assert repeated["content"] == [content]
 
 
 def test_a_version_of_later_days_is_left_to_the_sdk() -> None:

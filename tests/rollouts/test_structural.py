@@ -29,6 +29,7 @@ from memorist.store.extract_rows import StoredExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import DecodedLineFile
 from rollouts.conftest import Talk
+from support.sweeps import sampled
 
 THREAD = Rollout(
     id="s",
@@ -372,13 +373,14 @@ def test_any_session_can_be_gone_through(steps: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.covers("RO-3")
-def test_a_session_of_any_length_is_held_in_little() -> None:
+@pytest.mark.parametrize("messages", sampled([200, 1_000], {200}))
+def test_a_session_of_any_length_is_held_in_little(messages: int) -> None:
     """Of thousands of tasks those that say most are held, and every rule the person said in the
     newest of those that went is carried on.
     """
     gathered = TaskLogBuilder()
     talk = Talk()
-    for number in range(1_000):
+    for number in range(messages):
         talk.user(
             f"Write a page about the matter number {number} of the shop. From now on always "
             f"name page {number} in the list."
@@ -390,7 +392,7 @@ def test_a_session_of_any_length_is_held_in_little() -> None:
     assert len(gathered.tasks) <= 2 * MAX_LOGGED_TASKS
     assert len(memory.tasks) <= 12
     said = [bullet.text for task in memory.tasks for bullet in task.preferences]
-    assert "always name page 999 in the list." in said
+    assert f"always name page {messages - 1} in the list." in said
     assert len(said) > 70
 
 
