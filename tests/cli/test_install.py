@@ -361,8 +361,8 @@ def test_each_tool_is_asked_for(user: Path) -> None:
 @pytest.mark.covers("IN-2")
 def test_commands_for_the_user_come_and_go(user: Path) -> None:
     """Install brings `/memorist:remember` and its like to Claude Code, the same that the plugin has,
-    and `$memorist-remember` to Codex; a command of the user's own stays, and uninstall takes
-    memorist's away with their folder.
+    and `$memorist-remember` to Codex; a command of the user's own stays, also one of
+    memorist's that they wrote anew, and uninstall takes memorist's away with their folder.
     """
     own = user / ".claude" / "commands" / "mine.md"
     own.parent.mkdir()
@@ -385,6 +385,12 @@ def test_commands_for_the_user_come_and_go(user: Path) -> None:
         for path in (own.parent / "memorist").iterdir()
     }
     assert f"!`{program} notes`" in (own.parent / "memorist" / "notes.md").read_text()
+    changed = own.parent / "memorist" / "pin.md"
+    shipped_text, theirs = changed.read_text(), "My own words about pins."
+    changed.write_text(theirs)
+    said("install", "claude-code")
+    assert changed.read_text() == theirs
+    changed.write_text(shipped_text)
     said("uninstall", "claude-code")
     said("uninstall", "codex")
     assert settings(user) == before

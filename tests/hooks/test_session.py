@@ -567,6 +567,27 @@ async def test_what_a_killed_client_left_is_read_when_its_session_is_closed(
     assert "pytest -n 2" in "".join(memories(engine).values())
 
 
+async def test_a_last_look_that_fails_closes_the_session_all_the_same(
+    engine: Memorist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk too: a session that stayed open kept what was shown from being written, and
+    its files.
+    """
+    agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "s.jsonl")
+    await agent.turn("Why does the build fail?")
+    agent.file.user("And the tests?")
+    agent.write()
+
+    async def refuses(**_: bool) -> bool:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(agent.session, "read_new_records", refuses)
+    with pytest.raises(StoreError):
+        await agent.session.close()
+
+    assert engine.open_sessions == 0
+
+
 @pytest.mark.parametrize("names_parent", [False, True])
 @both
 @pytest.mark.covers("AM-5", "AM-8")

@@ -37,7 +37,9 @@ from memorist.mcp_server.http_server import (
     build_asgi_app,
 )
 from memorist.mcp_server.stdio_server import McpServer
+from memorist.safety.server_access import LOOPBACK_NAMES
 from memorist.uvicorn_server import BoundedUvicornConfig
+from support.other_user import let_another_user_connect
 
 TOKEN = "0aK9xmP2qLr7" + "vBn4wZs8tYc3"
 EVERYWHERE = ".".join("0000")
@@ -159,10 +161,24 @@ async def test_a_token_is_needed_where_there_is_one(shop: Path) -> None:
 
 
 @pytest.mark.covers("SF-6")
+def test_without_a_token_the_server_is_for_its_own_user(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user of this machine reads and writes nothing; with a token it is served."""
+    let_another_user_connect(monkeypatch)
+    with serving_here(shop) as url:
+        assert ask(url) == 401
+    with serving_here(shop, McpAccessPolicy(token=TOKEN)) as url:
+        assert ask(url, authorization=f"Bearer {TOKEN}") == 200
+
+
+@pytest.mark.covers("SF-6")
 def test_beyond_this_machine_a_token_is_needed(shop: Path) -> None:
     """Without one, or with one that can be guessed, the server does not start, and says why."""
     with pytest.raises(UsageError, match="MEMORIST_MCP_TOKEN"):
         build_access_policy(EVERYWHERE, (), "")
+    with pytest.raises(UsageError, match=r"shop\.example can be reached from elsewhere"):
+        build_access_policy("127.0.0.1", ["Shop.example"], "")
     with pytest.raises(UsageError, match="too short"):
         build_access_policy("127.0.0.1", (), "secret")
     assert build_access_policy(EVERYWHERE, ["Shop.example"], TOKEN).hosts >= {
@@ -180,7 +196,8 @@ def test_no_page_in_a_browser_reaches_it(shop: Path) -> None:
     """A name that is not this machine's, none, two, and another origin are refused on every path; a
     page of this machine is not.
     """
-    with serving_here(shop, build_access_policy("127.0.0.1", ["shop.example"], "")) as url:
+    policy = McpAccessPolicy(hosts=LOOPBACK_NAMES | {"shop.example"})
+    with serving_here(shop, policy) as url:
         port = urlsplit(url).port
         statuses = {
             "rebound": ask(url, host=f"evil.example:{port}"),

@@ -93,6 +93,18 @@ def test_the_address_lets_one_browser_in_once(stranger: TestClient, access: Page
     assert stranger.get("/now").status_code == 401
 
 
+def test_another_user_of_the_machine_is_not_let_in(
+    stranger: TestClient, access: PageAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address stands in the list of processes when a browser is started with it; who reads it
+    there gets nothing, and does not use it up.
+    """
+    with monkeypatch.context() as patched:
+        patched.setattr(web_server, "is_connection_of_other_user", lambda *_: True)
+        assert stranger.get(access.start_address).status_code == 403
+    assert stranger.get(access.start_address).status_code == 303
+
+
 def test_nothing_is_shown_without_the_cookie(stranger: TestClient) -> None:
     """No view, no stream and no JSON opens to a program that only knows the port."""
     views = [*list_navigation_labels(), "session", "memory", "now/stream", "static/keys.js"]

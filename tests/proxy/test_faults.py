@@ -19,7 +19,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import aiohttp
 import anthropic as anthropic_sdk
 import pytest
 import zstandard
@@ -28,13 +30,15 @@ from msgspec.structs import replace
 from memorist.core.messages import Message, Origin, TextBlock, Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.errors import StoreError
+from memorist.errors import StoreError, UsageError
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.platforms.processes import is_running
 from memorist.ports import FileSystem
+from memorist.proxy import body_limit, upstream_exchange
 from memorist.proxy.heavy_work_process import HeavyWorkProcess
 from memorist.proxy.proxy_server import open_proxy_socket
+from memorist.proxy.upstream_exchange import UpstreamCallFailed
 from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import CallTool, Say, ScriptedServer, Step
@@ -48,6 +52,7 @@ from memorist.testing.steps import (
     ReplyParts,
 )
 from proxy.conftest import KEY, Answer, Proxied, anthropic, assistant, raw_provider, user
+from support.other_user import let_another_user_connect
 from support.sweeps import sampled
 
 HELLO = anthropic([user("Say hello.")])
@@ -275,6 +280,28 @@ def test_a_request_over_a_connection_that_the_server_just_closed_is_sent_once_mo
 
     assert (first, second, third) == (200, 200, 502)
     assert len(got) == 4
+
+
+@pytest.mark.covers("IN-3")
+def test_a_request_that_was_worked_on_for_a_while_is_not_sent_again(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider may have answered it, and wants its money: whether to ask again is the client's
+    to say.
+    """
+    monkeypatch.setattr(upstream_exchange, "STALE_CONNECTION_SECONDS", 0.0)
+    got: list[bytes] = []
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+        got.append(connection.recv(65_536))
+
+    with raw_provider(answer) as url:
+        proxy = proxied(url)
+        found = [proxy.ask("/v1/messages", HELLO, headers=NAMED).status for _ in range(2)]
+
+    assert found == [200, 502]
+    assert len(got) == 1
 
 
 def _said(text: str) -> dict[str, Any]:
@@ -722,6 +749,85 @@ def test_many_megabytes_go_through(proxied: Proxied, size: int) -> None:
     assert server.received[1].raw == json.dumps(large).encode()
 
 
+@pytest.mark.covers("IN-3")
+@pytest.mark.parametrize("size", [99, 100, 101, 250])
+async def test_a_body_is_read_up_to_its_limit_and_one_that_never_comes_is_given_up(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a longer one what was read is handed on with the rest unread; the body that stops is
+    refused, and what comes of it later is read by nobody.
+    """
+    content = aiohttp.StreamReader(Mock(_reading_paused=False), 2**16)
+    parts = [b"x" * 50] * (size // 50) + [b"x" * (size % 50)]
+    for part in parts:
+        content.feed_data(part)
+    if size <= 100:
+        content.feed_eof()
+    read, is_whole = await body_limit.read_request_body_up_to(content, 100)
+    assert (is_whole, read) == (size <= 100, b"x" * min(size, max(len(read), 100)))
+
+    monkeypatch.setattr(body_limit, "BODY_SECONDS", 0.0)
+    slow = aiohttp.StreamReader(Mock(_reading_paused=False), 2**16)
+    with pytest.raises(body_limit.BodyTooSlow):
+        await body_limit.read_request_body_up_to(slow, 100)
+    assert isinstance(slow.exception(), ConnectionError)
+
+
+@pytest.mark.covers("IN-3")
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_answer_beyond_its_bound_is_passed_on_whole_and_taken_in_by_nobody(
+    proxied: Proxied, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a reply that is too long to be read, nor an error that goes on and on."""
+    monkeypatch.setattr(upstream_exchange, "MAX_REPLY_BYTES", 300)
+    monkeypatch.setattr(upstream_exchange, "MAX_ERROR_BYTES", 300)
+    said = json.dumps({"id": "m", "type": "message", "role": "assistant", "model": "m",
+        "content": [{"type": "text", "text": "A long tale. " * 2_000}],
+        "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}).encode()  # fmt: skip
+
+    def answer(connection: socket.socket) -> None:
+        head = (
+            f"HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {len(said)}"
+        )
+        connection.sendall(f"{head}\r\n\r\n".encode() + said)
+
+    with raw_provider(answer) as url:
+        proxy = proxied(url)
+        found = proxy.ask("/v1/messages", HELLO, headers=NAMED)
+        proxy.close()
+
+    assert (found.status, found.data) == (status, said)
+    assert "A long tale" not in proxy.transcript(found.session)
+
+
+@pytest.mark.covers("IN-3")
+@pytest.mark.parametrize("step", ["shrink", "start"])
+def test_whatever_ends_an_exchange_lets_the_provider_go(
+    proxied: Proxied, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that nobody reads would stay of the few that there are."""
+    closed: list[bool] = []
+
+    async def fails(*_: object) -> None:
+        raise UpstreamCallFailed(502, "broken off")
+
+    end = aiohttp.ClientResponse.close
+
+    def close(response: aiohttp.ClientResponse) -> None:
+        closed.append(True)
+        end(response)
+
+    monkeypatch.setattr(aiohttp.ClientResponse, "close", close)
+    if step == "start":
+        monkeypatch.setattr(upstream_exchange, "_read_start", fails)
+    else:
+        monkeypatch.setattr(upstream_exchange.ProxyExchange, "_shrink_if_refused", fails)
+    with ScriptedServer([Say(text="Hello.")]) as server:
+        assert proxied(server).ask("/v1/messages", HELLO, headers=NAMED).status == 502
+
+    assert closed == [True]
+
+
 # --- memorist
 
 
@@ -972,7 +1078,23 @@ def test_it_listens_beyond_this_machine_only_with_a_token() -> None:
     """Without one it says what to do; with one it listens."""
     with pytest.raises(Exception, match="MEMORIST_PROXY_TOKEN"):
         open_proxy_socket(replace(ProxySettings(port=0), host=EVERYWHERE), "")
+    with pytest.raises(UsageError, match=r"proxy\.lan can be reached from elsewhere"):
+        open_proxy_socket(replace(ProxySettings(port=0), hosts=("proxy.lan",)), "")
     open_proxy_socket(replace(ProxySettings(port=0), host=EVERYWHERE), "token").close()
+
+
+@pytest.mark.covers("SF-6")
+def test_without_a_token_it_is_for_its_own_user(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user of this machine would be told what is remembered of a project that it names."""
+    let_another_user_connect(monkeypatch)
+    with ScriptedServer([Say(text="Hello.")]) as server:
+        assert proxied(server).ask("/v1/messages", HELLO).status == 401
+        assert server.requests == []
+        guarded = proxied(server, token="secret-word")
+        headers = {"x-memorist-token": "secret-word"}
+        assert guarded.ask("/v1/messages", HELLO, headers=headers).status == 200
 
 
 @pytest.mark.covers("SF-6")

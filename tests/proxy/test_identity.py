@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memorist.formats.codec_registry import find_codec
+from memorist.proxy import conversation_matching
 from memorist.proxy.client_working_folder import find_working_folder
 from memorist.proxy.conversation_matching import (
     CallInConversation,
@@ -408,6 +409,38 @@ def test_a_response_that_is_gone_on_from_twice_makes_two_conversations(proxied: 
         "Who?",
         "Who?",
     ]
+
+
+@pytest.mark.covers("IN-3")
+def test_remembered_responses_hold_no_more_than_their_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The newest stay; what goes on from an older one is the provider's. A thousand requests with
+    pictures held gigabytes.
+    """
+    monkeypatch.setattr(conversation_matching, "MAX_RESPONSE_BYTES", 10_000)
+    matcher, format = made(), "openai_responses"
+
+    def ask(text: str, previous: str | None = None) -> CallInConversation | UnrelatedCall:
+        asked = body({"model": "m", "input": text, "previous_response_id": previous}, "input")
+        return matcher.find_or_start_conversation(
+            IncomingCall(
+                format=format,
+                identity=read_declared_conversation({}, asked),
+                caller="one",
+                body=asked,
+            )
+        )
+
+    for number in range(20):
+        found = ask(f"{number}: " + "x" * 2_000)
+        assert isinstance(found, CallInConversation)
+        matcher.on_reply(found, {"id": f"resp_{number}", "output": []}, [])
+
+    known = [
+        isinstance(ask("Go on.", f"resp_{number}"), CallInConversation) for number in range(20)
+    ]
+    assert known == [False] * 16 + [True] * 4
 
 
 @given(st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=8), st.integers(0, 8))

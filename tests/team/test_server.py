@@ -42,6 +42,7 @@ from memorist.team.team_store import (
     TeamTokenHolder,
     open_team_store,
 )
+from support.other_user import let_another_user_connect
 from support.postgres_server import postgres
 from team.conftest import TOKEN, Machine, note
 
@@ -308,6 +309,41 @@ def test_what_a_proxy_passes_on_comes_from_anywhere(port: int, header: str) -> N
     """
     assert ask(port, "GET", "/v1/team/shop")[0] == 200
     assert ask(port, "GET", "/v1/team/shop", headers={header: "203.0.113.7"})[0] == 401
+
+
+@pytest.mark.covers("SF-6")
+def test_without_a_token_the_server_is_for_its_own_user(
+    store: TeamStore, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others of this machine need one as well."""
+    let_another_user_connect(monkeypatch)
+    assert ask(port, "GET", "/v1/team/shop")[0] == 401
+    token = store.add_token("jo")
+    assert ask(port, "GET", "/v1/team/shop", headers={"authorization": f"Bearer {token}"})[0] == 200
+
+
+@pytest.mark.covers("SF-6")
+def test_the_last_token_that_is_taken_back_opens_the_server_to_nobody(tmp_path: Path) -> None:
+    """It may be reached from elsewhere, and whoever had the token knows where; neither does a start
+    anew open it, nor is it closed by a name that no token has.
+    """
+    path = str(tmp_path / "team.sqlite")
+    store = open_team_store(path, most=20)
+    assert store.revoke_tokens("nobody") == 0
+    with serving(store) as port:
+        assert ask(port, "GET", "/v1/team/shop")[0] == 200
+        store.add_token("jo")
+        assert store.revoke_tokens("jo") == 1
+        assert ask(port, "GET", "/v1/team/shop")[0] == 401
+    store.close()
+    store = open_team_store(path, most=20)
+    assert store.list_tokens() == []
+    with serving(store) as port:
+        assert ask(port, "GET", "/v1/team/shop")[0] == 401
+        assert ask(port, "PUT", "/v1/team/shop", change("a.md", "x\n"))[0] == 401
+    with pytest.raises(UsageError, match="make a token first"):
+        bind_socket_refusing_open_access(EVERYWHERE, 0, store)
+    store.close()
 
 
 @pytest.mark.covers("SF-6")

@@ -43,7 +43,12 @@ from memorist.hooks.agent_programs import (
 )
 from memorist.hooks.claude_code_settings import find_setting_without_hooks
 from memorist.hooks.hook_entries import find_own_hook_commands
-from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
+from memorist.hooks.hook_install import (
+    COMMAND_PURPOSE,
+    HookInstaller,
+    InstallTarget,
+    SettingsChange,
+)
 from memorist.hooks.hook_probe import probe_hook, probe_mcp_server
 from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
@@ -54,8 +59,6 @@ from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
 
-COMMAND_PURPOSE = "command"
-"""Purpose of a file that the agent only reads when its user types the command: nothing answers."""
 LONG_TERM_LINE = 'long_term = "both"\n'
 MEANING_HINT = (
     "Recall goes by words alone here; with the extra `embed` (190 MB) it finds what other words "

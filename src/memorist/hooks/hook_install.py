@@ -35,6 +35,10 @@ megabytes.
 """
 
 
+COMMAND_PURPOSE = "command"
+"""Purpose of a file that the agent only reads when its user types the command."""
+
+
 class InstallTarget(Struct, frozen=True):
     """A file to change and how; `purpose` names it for the user.
 
@@ -116,6 +120,8 @@ class HookInstaller:
         read.
         """
         path, before = self._read(target)
+        if self._is_own_file_of_user(target, path, before):
+            return SettingsChange(path, before, before)
         text = (
             target.empty_text
             if before is None or not before.strip()
@@ -136,9 +142,9 @@ class HookInstaller:
         path, before = self._read(target)
         if before is None:
             return SettingsChange(path, None, None)
+        if self._is_own_file_of_user(target, path, before):
+            return SettingsChange(path, before, before)
         record = self.read_records().get(str(path))
-        if target.purpose == "command" and (record is None or not record.matches_content(before)):
-            return SettingsChange(path, before, before)  # somebody else's words, as a whole
         text = _decode_text(before, path)
         kept = () if record is None else record.kept
         after = _edit_text(lambda: target.remove(text, kept), path)
@@ -149,6 +155,13 @@ class HookInstaller:
                 if _checksum(exact) == record.before:
                     return SettingsChange(path, before, exact)
         return SettingsChange(path, before, after)
+
+    def _is_own_file_of_user(self, target: InstallTarget, path: Path, before: bytes | None) -> bool:
+        """Whether a command's file, which is memorist's as a whole, holds somebody else's words."""
+        if target.purpose != COMMAND_PURPOSE or not (before or b"").strip():
+            return False
+        record = self.read_records().get(str(path))
+        return record is None or not record.matches_content(before or b"")
 
     def _read(self, target: InstallTarget) -> tuple[Path, bytes | None]:
         path = self._files.resolve(target.path)

@@ -341,12 +341,14 @@ class HookSession:
         for work in (self._notes, self._prompt_reading):
             if work is not None:
                 await asyncio.wait([work])
-        if self._tail is not None and self._tail.unread_bytes:
-            with contextlib.suppress(UnreadableSession):
-                await self.read_new_records()
-                self._session.on_turn_end()
-        self._tail = None
-        await self._session.close()
+        try:
+            if self._tail is not None and self._tail.unread_bytes:
+                with contextlib.suppress(UnreadableSession):
+                    await self.read_new_records()
+                    self._session.on_turn_end()
+        finally:
+            self._tail = None
+            await self._session.close()
 
 
 def _read_prompt_message(event: HookEvent) -> list[Message]:

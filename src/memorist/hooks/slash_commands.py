@@ -13,7 +13,7 @@ from memorist.core.front_matter import split_front_matter
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.yaml_text import dump_yaml
 from memorist.hooks.agent_programs import AGENTS, AgentName, find_user_folder, has_memorist_plugin
-from memorist.hooks.hook_install import InstallTarget
+from memorist.hooks.hook_install import COMMAND_PURPOSE, InstallTarget
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 
 COMMAND_NAMES = ("remember", "forget", "pin", "off", "summary", "dream", "sessions", "notes")
@@ -42,7 +42,11 @@ def find_slash_command_targets(
     texts = _render_skills(folder) if name == "codex" else _render_commands(folder)
     return [
         InstallTarget(
-            path, "command", partial(_replace_text, _PROGRAM.sub(lambda _: words, text)), _empty, ""
+            path,
+            COMMAND_PURPOSE,
+            partial(_replace_text, _PROGRAM.sub(lambda _: words, text)),
+            _empty,
+            "",
         )
         for path, text in texts.items()
     ]
@@ -58,7 +62,9 @@ def find_retired_slash_command_targets(
         return []
     folder = find_user_folder(AGENTS[name], scope) / "prompts"
     paths = [folder / f"memorist-{each}.md" for each in _CODEX_COMMANDS]
-    return [InstallTarget(path, "command", _keep, _empty, "") for path in paths if path.is_file()]
+    return [
+        InstallTarget(path, COMMAND_PURPOSE, _keep, _empty, "") for path in paths if path.is_file()
+    ]
 
 
 def _has_commands(name: AgentName, scope: SettingsScope) -> bool:

@@ -21,11 +21,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.errors import UsageError
 from memorist.mcp_server.stdio_server import McpServer
+from memorist.platforms.loopback_peers import is_connection_of_other_user
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed, is_same_token
 from memorist.uvicorn_server import BoundedUvicornConfig
 
 AUTH_VARIABLE = "MEMORIST_MCP_TOKEN"
 
+OTHER_USER_REFUSAL = (
+    "The server answers the user that it runs as; with a token in MEMORIST_MCP_TOKEN it answers "
+    "whoever shows that."
+)
 MIN_TOKEN_CHARS = 16
 """Characters of the shortest token: 80 bits where it is drawn from letters and digits."""
 
@@ -58,22 +63,22 @@ class McpAccessPolicy(Struct, frozen=True, kw_only=True):
 def build_access_policy(host: str, allowed_hosts: Collection[str], token: str) -> McpAccessPolicy:
     """Build the access policy of a server at this address.
 
-    Raises UsageError for an address beyond this machine without a token, and for a token that is
-    too short.
+    Raises UsageError for an address or a name beyond this machine without a token, and for a token
+    that is too short.
     """
     if token and len(token) < MIN_TOKEN_CHARS:
         raise UsageError(
             f"the token in {AUTH_VARIABLE} is too short; take {MIN_TOKEN_CHARS} characters or "
             f"more, drawn at random"
         )
-    if host not in LOOPBACK_NAMES and not token:
+    hosts = LOOPBACK_NAMES | {name.lower() for name in allowed_hosts}
+    beyond = sorted({host, *hosts} - LOOPBACK_NAMES)
+    if beyond and not token:
         raise UsageError(
-            f"{host} can be reached from elsewhere, and anybody could read and write; put a "
-            f"token into {AUTH_VARIABLE} first"
+            f"{', '.join(beyond)} can be reached from elsewhere, and anybody could read and "
+            f"write; put a token into {AUTH_VARIABLE} first"
         )
-    return McpAccessPolicy(
-        hosts=LOOPBACK_NAMES | {name.lower() for name in allowed_hosts}, token=token
-    )
+    return McpAccessPolicy(hosts=hosts, token=token)
 
 
 MCP_PATH = "/mcp"
@@ -103,11 +108,19 @@ class GuardedApp:
         refused = (
             self._policy.find_refusal(Headers(scope=scope)) if scope["type"] == "http" else None
         )
+        if refused is None and not self._policy.token and _is_of_other_user(scope):
+            refused = 401, OTHER_USER_REFUSAL
         if refused is not None:
             challenge = {"www-authenticate": "Bearer"} if refused[0] == 401 else None
             await PlainTextResponse(refused[1], refused[0], challenge)(scope, receive, send)
             return
         await self._inner(scope, receive, send)
+
+
+def _is_of_other_user(scope: Scope) -> bool:
+    return scope["type"] == "http" and is_connection_of_other_user(
+        scope.get("client"), scope.get("server")
+    )
 
 
 def build_asgi_app(server: McpServer, policy: McpAccessPolicy) -> ASGIApp:

@@ -35,6 +35,7 @@ from memorist.page import (
 from memorist.page.memory_actions import perform_memory_action
 from memorist.page.page_access import SECURITY_HEADERS, PageAccess, restrict_redirect_to_page
 from memorist.page.page_context import PageContext, build_project_links, build_view_address
+from memorist.platforms.loopback_peers import is_connection_of_other_user
 from memorist.store.disk_files import DiskFiles
 from memorist.uvicorn_server import BoundedUvicornConfig
 from memorist.views.page_rendering import (
@@ -316,6 +317,8 @@ class PageGuard:
         headers = group_header_values(Headers(scope=scope))
         access = self._page.access
         refused = access.find_refusal(headers, scope["method"])
+        if is_connection_of_other_user(scope.get("client"), scope.get("server")):
+            refused = 403, "This page is for the user who opened it."
         if refused is None and scope["path"] != "/" and not access.has_session_cookie(headers):
             refused = 401, "Open the address that `memorist ui` printed."
         size = headers.get("content-length", ["0"])[-1]

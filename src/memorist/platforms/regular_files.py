@@ -51,6 +51,13 @@ def read_regular_text_file(path: Path, limit: int = MAX_READ_BYTES) -> str:
     return read_regular_file(path, limit).decode("utf-8-sig")
 
 
+def is_open_to_other_users(path: Path) -> bool:
+    """Whether the file or folder grants anything to other users of the machine; False on Windows,
+    which does not say so in the mode. Raises OSError.
+    """
+    return hasattr(os, "getuid") and bool(path.stat().st_mode & 0o077)
+
+
 def path_or_link_exists(path: str | Path) -> bool:
     """Whether anything is there, also a link that leads nowhere or what may not be looked at."""
     try:

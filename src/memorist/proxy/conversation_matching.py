@@ -35,10 +35,9 @@ MAX_CONVERSATIONS = 10_000
 
 Our choice; one takes about a kilobyte.
 """
-MAX_REMEMBERED_RESPONSES = 1_000
-"""Replies of the Responses API whose history is remembered for `previous_response_id`.
-
-Our choice.
+MAX_REMEMBERED_RESPONSES, MAX_RESPONSE_BYTES = 1_000, 268_435_456
+"""Replies of the Responses API whose history is remembered for `previous_response_id`, and bytes of
+the requests that the histories came in: a request with pictures has megabytes. Our choice.
 """
 
 
@@ -92,6 +91,8 @@ class CallInConversation(Struct, frozen=True, kw_only=True):
     request: JsonObject
     """The request with its whole history, as the engine takes it."""
     caller: str = ""
+    own_bytes: int = 0
+    """Bytes of the request that no earlier one had."""
     has_full_history: bool = True
     """The client sent the whole history; otherwise the provider holds a part of it."""
 
@@ -136,9 +137,11 @@ class ConversationMatcher:
         self._restored_responses: dict[bytes, ProxyConversation] = {}
         self._named: OrderedDict[tuple[str, str, str], ProxyConversation] = OrderedDict()
         self._ends: OrderedDict[bytes, ProxyConversation] = OrderedDict()
-        self._responses: OrderedDict[tuple[str, str], tuple[ProxyConversation, list[Any]]] = (
+        self._responses: OrderedDict[tuple[str, str], tuple[ProxyConversation, list[Any], int]] = (
             OrderedDict()
         )
+        """By caller and the reply's id: the conversation, its history, and its `own_bytes`."""
+        self._response_bytes = 0
         for each in known:
             self._restore(each)
 
@@ -170,7 +173,12 @@ class ConversationMatcher:
         return (
             conversation
             if isinstance(conversation, UnrelatedCall)
-            else CallInConversation(conversation=conversation, request=values, caller=call.caller)
+            else CallInConversation(
+                conversation=conversation,
+                request=values,
+                caller=call.caller,
+                own_bytes=_count_own_bytes(call.body),
+            )
         )
 
     def _match_conversation(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
@@ -285,7 +293,7 @@ class ConversationMatcher:
         known = known or self._restore_response(asked.caller, previous)
         if known is None:
             return UnrelatedCall("its history is with the provider")
-        conversation, history = known
+        conversation, history, _ = known
         if (
             conversation.response_id != previous
         ):  # the conversation continued from that reply already: this is a branch
@@ -306,20 +314,35 @@ class ConversationMatcher:
             if name != "previous_response_id"
         } | {"input": [*history, *new]}
         return CallInConversation(
-            conversation=conversation, request=request, caller=asked.caller, has_full_history=False
+            conversation=conversation,
+            request=request,
+            caller=asked.caller,
+            own_bytes=len(asked.body.raw),
+            has_full_history=False,
         )
 
     def _restore_response(
         self, caller: str, previous: str
-    ) -> tuple[ProxyConversation, list[Any]] | None:
+    ) -> tuple[ProxyConversation, list[Any], int] | None:
         """The conversation of a reply that an earlier process saw, with its recorded history."""
         conversation = self._restored_responses.get(_hash_scope(caller, previous))
         history = None if conversation is None else self._read_history(conversation.id)
         if conversation is None or history is None:
             return None
         conversation.response_id = previous
-        found = self._responses[caller, previous] = conversation, history
-        return found
+        size = len(repr(history))
+        self._remember_response((caller, previous), conversation, history, size)
+        return conversation, history, size
+
+    def _remember_response(
+        self, key: tuple[str, str], conversation: ProxyConversation, history: list[Any], size: int
+    ) -> None:
+        self._response_bytes += size - self._responses.pop(key, (None, None, 0))[2]
+        self._responses[key] = conversation, history, size
+        while len(self._responses) > MAX_REMEMBERED_RESPONSES or (
+            self._response_bytes > MAX_RESPONSE_BYTES and len(self._responses) > 1
+        ):
+            self._response_bytes -= self._responses.popitem(last=False)[1][2]
 
     def on_reply(
         self, call: CallInConversation, reply: JsonObject, messages: Iterable[Message]
@@ -349,12 +372,18 @@ class ConversationMatcher:
             )
             conversation.response_id = str(reply["id"])
             conversation.response_key = _hash_scope(call.caller, conversation.response_id)
-            self._responses[call.caller, conversation.response_id] = (
+            self._remember_response(
+                (call.caller, conversation.response_id),
                 conversation,
                 [*history, *(reply.get("output") or ())],
+                call.own_bytes,
             )
-            while len(self._responses) > MAX_REMEMBERED_RESPONSES:
-                self._responses.popitem(last=False)
+
+
+def _count_own_bytes(body: RequestBody) -> int:
+    """Bytes behind the entries that were parsed with an earlier request, which it shares."""
+    shared = body.entry_spans[body.shared_entries - 1][1] if body.shared_entries else 0
+    return len(body.raw) - shared
 
 
 def to_stored_conversation(conversation: ProxyConversation) -> StoredConversation | None:

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
+from weakref import WeakKeyDictionary
 
 import msgspec
 from aiohttp import web
@@ -24,6 +25,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
 from memorist.platforms import processes
+from memorist.platforms.loopback_peers import is_connection_of_other_user
 from memorist.proxy.body_limit import BodyTooSlow
 from memorist.proxy.call_pipeline import CallPipeline
 from memorist.proxy.header_rules import find_host_or_origin_refusal, find_token_or_tenant_refusal
@@ -46,6 +48,10 @@ from memorist.system import open_listening_socket
 # The proxy between an agent and its model provider.
 
 
+OTHER_USER_REFUSAL = (
+    "memorist's proxy answers the user that it runs as; with a token in MEMORIST_PROXY_TOKEN it "
+    "answers whoever sends that in the header x-memorist-token"
+)
 log = logging.getLogger("memorist.proxy")
 http_log = logging.getLogger("memorist.proxy.http")
 
@@ -82,6 +88,8 @@ class Proxy:
         self._tenancy = tenancy
         self._upstream = UpstreamConnectionPool(settings)
         self._metrics = ProxyMetrics()
+        self._other_users = WeakKeyDictionary[asyncio.BaseTransport, bool]()
+        """Whether a connection was opened by another user of this machine."""
         self.pipeline = CallPipeline(TenantSessionOpener(engines), settings)
 
     async def close(self) -> None:
@@ -95,6 +103,8 @@ class Proxy:
         refused = find_host_or_origin_refusal(
             headers, request.headers.getall("host", []), self._settings.hosts
         )
+        if refused is None and self._is_of_other_user(request.transport):
+            refused = 401, OTHER_USER_REFUSAL
         if refused is None and request.method in ("GET", "HEAD"):
             own = self._answer_own(request.path, headers)
             if own is not None:
@@ -139,6 +149,16 @@ class Proxy:
             exchange.outcome, 1_000 * (time.monotonic() - began),
         )  # fmt: skip
         return answer
+
+    def _is_of_other_user(self, connection: asyncio.BaseTransport | None) -> bool:
+        """Whether another user of this machine sends the request, where none needs a token."""
+        if self._token or self._tenancy.tokens or connection is None:
+            return False
+        if connection not in self._other_users:
+            self._other_users[connection] = is_connection_of_other_user(
+                connection.get_extra_info("peername"), connection.get_extra_info("sockname")
+            )
+        return self._other_users[connection]
 
     def _answer_own(self, path: str, headers: Mapping[str, str]) -> web.Response | None:
         """The answer to a question about the proxy itself; None where it is for a provider.
@@ -209,13 +229,14 @@ def open_proxy_socket(
 ) -> socket.socket:
     """Open the socket to serve on.
 
-    Raises UsageError for a host beyond this machine without a token, StoreError if the address is
-    unavailable.
+    Raises UsageError for a host or a name beyond this machine without a token, StoreError if the
+    address is unavailable.
     """
     guarded = token or (tenancy.tokens and tenancy.unknown == "refuse")
-    if settings.host not in LOOPBACK_NAMES and not guarded:
+    beyond = sorted({settings.host, *settings.hosts} - LOOPBACK_NAMES)
+    if beyond and not guarded:
         raise UsageError(
-            f"{settings.host} can be reached from elsewhere, and anybody could use the proxy; "
+            f"{', '.join(beyond)} can be reached from elsewhere, and anybody could use the proxy; "
             f"put a token into MEMORIST_PROXY_TOKEN first"
         )
     listening = open_listening_socket(settings.host, settings.port, CONNECTION_BACKLOG)

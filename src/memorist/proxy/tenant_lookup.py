@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.errors import SettingsError
-from memorist.platforms.regular_files import read_regular_text_file
+from memorist.platforms.regular_files import is_open_to_other_users, read_regular_text_file
 from memorist.proxy.declared_conversation import escape_header_surrogates
 from memorist.settings import ProxySettings
 
@@ -117,12 +117,12 @@ def read_tenant_identification(settings: ProxySettings) -> TenantIdentification:
         )
     path = Path(settings.tenants).expanduser()
     try:
-        text, mode = read_regular_text_file(path), path.stat().st_mode
+        text, private = read_regular_text_file(path), not is_open_to_other_users(path)
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"the tenants' file {path} cannot be read: {getattr(error, 'strerror', None) or error}"
         ) from error
     return TenantIdentification(
-        tokens=parse_tenant_tokens(text, str(path), private=not mode & 0o077),
+        tokens=parse_tenant_tokens(text, str(path), private=private),
         unknown=settings.unknown_tenant,
     )

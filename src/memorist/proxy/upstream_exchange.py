@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Mapping
 from types import SimpleNamespace
 from urllib.request import getproxies, proxy_bypass
@@ -34,6 +35,11 @@ MAX_HEADER_BYTES = 65_536
 CHUNK_BYTES = 131_072
 """Bytes of a body passed to the socket at once: the part that does not fit its buffer is copied
 again each time. Measured.
+"""
+STALE_CONNECTION_SECONDS = 5.0
+"""How soon a connection breaks that the server was closing when the request was sent over it. What
+breaks later may have been answered, and paid for, already. Our choice; it takes one way there and
+back.
 """
 _SKIPPED_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 
@@ -107,10 +113,11 @@ class UpstreamConnectionPool:
         """Send a request and return the reply as soon as its headers arrived.
 
         A server closes a connection that was idle for too long, some after five seconds, and may
-        do so just when the next request is sent over it: a model call that nothing answered is
-        sent once more, what is only passed through (an upload, a cancellation) is not. Raises
-        UpstreamCallFailed.
+        do so just when the next request is sent over it: a model call whose connection broke at
+        once is sent once more, one that was worked on for a while, or is only passed through (an
+        upload, a cancellation), is not. Raises UpstreamCallFailed.
         """
+        began = time.monotonic()
         sized = headers
         data: bytes | AsyncIterator[bytes] | None = body
         if isinstance(body, bytes):
@@ -130,7 +137,11 @@ class UpstreamConnectionPool:
         except TimeoutError as error:
             raise UpstreamCallFailed(504, "the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            lost = use.is_reused and isinstance(error, aiohttp.ClientConnectionError)
+            lost = (
+                use.is_reused
+                and isinstance(error, aiohttp.ClientConnectionError)
+                and time.monotonic() - began < STALE_CONNECTION_SECONDS
+            )
             if lost and retry and isinstance(body, bytes):
                 return await self.send(method, url, headers, body, retry=False)
             raise UpstreamCallFailed(

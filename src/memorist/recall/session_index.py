@@ -391,7 +391,9 @@ class SessionIndex:
     def _write_calls(self, session: int | None, log: InvocationLog) -> None:
         for each in log.mended:
             texts = (each.command, each.error, each.mended_by)
-            redacted = [_storable(redact(text[:MAX_CALL_CHARS]).text) for text in texts]
+            # First a wider part: half a secret would be known by no rule.
+            clean = [redact(text[: 10 * MAX_CALL_CHARS]).text for text in texts]
+            redacted = [_storable(text[:MAX_CALL_CHARS]) for text in clean]
             self._database.execute(
                 "insert into mended values (?, ?, ?, ?, ?, ?, ?)",
                 (session, _storable(each.program), _storable(each.word), *redacted, each.at),

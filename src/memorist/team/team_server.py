@@ -28,6 +28,7 @@ from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import StoreError, UsageError
+from memorist.platforms.loopback_peers import is_connection_of_other_user
 from memorist.safety.secrets import find_secrets
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed
 from memorist.system import open_listening_socket
@@ -144,9 +145,7 @@ class TeamApplication:
         token = await run_in_threadpool(
             self._find_token, given.strip() if kind.lower() == "bearer" else ""
         )
-        if token is None or (
-            token is LOCAL_TOKEN and any(name in request.headers for name in FORWARDED_HEADERS)
-        ):
+        if token is None or (token is LOCAL_TOKEN and await _comes_from_elsewhere(request)):
             raise _build_refusal(401, "token", "A token is needed, and this one is not known.")
         if token.space not in ("", space) or (writing and not token.writes):
             raise _build_refusal(403, "token", "The token does not allow this.")
@@ -155,7 +154,7 @@ class TeamApplication:
     def _find_token(self, given: str) -> TeamTokenHolder | None:
         if given:
             return self._store.find_token(given)
-        return None if self._store.list_tokens() else LOCAL_TOKEN
+        return None if self._store.is_token_needed() else LOCAL_TOKEN
 
     async def _get_view(self, request: Request) -> Response:
         space, _ = await self._authorize(request, writing=False)
@@ -288,6 +287,14 @@ class AllowedHostsMiddleware:
                 await response(scope, receive, send)
                 return
         await self._inner(scope, receive, send)
+
+
+async def _comes_from_elsewhere(request: Request) -> bool:
+    """Whether a proxy passed the request on, or another user of this machine sent it."""
+    ends = request.scope.get("client"), request.scope.get("server")
+    return any(name in request.headers for name in FORWARDED_HEADERS) or await run_in_threadpool(
+        is_connection_of_other_user, *ends
+    )
 
 
 async def _read_body(request: Request, kind: type[DecodedBody]) -> DecodedBody:

@@ -48,6 +48,9 @@ _PRUNE_REVISIONS = """delete from team_revisions where space = :space and key = 
     (select version from team_revisions where space = :space and key = :key order by version desc limit :most) as kept)"""
 _PRUNE_TOMBSTONES = """delete from team_entries where space = :space and hash = '' and version < (select min(version) from
     (select version from team_entries where space = :space and hash = '' order by version desc limit :most) as kept)"""
+_MARK_AS_CLOSED = """insert into team_tokens (hash, name, space, writes) values ('', '', '', 0)
+    on conflict (hash) do nothing"""
+"""A row that no token has, and that stays when the last token goes."""
 _SELECT_REVISIONS = (
     "select key, version, hash, author, at from team_revisions where space = :space order "
     "by version desc, key limit :most"
@@ -279,9 +282,21 @@ class TeamStore:
         return token
 
     def revoke_tokens(self, name: str) -> int:
-        """Revoke every token of that name; returns their number."""
+        """Revoke every token of that name; returns their number. A store that had one never serves
+        without a token again: its server may be reached from elsewhere.
+        """
         with self._transaction():
-            return self._state.execute("delete from team_tokens where name = :name", {"name": name})
+            dropped = self._state.execute(
+                "delete from team_tokens where name = :name and hash <> ''", {"name": name}
+            )
+            if dropped:
+                self._state.execute(_MARK_AS_CLOSED)
+        return dropped
+
+    def is_token_needed(self) -> bool:
+        """Whether there is a token, or ever was one."""
+        with self._locked():
+            return bool(self._state.query("select 1 from team_tokens limit 1"))
 
     def find_token(self, secret: str) -> TeamTokenHolder | None:
         """The rights of a token; None for an unknown one."""
@@ -299,7 +314,9 @@ class TeamStore:
     def list_tokens(self) -> list[TeamTokenHolder]:
         """Every token's holder."""
         with self._locked():
-            rows = self._state.query("select name, space, writes from team_tokens order by name")
+            rows = self._state.query(
+                "select name, space, writes from team_tokens where hash <> '' order by name"
+            )
         return [TeamTokenHolder(row["name"], row["space"], bool(row["writes"])) for row in rows]
 
     @contextmanager

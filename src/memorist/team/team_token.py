@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memorist.errors import SettingsError
-from memorist.platforms.regular_files import read_regular_text_file
+from memorist.platforms.regular_files import is_open_to_other_users, read_regular_text_file
 from memorist.settings import TeamSettings
 
 AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
@@ -22,7 +22,7 @@ def read_team_token(settings: TeamSettings, environment: Mapping[str, str]) -> s
         return ""
     path = Path(settings.token_file).expanduser()
     try:
-        if path.stat().st_mode & 0o077:
+        if is_open_to_other_users(path):
             raise SettingsError(f"others can read the token in {path}; forbid it: chmod 600 {path}")
         return _clean_token(read_regular_text_file(path).strip())
     except (OSError, UnicodeDecodeError) as error:

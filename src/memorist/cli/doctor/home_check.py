@@ -17,6 +17,7 @@ from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair
 from memorist.core.plural import pluralize
 from memorist.magic_docs.document_files import read_registered_paths
 from memorist.platforms.file_locks import find_lock_refusal
+from memorist.platforms.regular_files import is_open_to_other_users
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.store.disk_files import (
     DiskFiles,
@@ -59,7 +60,7 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
             "Give yourself write access to it, or set MEMORIST_HOME to another folder.",
         )
         return
-    if stat.S_IMODE(home.stat().st_mode) & 0o077:
+    if is_open_to_other_users(home):
         yield repair_or_report_fault(
             context,
             f"others on this machine can look into {home}",
