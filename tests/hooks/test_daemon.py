@@ -4,18 +4,21 @@ should not, and makes room.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import socket
 import stat
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from clients.plugged import end, process_of, wait_for
 from hooks.conftest import Hooks
 from memorist import __version__
+from memorist.engine.engine import Memorist
 from memorist.hooks import hook_daemon, hook_protocol
 from memorist.hooks.daemon_socket import open_daemon_socket
 
@@ -112,6 +115,95 @@ def test_a_replaced_program_finds_room(tmp_path: Path, monkeypatch: pytest.Monke
         program.write_text("another")
 
         assert daemon._is_outdated()
+
+
+class _Writer:
+    """What the daemon writes to one hook program."""
+
+    def __init__(self) -> None:
+        self.said = b""
+        self.is_closed = False
+
+    def write(self, data: bytes) -> None:
+        self.said += data
+
+    async def drain(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+async def _serve_one(daemon: hook_daemon.HookDaemon, data: bytes, *, ends: bool) -> _Writer:
+    reader, writer = asyncio.StreamReader(limit=hook_protocol.MAX_HEADER_BYTES), _Writer()
+    reader.feed_data(data)
+    if ends:
+        reader.feed_eof()
+    await daemon._serve_connection(reader, cast("asyncio.StreamWriter", writer))
+    return writer
+
+
+@pytest.mark.covers("IN-2")
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(
+            b"memorist\t1\t" + b"x" * 2 * hook_protocol.MAX_HEADER_BYTES, id="long header"
+        ),
+        pytest.param(
+            hook_protocol.encode_hook_header(
+                __version__, "Stop", "", "", hook_protocol.MAX_EVENT_BYTES + 1
+            ),
+            id="large event",
+        ),
+        pytest.param(stop(__version__)[:-1], id="never whole"),
+        pytest.param(b"", id="silent"),
+    ],
+)
+async def test_a_request_beyond_its_bounds_is_dropped(
+    data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of size or of time: it is closed without an answer, and does not keep the process alive."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hook_daemon, "REQUEST_READ_TIMEOUT_SECONDS", 0.01)
+    found = open_daemon_socket(tmp_path / "home")
+    assert found is not None
+    with found:
+        daemon = hook_daemon.HookDaemon(tmp_path / "home", found)
+        writer = await _serve_one(daemon, data, ends=False)
+
+        assert (writer.said, writer.is_closed, daemon._asked) == (b"", True, 0)
+
+
+@pytest.mark.covers("IN-2")
+async def test_an_answer_that_never_comes_does_not_keep_an_ending_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it has gone no other can begin; the hook that waits is let go, and the log says so."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hook_daemon, "MAX_LAST_ANSWERS_WAIT_SECONDS", 0.01)
+    begun = asyncio.Event()
+
+    async def hangs(*_: object) -> hook_daemon.HookOutput:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(hook_daemon.HookDaemon, "_prepare_answer", hangs)
+    found = open_daemon_socket(tmp_path / "home")
+    assert found is not None
+    with found:
+        daemon = hook_daemon.HookDaemon(tmp_path / "home", found)
+        async with Memorist(model="structural", home=tmp_path / "home") as engine:
+            daemon._sessions = hook_daemon.HookSessionPool(engine, lambda *_: None)
+            asked = asyncio.create_task(_serve_one(daemon, stop(__version__), ends=True))
+            await begun.wait()
+            await daemon._finish_answers()
+            await asyncio.wait([asked])
+
+        assert (daemon._asked, len(daemon._answers)) == (0, 0)
+        failures = (tmp_path / "home" / "hooks" / hook_protocol.FAILURES).read_text()
+        assert "1 hooks were not done" in failures
 
 
 @pytest.mark.covers("IN-2")

@@ -766,7 +766,7 @@ async def test_a_body_is_read_up_to_its_limit_and_one_that_never_comes_is_given_
     read, is_whole = await body_limit.read_request_body_up_to(content, 100)
     assert (is_whole, read) == (size <= 100, b"x" * min(size, max(len(read), 100)))
 
-    monkeypatch.setattr(body_limit, "BODY_SECONDS", 0.0)
+    monkeypatch.setattr(body_limit, "MAX_BODY_ARRIVAL_SECONDS", 0.0)
     slow = aiohttp.StreamReader(Mock(_reading_paused=False), 2**16)
     with pytest.raises(body_limit.BodyTooSlow):
         await body_limit.read_request_body_up_to(slow, 100)

@@ -27,6 +27,7 @@ from memorist.recall.session_passages import (
     split_answer_into_search_parts,
 )
 from memorist.store.rollout_rows import Rollout, SessionFormat
+from memorist.transcript_analysis.invocation_log import InvocationLog
 from support.past_sessions import ROUNDING, TALK, write_session
 from support.sweeps import examples
 from team.conftest import TOKEN
@@ -361,3 +362,20 @@ def test_an_excerpt_begins_with_a_sentence_and_not_within_a_name() -> None:
     found = cut_excerpt_around_words(text, ["entir", "set", "flag"], 60)
 
     assert found.strip() == "The file .entire/settings.json wins over the flag. Then mor"
+
+
+@pytest.mark.covers("SF-1")
+@pytest.mark.parametrize("begins", [0, 360, 395])
+def test_no_call_leaves_a_secret_or_half_of_one(tmp_path: Path, begins: int) -> None:
+    """Wherever the token stands: in the argument that an error names, or where a long call is cut."""
+    log = InvocationLog()
+    call = f"deploy {'x' * begins} --key={TOKEN}"
+    log.record_command(call, ok=False, error=f"unknown option --key={TOKEN}", at=1.0)
+    log.record_command(f"deploy --key-file f {'x' * begins} {TOKEN}", ok=True, error="", at=2.0)
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        index._write_calls(1, log)
+
+    assert [each.program for each in log.mended] == ["deploy"]
+    written = b"".join(path.read_bytes() for path in tmp_path.glob("index*"))
+    assert b"deploy" in written
+    assert TOKEN[:12].encode() not in written

@@ -396,12 +396,12 @@ class SessionIndex:
             redacted = [_storable(text[:MAX_CALL_CHARS]) for text in clean]
             self._database.execute(
                 "insert into mended values (?, ?, ?, ?, ?, ?, ?)",
-                (session, _storable(each.program), _storable(each.word), *redacted, each.at),
+                (session, *_storable_names(each.program, each.word), *redacted, each.at),
             )
         self._database.executemany(
             "insert into worked values (?, ?, ?, ?)",
             (
-                (session, *map(_storable, (each.program, redact("\n".join(each.words)).text)), at)
+                (session, *_storable_names(each.program, "\n".join(each.words)), at)
                 for each, at in log.worked.items()
             ),
         )
@@ -586,6 +586,11 @@ class SessionIndex:
                 f"cannot {verb} the index {self._path.name} ({error}); it can be deleted, and is "
                 f"rebuilt"
             ) from error
+
+
+def _storable_names(program: str, words: str) -> tuple[str, str]:
+    """A program and its arguments, of which one may be a secret."""
+    return _storable(redact(program).text), _storable(redact(words).text)
 
 
 def _storable(text: str) -> str:
