@@ -731,3 +731,42 @@ def test_a_file_that_changes_under_the_pull_stops_it_whole(
     a.sync.pull_and_push()
 
     assert {a.body(key) for key in a.names()} == {"Mine.", "Theirs."}
+
+
+@pytest.mark.covers("TM-2")
+@pytest.mark.parametrize("damage", ["empty", "zeros", "link", "linked folder", "linked team"])
+def test_what_happened_to_a_file_here_happens_to_nobody_else(damage: str, tmp_path: Path) -> None:
+    """A power cut leaves a file empty or full of zeros, and a link is not followed: the others keep
+    their text, and it goes on from there once the file is well again.
+    """
+    remote = MemoryRemote()
+    a, b = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote)
+    texts = {key: note(f"We release {key} on Tuesdays.") for key in ("one.md", "in/two.md")}
+    for key, text in texts.items():
+        a.write(key, text)
+    a.sync.pull_and_push()
+    b.sync.pull_and_push()
+    before, aside = dict(remote.texts), tmp_path / "aside"
+    match damage:
+        case "empty":
+            (a.team / "one.md").write_bytes(b"")
+        case "zeros":
+            (a.team / "one.md").write_bytes(b"\0" * 100)
+        case _:
+            moved = {"link": a.team / "one.md", "linked folder": a.team / "in"}.get(damage, a.team)
+            moved.rename(aside)
+            moved.symlink_to(aside)
+
+    report = a.sync.pull_and_push()
+
+    assert (report.sent, report.removed, remote.texts) == ((), (), before)
+    b.write("one.md", note("We release one.md on Mondays."))
+    b.sync.pull_and_push()
+    if damage in ("empty", "zeros"):
+        (a.team / "one.md").write_text(texts["one.md"])
+    else:
+        moved.unlink()
+        aside.rename(moved)
+    a.sync.pull_and_push()
+    assert a.body("one.md") == b.body("one.md") == "We release one.md on Mondays."
+    assert a.body("in/two.md") == "We release in/two.md on Tuesdays."

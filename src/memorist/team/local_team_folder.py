@@ -4,7 +4,7 @@ be a file here (TM-3, TM-4).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -103,6 +103,16 @@ class LocalTeamSnapshot(Struct, frozen=True, kw_only=True):
     """Their shared texts."""
     hashes: dict[str, str] = {}
     unshareable: tuple[UnshareableMemory, ...] = ()
+    links: tuple[str, ...] = ()
+    """Links in the folder, which are not followed: what stood in their place was not deleted."""
+
+    def find_names_behind_links(self, keys: Iterable[str]) -> set[str]:
+        """Those of the names that a link hides."""
+        return {
+            key
+            for key in keys
+            if any(key == link or key.startswith(f"{link}/") for link in self.links)
+        }
 
     def find_memory(self, key: str) -> LocalSharedMemory | None:
         """Return one memory; None if there is none of that name."""
@@ -141,7 +151,15 @@ class LocalTeamFolder:
             if why:
                 staying.append(UnshareableMemory(key, why))
         return LocalTeamSnapshot(
-            data=found.data, texts=found.texts, hashes=found.hashes, unshareable=tuple(staying)
+            data=found.data,
+            texts=found.texts,
+            hashes=found.hashes,
+            unshareable=tuple(staying),
+            links=tuple(
+                path.removeprefix(TEAM_PREFIX)
+                for path in self._memory.folder.list_links()
+                if is_team_path(path)
+            ),
         )
 
     def _judge_file(self, data: bytes) -> tuple[str, str, str]:

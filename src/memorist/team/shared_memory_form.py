@@ -70,6 +70,8 @@ def find_sharing_problem(data: bytes, *, limit: int) -> str:
         text = to_shared_text(data)
     except UnicodeDecodeError:
         return "it is no UTF-8 text"
+    if not text.strip("\0 \t\n") or "\0" in text:
+        return "it is empty or damaged, as after a power cut"
     if len(text.encode()) > limit:
         return f"it has more than {limit:,} bytes"
     kind = parse_memory_file("memory.md", data).kind

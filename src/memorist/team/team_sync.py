@@ -91,11 +91,12 @@ class TeamSync:
 
     def load_state(self) -> TeamSyncState:
         """Load the last state of both sides; empty if it is damaged, of another remote, or of a
-        folder that is not there any more, which deletes nothing elsewhere.
+        folder that is not there any more or a link, which deletes nothing elsewhere.
 
         Both sides are then compared as if for the first time.
         """
-        if self._files.lstat(self.folder) is None:
+        facts = self._files.lstat(self.folder)
+        if facts is None or not facts.is_folder:
             return TeamSyncState(remote=self.remote.name)
         try:
             found = msgspec.json.decode(
@@ -251,7 +252,8 @@ class TeamSync:
             here=local.hashes,
             there=there,
             known=state.keys,
-            staying={each.key for each in local.unshareable},
+            staying={each.key for each in local.unshareable}
+            | local.find_names_behind_links(state.keys),
         )
 
     def _collect_incoming(
