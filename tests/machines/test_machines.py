@@ -261,17 +261,33 @@ def test_a_folder_that_is_not_there_is_no_deletion(two: tuple[Machine, Machine],
 
 
 @pytest.mark.covers("GO-4")
-def test_a_memory_that_is_no_text_is_not_deleted_elsewhere(two: tuple[Machine, Machine]) -> None:
-    """As where an editor saved it in another encoding: it stays as it is on either machine."""
+@pytest.mark.parametrize("harm", ["no text", "empty", "zeros", "link"])
+def test_a_memory_that_is_no_text_is_not_deleted_elsewhere(
+    two: tuple[Machine, Machine], harm: str, tmp_path: Path
+) -> None:
+    """Another program wrote it in another encoding, a power cut emptied it, or a link stands in its
+    place: what was published of it stays, the other machine keeps it, and nothing behind the link
+    is sent.
+    """
     one, other = two
+    other.run("machines", "sync")
+    before = other.texts()
     (path,) = one.home.glob("projects/*/memory/use-pnpm.md")
-    harmed = path.read_bytes() + b"caf\xe9\n"
-    path.write_bytes(harmed)
+    if harm == "link":
+        path.unlink()
+        target = tmp_path / "elsewhere.md"
+        target.write_text("Nobody's business.")
+        path.symlink_to(target)
+    else:
+        path.write_bytes({"no text": b"\xff\xfe\x80 x", "empty": b"", "zeros": b"\0" * 99}[harm])
+
+    harmed = path.read_bytes()
+
     for machine in (one, other, one):
         machine.run("machines", "sync")
 
-    assert path.read_bytes() == harmed
-    assert list(other.texts()) == ["use-pnpm.md"]
+    assert (path.read_bytes(), path.is_symlink()) == (harmed, harm == "link")
+    assert other.texts() == before
 
 
 @pytest.mark.covers("GO-4")

@@ -114,10 +114,15 @@ def _merge_project(
 ) -> tuple[ProjectEntries, tuple[str, ...]]:
     """The entries after the merge, and the paths that were written here. `had` are the checksums of
     what this folder had at its last sync: what another clone on this machine published since is
-    another's to it. A file that is no text stays as it is, and what is known of it.
+    another's to it. A file that is no text, or that a link hides, stays as it is, and what is known
+    of it.
     """
     check_folder_is_usable(memory.layout.folder)
-    here, unreadable = _read_texts(memory)
+    here, hidden = _read_texts(memory)
+    paths = {path for each in (published, *others) for path in each}
+    unreadable = {
+        path for path in paths if path in hidden or any(map(path.startswith, hidden.values()))
+    } | hidden.keys()
     known = {
         path: each
         for path, each in published.items()
@@ -149,20 +154,27 @@ def _merge_project(
     return entries | kept, tuple(each.path for each in changes)
 
 
-def _read_texts(memory: AutoMemory) -> tuple[dict[str, str], frozenset[str]]:
-    """The memories of a folder, and the paths of those that are no text; what the team shares has a
-    way of its own.
+def _read_texts(memory: AutoMemory) -> tuple[dict[str, str], dict[str, str]]:
+    """The memories of a folder; and the paths of what is no text, as after a power cut, and of
+    links, which are not followed, each with the beginning of what would be below it. What the team
+    shares has a way of its own.
     """
     texts: dict[str, str] = {}
-    unreadable = set()
-    for path, _ in memory.folder.list_entries():
-        if path.endswith(".md") and not is_index_file(path) and not path.startswith(TEAM_PREFIX):
+    hidden: dict[str, str] = {}
+    for path, facts in memory.folder.list_entries():
+        if facts.is_link:
+            hidden[path] = f"{path}/"
+        elif path.endswith(".md") and not is_index_file(path) and not path.startswith(TEAM_PREFIX):
             with contextlib.suppress(FileNotFoundError):
+                data = DiskFiles().read(memory.layout.folder / path)
                 try:
-                    texts[path] = DiskFiles().read(memory.layout.folder / path).decode("utf-8")
+                    texts[path] = data.decode("utf-8")
                 except UnicodeDecodeError:
-                    unreadable.add(path)
-    return texts, frozenset(unreadable)
+                    hidden[path] = f"{path}/"
+                if not data.strip() or b"\0" in data:
+                    texts.pop(path, None)
+                    hidden[path] = f"{path}/"
+    return texts, hidden
 
 
 def _encode(text: str | None) -> bytes | None:
