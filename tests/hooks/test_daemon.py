@@ -21,6 +21,7 @@ from memorist import __version__
 from memorist.engine.engine import Memorist
 from memorist.hooks import hook_daemon, hook_protocol
 from memorist.hooks.daemon_socket import open_daemon_socket
+from memorist.hooks.hook_session import HookOutput, HookSessionPool
 
 STOP = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "Stop"}).encode()
 
@@ -184,7 +185,7 @@ async def test_an_answer_that_never_comes_does_not_keep_an_ending_process(
     monkeypatch.setattr(hook_daemon, "MAX_LAST_ANSWERS_WAIT_SECONDS", 0.01)
     begun = asyncio.Event()
 
-    async def hangs(*_: object) -> hook_daemon.HookOutput:
+    async def hangs(*_: object) -> HookOutput:
         begun.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -195,7 +196,7 @@ async def test_an_answer_that_never_comes_does_not_keep_an_ending_process(
     with found:
         daemon = hook_daemon.HookDaemon(tmp_path / "home", found)
         async with Memorist(model="structural", home=tmp_path / "home") as engine:
-            daemon._sessions = hook_daemon.HookSessionPool(engine, lambda *_: None)
+            daemon._sessions = HookSessionPool(engine, lambda *_: None)
             asked = asyncio.create_task(_serve_one(daemon, stop(__version__), ends=True))
             await begun.wait()
             await daemon._finish_answers()
