@@ -328,9 +328,24 @@ def test_a_damaged_row_lets_no_other_folder_be_deleted(
 
     deleted = remove_session_copies(Layout(home), "gone")
 
-    assert all(path.parent == Layout(home).session_index.parent for path in deleted)
+    own = {path for path in deleted if path.parent != home}
+    assert all(path.name == "gone" for path in own)
+    assert (home / "projects" / "shop" / "memory").exists()
     assert Layout(home).database.exists()
     assert other.exists()
+
+
+def test_a_session_goes_for_good_where_the_database_is_lost(home: Path) -> None:
+    """It may be deleted, and a damaged one is begun anew: the folders are found all the same."""
+    asyncio.run(_observe(home, {"kept": "quagga coins", "gone": "okapi till"}))
+    for file in home.glob("state.sqlite*"):
+        file.unlink()
+
+    deleted = remove_session_copies(Layout(home), "gone")
+
+    assert [path.name for path in deleted] == ["gone"]
+    assert _holders(home, b"okapi") == []
+    assert _holders(home, b"quagga")
 
 
 async def _observe(home: Path, said: dict[str, str]) -> None:

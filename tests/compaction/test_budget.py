@@ -52,9 +52,9 @@ def test_a_result_over_the_limit_goes_to_disk_with_a_preview() -> None:
     made = budget(History().runs("a", text).runs("b", "x" * 50_000).messages)
 
     assert [(payload.id, payload.name, payload.text) for payload in made.payloads] == [
-        ("a", "a.txt", text)
+        ("a", name := make_result_file_name("a", "093fdf325f3d048e"), text)
     ]
-    assert 'id="a" characters="78000" path="/s/tool-results/a.txt"' in shown(made)["a"]
+    assert f'id="a" characters="78000" path="/s/tool-results/{name}"' in shown(made)["a"]
     assert cut_preview(text, 2_000) in shown(made)["a"]
     assert len(shown(made)["a"]) < 2_400
     assert shown(made)["b"] == "x" * 50_000
@@ -132,15 +132,31 @@ def test_a_repeated_id_never_gets_another_results_text() -> None:
     assert made.messages[-1].tool_results[0].text == "short"
 
 
+@pytest.mark.parametrize("later", ["", "y" * 60_000])
+def test_a_repeated_id_with_an_empty_result_or_one_of_the_same_length_is_another_result(
+    later: str,
+) -> None:
+    """A tool that cuts its output has results of one length, and one that prints nothing has no
+    preview of another's; each large one has a file of its own.
+    """
+    first = budget(History().runs("call_0", "x" * 60_000).messages)
+    made = budget(History().runs("call_0", later).messages, first.decisions)
+
+    assert "xxx" not in made.messages[-1].tool_results[0].text
+    assert [payload.text for payload in made.payloads] == [later] * bool(later)
+    names = {payload.name for payload in (*first.payloads, *made.payloads)}
+    assert len(names) == 1 + bool(later)
+
+
 def test_an_id_cannot_lead_out_of_the_folder() -> None:
     """Whatever a model calls its calls, the file's name is plain."""
     names = [
-        make_result_file_name(name)
+        make_result_file_name(name, "0f")
         for name in ("../../etc/passwd", "a/b", "", "x" * 300, "toolu_01AbC-9")
     ]
 
-    assert names[-1] == "toolu_01AbC-9.txt"
-    assert all(name.removesuffix(".txt").isalnum() for name in names[:-1])
+    assert names[-1] == "toolu_01AbC-9-0f.txt"
+    assert all(name.removesuffix("-0f.txt").isalnum() for name in names[:-1])
     assert len(set(names)) == len(names)
 
 

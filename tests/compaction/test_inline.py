@@ -18,6 +18,7 @@ from memorist.compaction.inline_compaction import (
 from memorist.compaction.measured_conversation import get_typed_text, measure_conversation
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
+from memorist.core.truncation import truncate_middle
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings
 
@@ -166,3 +167,21 @@ def test_inline_compaction_keeps_order_and_pairs_and_passes_no_limit(
         == sum(estimate_message_tokens(message, factor) for message in found.messages)
         < min(limit, found.tokens_before)
     )
+
+
+@pytest.mark.covers("CP-11")
+def test_requests_that_begin_alike_are_told_apart() -> None:
+    """Of two requests from one template the one that an earlier digest replaced is quoted; one that
+    only is cut in the middle is not quoted again.
+    """
+    lead = "Please review this file by the rules that we agreed on for the whole of the project: "
+    removed, shown, long = f"{lead}one.py", f"{lead}two.py", f"{lead}{WORD * 9_000}three.py"
+    cut = truncate_middle(long, 900)
+    history = History().summary("old").user(shown).says(WORD * 3_000).user(cut).says("Done.")
+    conversation = measure_conversation(history.messages, user_texts=[removed, shown, long])
+
+    made = compact_with_hand_over(conversation, "- reviewed", terms())
+
+    assert isinstance(made, CompactedHistory)
+    whole = "\n".join(message.text for message in made.messages)
+    assert [whole.count(text) for text in (removed, shown, "three.py")] == [1, 1, 1]

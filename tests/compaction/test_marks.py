@@ -170,6 +170,19 @@ def test_the_automatic_mark_counts() -> None:
 
     assert places(marked) == []
     assert marked["system"][0]["cache_control"] == CONTROL
+    hour = CONTROL | {"ttl": "1h"}
+    marked = add_cache_breakpoints(body(said("a"), cache_control=hour))
+    assert marked["system"][0]["cache_control"] == hour  # no shorter one before it
+
+
+@pytest.mark.covers("CP-18")
+def test_marks_inside_a_tool_result_count_each() -> None:
+    """A result with three parts that are marked leaves room for one more."""
+    result = {"type": "tool_result", "tool_use_id": "u", "content": [text("r", "5m")] * 3}
+    marked = add_cache_breakpoints(body(said(result), said("b", role="assistant"), said("c")))
+
+    assert [mark for mark in places(marked) if mark[0]] == [(2, 0)]
+    assert marked["system"] == LONG
 
 
 @pytest.mark.covers("CP-18")

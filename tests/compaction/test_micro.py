@@ -275,3 +275,15 @@ def test_a_call_that_waits_is_not_among_the_newest() -> None:
 
     assert list_clearable_result_ids(history.messages, 5) == ("c0",)
     assert isinstance(history.messages[-1].blocks[0], ToolUse)
+
+
+@pytest.mark.covers("CP-5")
+def test_an_id_that_is_given_again_does_not_clear_the_newest_result() -> None:
+    """Some models number calls anew in each turn: the id of an old result is that of a new one."""
+    history = work(6)
+    for _ in range(2):
+        history.user("go on").runs("c0", LONG)
+
+    assert list_clearable_result_ids(history.says("done").messages, 2) == tuple(
+        f"c{number}" for number in range(1, 6)
+    )

@@ -130,6 +130,16 @@ def test_commands_and_sizes_are_names_too() -> None:
     assert find_missing_extract_parts("Use main.", review).endswith(": `10s`, `go vet`")
 
 
+def test_the_input_of_a_call_is_read_however_deep_it_is_nested() -> None:
+    """Input nested some 900 deep ended a compaction by a model in a recursion error."""
+    nested: object = "src/deep.py"
+    for _ in range(5_000):
+        nested = [nested]
+    use = ToolUse(id="call_1", name="query", input={"filter": nested, "in": "src"})
+    message = Message(id="1", role="assistant", blocks=(use,), origin=Origin.MODEL)
+    assert render_source_text([message]) == "src/deep.py\nsrc"
+
+
 def test_what_no_longer_fits_beside_a_summary_is_added_again() -> None:
     """The history is compared as it is built: a word that gives way to what was added is added in
     its turn, and where there is no room for it the summary gives way, with the reason.

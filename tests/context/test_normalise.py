@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -434,3 +435,44 @@ def test_another_format_is_refused() -> None:
     """The names of the formats are said."""
     with pytest.raises(FormatError, match="openai_chat"):
         normalize_history([], "gopher")
+
+
+def test_reasoning_that_nothing_follows_is_dropped() -> None:
+    """After an interruption OpenAI refuses an item of reasoning by its id; what has none, as Codex
+    sends it, stays, and so does reasoning before the model's own item.
+    """
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}
+    named = {"type": "reasoning", "id": "rs_1", "summary": []}
+    call = {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}
+    done = {"type": "function_call_output", "call_id": "c", "output": "ok"}
+    bare = {"type": "reasoning", "summary": [], "encrypted_content": "e"}
+    codec = find_codec("openai_responses")
+    kept = [said, named, call, done, bare, said]
+    items = [said, named, call, done, named, bare, said, named]
+    messages = codec.decode_request({"model": "m", "input": items}).messages
+
+    sent = normalize_history(messages, "openai_responses")
+
+    assert codec.encode_messages(sent) == kept
+    assert normalize_history(sent, "openai_responses") == sent
+
+
+@BY_FORMAT
+def test_ids_of_another_clients_calls_become_such_as_the_provider_takes(name: str) -> None:
+    """Some clients join two ids, or write punctuation into one; a provider's own stay."""
+    ids = ["call_1|fc_" + "0" * 60, "functions.bash:0", "toolu_1"]
+    blocks = tuple(ToolUse(id, "run", {}) for id in ids)
+    results = tuple(ToolResult(id, (TextBlock(id),)) for id in reversed(ids))
+    history = (
+        Message(id="u", role="user", blocks=(TextBlock("go"),), origin=Origin.USER),
+        Message(id="a", role="assistant", blocks=blocks, origin=Origin.MODEL),
+        Message(id="r", role="user", blocks=results, origin=Origin.TOOL),
+    )
+
+    sent = normalize_history(history, name)
+
+    calls = [use.id for message in sent for use in message.tool_uses]
+    assert all(re.fullmatch(r"[\w-]{1,40}", call) for call in calls)
+    assert calls[2] == "toolu_1"
+    found = {each.tool_use_id: each.text for message in sent for each in message.tool_results}
+    assert [found[call] for call in calls] == ids

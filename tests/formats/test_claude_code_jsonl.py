@@ -17,6 +17,7 @@ from memorist.core.messages import Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
 from memorist.formats import claude_code, claude_code_tree
 from memorist.formats.claude_code import read_session
+from memorist.formats.claude_code_tree import _RecordTree
 from memorist.formats.transcript_format import (
     CompactionBoundary,
     RawTranscriptLine,
@@ -742,3 +743,25 @@ def test_recorded_sessions_pair_every_call_with_its_answer() -> None:
         assert len({entry.line for entry in entries if not isinstance(entry, SessionHead)}) == len(
             raw
         ), path.name
+
+
+@pytest.mark.covers("FM-3")
+def test_a_run_of_records_is_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file out of order, each record is asked for its nearest message: a hundred in a row cost
+    a hundred steps, not the square of that.
+    """
+    looks = 0
+    is_message = _RecordTree.is_message
+
+    def count(tree: _RecordTree, number: int, *, meta: bool) -> bool:
+        nonlocal looks
+        looks += 1
+        return is_message(tree, number, meta=meta)
+
+    monkeypatch.setattr(_RecordTree, "is_message", count)
+    run = [
+        {"type": "attachment", "uuid": f"a{at}", "parentUuid": f"a{at + 1}", "attachment": {}}
+        for at in range(400)
+    ]
+    assert ids(entries_of(reply("c", "b"), user("b", "a0"), *run)) == ["b", "c"]
+    assert looks < 10 * len(run)

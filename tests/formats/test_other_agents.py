@@ -216,3 +216,12 @@ def test_a_compaction_of_pi_stands_before_its_summary() -> None:
     assert isinstance(found[-2], CompactionBoundary)
     assert isinstance(found[-1], Message)
     assert found[-1].origin is Origin.SUMMARY
+
+
+def test_messages_of_gemini_without_ids_are_all_read() -> None:
+    """A history that is set anew may name none."""
+    head = {"sessionId": "s", "projectHash": "p", "startTime": "2026-01-02T03:04:05Z"}
+    said = [{"type": "user", "content": text} for text in ("one", "two")]
+    data = "\n".join(map(json.dumps, (head, {"$set": {"messages": said}}))).encode() + b"\n"
+
+    assert [each.text for each in messages(data)] == ["one", "two"]

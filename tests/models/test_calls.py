@@ -501,6 +501,23 @@ async def test_every_request_is_bounded_by_the_settings(open_at: Open) -> None:
     assert limits == [{50}, {100}]
 
 
+@pytest.mark.covers("FK-8")
+async def test_no_more_output_is_asked_for_than_the_model_is_known_to_give() -> None:
+    """A provider refuses the request otherwise; a thought's budget must stay below the limit."""
+    with ScriptedServer(lambda _: Say(text="ok")) as server:
+        model = open_model(
+            f"openai-chat:gpt-4o-mini@{server.openai_url}", ModelSettings(), environment={}
+        )
+        assert model is not None
+        body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "hi"}]}
+        for more in ({}, {"thinking": {"type": "enabled", "budget_tokens": 18_000}}):
+            limited = {**body, **more, "max_completion_tokens": 20_000}
+            await model.send(Request(format="openai_chat", body=limited, label="t"))
+        await model.close()
+
+    assert [each.body["max_completion_tokens"] for each in server.received] == [16_384, 20_000]
+
+
 async def test_a_compatible_server_gets_a_low_temperature_and_both_limits() -> None:
     """Many servers read only `max_tokens`, and sample at 0.8 where nothing is said."""
     with ScriptedServer(lambda _: Say(text="ok")) as server:

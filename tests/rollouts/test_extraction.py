@@ -63,6 +63,17 @@ def talk() -> Talk:
     )
 
 
+def long_talk() -> Talk:
+    """A session of four parts for a window of 12,000 tokens."""
+    long = Talk()
+    for number in range(120):
+        long.user(
+            f"Please write page {number} about the till, and mind the matter {number}. "
+            + "It is long. " * 40
+        ).edit().agent("Written. " * 30)
+    return long
+
+
 def means(script: Script, **about: Any) -> tuple[Runtime, ScriptedModel, list[Receipt]]:
     kept: list[Receipt] = []
     window = about.pop("window", 200_000)
@@ -290,13 +301,7 @@ async def test_no_request_exceeds_a_small_window(tmp_path: Path) -> None:
     """Whatever a long session holds, each request fits the window of the model, and later parts are
     told what earlier ones gave.
     """
-    long = Talk()
-    for number in range(120):
-        long.user(
-            f"Please write page {number} about the till, and mind the matter {number}. "
-            + "It is long. " * 40
-        ).edit().agent("Written. " * 30)
-    limit = 12_000
+    long, limit = long_talk(), 12_000
 
     def step(request: Request) -> Step:
         assert len(json.dumps(request.body)) / 4 * 1.2 < limit
@@ -312,6 +317,22 @@ async def test_no_request_exceeds_a_small_window(tmp_path: Path) -> None:
     assert all("</before>\\n\\n<session>" in text and ADDED in text for text in texts[1:])
     assert "page 119 " in texts[3]
     assert "page 2 " in texts[0]
+
+
+@pytest.mark.covers("RO-4")
+async def test_what_earlier_parts_gave_stays_where_a_later_one_fails(tmp_path: Path) -> None:
+    """Their answers are paid for: where the model fails for good in a later part, or at the last
+    attempt, they stand beside the structure, and the reason is kept.
+    """
+    thread = long_talk().thread(tmp_path / "s.jsonl")
+    good = Say(text=GOOD.text, usage=Usage(input=4_000, output=300))
+    for error, final in ((ModelRefused("No more."), False), (ModelUnavailable("Not now."), True)):
+        given, model, _ = means([good, good, Fail(error=error)], window=12_000)
+        made = await extract_session_with_model_or_structure(thread, given, final=final)
+
+        assert len(model.requests) == 3
+        assert (made.way, made.problem) == ("model", str(error))
+        assert ADDED in made.raw_memory
 
 
 @pytest.mark.covers("RO-4")

@@ -411,3 +411,21 @@ def test_a_write_does_not_wait_for_a_stopped_process_for_ever(
         os.close(holder)
     FILES.write(tmp_path / "notes.md", b"two")
     assert (tmp_path / "notes.md").read_bytes() == b"two"
+
+
+def test_a_line_that_the_disk_takes_half_of_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that has room for a part says so by a number alone; the half would run into the next
+    line.
+    """
+    path = tmp_path / "ids"
+    FILES.append(path, b"one\n")
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda to, data: write(to, data[:2]))
+        with pytest.raises(StoreError, match="ids"):
+            FILES.append(path, b"two\n")
+    FILES.append(path, b"three\n")
+
+    assert path.read_bytes() == b"one\nthree\n"

@@ -21,7 +21,7 @@ from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, StoreError, UsageError
 from memorist.models.rate_limits import RateLimitReport
 from memorist.models.shared_model import SharedModelPool
-from memorist.ports import HostInfo
+from memorist.ports import HostInfo, discover_window
 from memorist.settings import Settings
 from memorist.store.home_layout import make_folder_name, make_portable_folder_name
 from memorist.system import SystemClock
@@ -533,3 +533,21 @@ async def test_a_tenant_can_be_removed_while_others_are_served(tmp_path: Path) -
         await _say(tenants, "alice", "Hello again.")
         assert (await tenants.memory("alice", project="shop")).headers() == []
         assert len((await tenants.memory("bob", project="shop")).headers()) == 1
+
+
+async def test_a_shared_model_asks_its_server_for_the_window() -> None:
+    """The first request of a user must fit the server's window, not the assumed one."""
+
+    class Small(ScriptedModel):
+        asked = 0
+
+        async def discover_window(self) -> int:
+            self.asked += 1
+            return 8_192
+
+    small = Small([Say(text="ok")])
+    handle = SharedModelPool().acquire("small", lambda: small)
+    assert handle is not None
+    await discover_window(handle)
+
+    assert small.asked == 1

@@ -54,6 +54,10 @@ class CacheOrderPosition(Struct, frozen=True, order=True):
     block: int = 0
 
 
+_AUTOMATIC = CacheOrderPosition(3, 0)
+"""Where the provider puts the automatic breakpoint: behind all others."""
+
+
 @lru_cache(maxsize=64)
 def get_minimum_cacheable_tokens(model: str) -> int:
     """The shortest prefix that the provider caches for this model (Claude Code);
@@ -89,10 +93,12 @@ def add_cache_breakpoints(
     break the order of the host's own (longer before shorter).
     """
     host = find_host_breakpoints(body, unmarked_entries)
-    automatic = isinstance(body.get("cache_control"), dict)
-    free = MAX_BREAKPOINTS - len(host) - automatic
+    automatic = _find_lifetimes({"cache_control": body.get("cache_control")})
+    if automatic:
+        host = {**host, _AUTOMATIC: automatic}
+    free = MAX_BREAKPOINTS - sum(map(len, host.values()))
     marks: dict[CacheOrderPosition, CacheLifetime] = {}
-    for position in _find_wanted_positions(body, unchanged_entries, automatic=automatic):
+    for position in _find_wanted_positions(body, unchanged_entries, automatic=bool(automatic)):
         if not (known_cacheable and position.part == 2) and not _is_cacheable(body, position):
             continue
         lifetime = _choose_lifetime(position, host) if host else "5m"
@@ -163,50 +169,49 @@ def _find_middle_position(messages: Sequence[object], same: int) -> CacheOrderPo
     return None
 
 
-def find_host_breakpoints(body: JsonObject, start: int = 0) -> Mapping[CacheOrderPosition, str]:
-    """Every breakpoint in the body, including those inside a tool result, with its lifetime; of the
-    messages those from `start` on.
+def find_host_breakpoints(
+    body: JsonObject, start: int = 0
+) -> Mapping[CacheOrderPosition, tuple[str, ...]]:
+    """The lifetimes of the breakpoints on each block of the body that has any, those inside a tool
+    result included; of the messages those from `start` on.
     """
-    found: dict[CacheOrderPosition, str] = {}
+    found: dict[CacheOrderPosition, tuple[str, ...]] = {}
     for part, key in enumerate(("tools", "system")):
         for index, block in enumerate(_as_list(body.get(key))):
-            if (lifetime := _find_lifetime(block)) is not None:
-                found[CacheOrderPosition(part, index)] = lifetime
+            if lifetimes := _find_lifetimes(block):
+                found[CacheOrderPosition(part, index)] = lifetimes
     for entry, message in enumerate(_as_list(body.get("messages"))[start:], start):
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
             continue
         for index, block in enumerate(content):
-            if (lifetime := _find_lifetime(block)) is not None:
-                found[CacheOrderPosition(2, entry, index)] = lifetime
+            if lifetimes := _find_lifetimes(block):
+                found[CacheOrderPosition(2, entry, index)] = lifetimes
     return found
 
 
-def _find_lifetime(block: object) -> str | None:
+def _find_lifetimes(block: object) -> tuple[str, ...]:
     if not isinstance(block, dict):
-        return None
-    own = block.get("cache_control")
-    if isinstance(own, dict):
-        return str(own.get("ttl", "5m"))
-    inner = block.get("content")
-    if not isinstance(inner, list):
-        return None
-    return next(
-        (lifetime for part in reversed(inner) if (lifetime := _find_lifetime(part)) is not None),
-        None,
+        return ()
+    own, inner = block.get("cache_control"), block.get("content")
+    return (
+        *(each for part in _as_list(inner) for each in _find_lifetimes(part)),
+        *((str(own.get("ttl", "5m")),) if isinstance(own, dict) else ()),
     )
 
 
 def _choose_lifetime(
-    position: CacheOrderPosition, host: Mapping[CacheOrderPosition, str]
+    position: CacheOrderPosition, host: Mapping[CacheOrderPosition, tuple[str, ...]]
 ) -> CacheLifetime | None:
     """The lifetime with which a breakpoint here keeps the order of the host's breakpoints: five
     minutes, unless the host has one for an hour behind it; None where none keeps it.
     """
-    long_after = any(lifetime == "1h" and other > position for other, lifetime in host.items())
+    long_after = any("1h" in lifetimes and other > position for other, lifetimes in host.items())
     if not long_after:
         return "5m"
-    short_before = any(lifetime != "1h" and other < position for other, lifetime in host.items())
+    short_before = any(
+        set(lifetimes) != {"1h"} and other < position for other, lifetimes in host.items()
+    )
     return None if short_before else "1h"
 
 

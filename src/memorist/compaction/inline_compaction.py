@@ -30,6 +30,7 @@ from memorist.compaction.measured_conversation import (
     is_typed_text_block,
 )
 from memorist.compaction.newest_messages import (
+    WAY_BACK,
     find_unanswered_start,
     keep_messages_from_index,
     list_removed_or_shortened_messages,
@@ -38,12 +39,10 @@ from memorist.compaction.summary_cleaning import drop_prompt_text_and_false_quot
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
 from memorist.core.tool_pairs import move_back_to_cut_point
+from memorist.core.truncation import split_at_cut
 
 HAND_OVER_ID = "memorist-hand-over"
 """Id of the hand-over message."""
-
-_COMPARED_CHARACTERS = 80
-"""Characters by which a message is known again, also where it was cut in the middle."""
 
 
 def keep_newest_user_messages(
@@ -76,8 +75,14 @@ def _replace_message_text(message: Message, text: str) -> Message:
 
 def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
     """What the user typed that no message holds any more, because a digest has replaced it."""
-    shown = {get_typed_text(message)[:_COMPARED_CHARACTERS] for message in conversation.messages}
-    return [text for text in conversation.user_texts if text[:_COMPARED_CHARACTERS] not in shown]
+    shown = {get_typed_text(message).split(WAY_BACK)[0] for message in conversation.messages}
+    cut = [parts for text in shown if (parts := split_at_cut(text)) is not None]
+    return [
+        text
+        for text in conversation.user_texts
+        if text not in shown
+        and not any(text.startswith(head) and text.endswith(tail) for head, tail in cut)
+    ]
 
 
 def compact_with_hand_over(

@@ -55,7 +55,7 @@ def is_clearable_tool(tool: str) -> bool:
 def list_clearable_result_ids(messages: Sequence[Message], keep: int) -> tuple[str, ...]:
     """Ids of the compactable uses, oldest first, without the newest `keep` (at least 1). Excludes
     uses that wait for a result and those whose result arrived after the model's last reply, which
-    it has not seen yet.
+    it has not seen yet; also an id that a model gave to one of those and to an older call.
     """
     answered = {result.tool_use_id for message in messages for result in message.tool_results}
     ids = [
@@ -72,10 +72,10 @@ def list_clearable_result_ids(messages: Sequence[Message], keep: int) -> tuple[s
         ),
         len(messages),
     )
-    unseen = {result.tool_use_id for message in messages[last:] for result in message.tool_results}
-    return tuple(
-        name for name in dict.fromkeys(ids[: max(0, len(ids) - max(1, keep))]) if name not in unseen
-    )
+    shown = {result.tool_use_id for message in messages[last:] for result in message.tool_results}
+    old = ids[: max(0, len(ids) - max(1, keep))]
+    shown.update(ids[len(old) :])
+    return tuple(name for name in dict.fromkeys(old) if name not in shown)
 
 
 def clear_old_results_when_idle(

@@ -61,6 +61,9 @@ MIN_PAST_ROOM_DIVISOR = 16
 `MIN_PAST_TOKENS`, for what came before it: a conversation does not forget all of it for one result.
 """
 
+WAY_BACK = "\n[whole text: "
+"""Begins what stands behind a text that was cut in the middle: the id by which it is found."""
+
 _CUT_MARK_TOKENS = 12
 """Tokens of the mark that `truncate_middle` inserts."""
 
@@ -352,7 +355,7 @@ def _cut_text(text: str, most: int, id: str) -> str:
     """The text within `most` tokens, cut in the middle, with its id as the way back."""
     if estimate_text_tokens(text) <= most:
         return text
-    way_back = f"\n[whole text: {id}]"
+    way_back = f"{WAY_BACK}{id}]"
     room = most - _CUT_MARK_TOKENS - estimate_text_tokens(way_back)
     if room < _MIN_TEXT_TOKENS:
         return truncate_middle(text, max(1, most - _CUT_MARK_TOKENS))

@@ -20,7 +20,7 @@ from memorist.compaction.user_words import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.core.truncation import CUT_MARK
+from memorist.core.truncation import split_at_cut
 from memorist.formats.host_markup import strip_host_markup
 
 HANDOFF_OPENING = "[memorist] Hand-over of an earlier session"
@@ -47,7 +47,6 @@ _ASKED = lazy_pattern(
     rf"^## Where it stands\n{ASKED_LABEL}(.*?)\n(?:{STILL_AT_WORK}|{REPLIED})$(.*?)(?=^## |\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_CUT = lazy_pattern(rf"\n… \d+{CUT_MARK}\n")
 _OPEN_TASK = lazy_pattern(r"^- open: .*$", re.MULTILINE)
 
 
@@ -78,8 +77,10 @@ def list_handed_over_user_words(
 
 def _is_cut_of(words: str, typed: Sequence[str]) -> bool:
     """Whether the words are what is left of one of these texts after a cut in the middle."""
-    head, *rest = _CUT.split(words)
-    return bool(rest) and any(each.startswith(head) and each.endswith(rest[-1]) for each in typed)
+    cut = split_at_cut(words)
+    return cut is not None and any(
+        each.startswith(cut[0]) and each.endswith(cut[1]) for each in typed
+    )
 
 
 def find_handed_over_work_state(messages: Iterable[Message]) -> HandedOverWorkState | None:

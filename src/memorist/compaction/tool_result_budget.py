@@ -29,13 +29,19 @@ the limit of a whole message.
 _SAFE_FILE_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
+ResultKey = tuple[str, str]
+"""A tool use's id and a digest of its result's text: some models number their calls anew in each
+turn.
+"""
+
+
 class OffloadDecisions(Struct, frozen=True):
-    """The decision for each tool use id: shown in full from now on, or replaced by this text from
-    now on. Immutable.
+    """The decision for each result: shown in full from now on, or replaced by this text from now
+    on. Immutable.
     """
 
-    shown: frozenset[str] = frozenset()
-    replaced: Mapping[str, str] = {}
+    shown: frozenset[ResultKey] = frozenset()
+    replaced: Mapping[ResultKey, str] = {}
 
 
 class ResultToStore(Struct, frozen=True):
@@ -63,12 +69,15 @@ def build_keep_all_decisions(messages: Sequence[Message]) -> OffloadDecisions:
     """
     return OffloadDecisions(
         frozenset(
-            block.tool_use_id
+            _identify(block.tool_use_id, block.text)
             for message in messages
-            for block in message.blocks
-            if isinstance(block, ToolResult)
+            for block in message.tool_results
         )
     )
+
+
+def _identify(id: str, text: str) -> ResultKey:
+    return id, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def apply_result_budget(
@@ -86,79 +95,84 @@ def apply_result_budget(
     rest fits. An empty result is replaced by a short remark.
     """
     names = {use.id: use.name for message in messages for use in message.tool_uses}
-    fresh: dict[str, str] = {}
-    stored: list[ToolResult] = []
+    fresh: dict[ResultKey, str] = {}
+    stored: list[tuple[ToolResult, ResultKey]] = []
     seen = set(decisions.shown)
     for start, end in find_conversation_rounds(messages):
-        results = [result for message in messages[start:end] for result in message.tool_results]
-        undecided = [
-            result
-            for result in results
-            if result.tool_use_id not in seen and result.tool_use_id not in decisions.replaced
-        ]
+        results = {
+            _identify(result.tool_use_id, result.text): result
+            for message in messages[start:end]
+            for result in message.tool_results
+        }
+        undecided = {
+            key: result
+            for key, result in results.items()
+            if key not in seen and key not in decisions.replaced and key not in fresh
+        }
         fresh |= {
-            result.tool_use_id: _render_empty_result(names.get(result.tool_use_id, ""))
-            for result in undecided
+            key: _render_empty_result(names.get(result.tool_use_id, ""))
+            for key, result in undecided.items()
             if _is_empty_result(result)
         }
         offloaded = _choose_offloaded(results, undecided, names, decisions, settings)
         fresh |= {
-            result.tool_use_id: render_stored_result(result, folder, settings.preview_bytes)
-            for result in offloaded
+            key: render_stored_result(undecided[key], folder, settings.preview_bytes)
+            for key in offloaded
         }
-        stored += offloaded
-        seen |= {result.tool_use_id for result in undecided if result.tool_use_id not in fresh}
+        stored += [(undecided[key], key) for key in offloaded]
+        seen |= undecided.keys() - fresh.keys()
+    # What takes a result's place is shown as it is, should a host send that.
+    seen |= {_identify(id, text) for (id, _), text in fresh.items()}
     # Decisions are only ever added, never changed: a changed one would alter the cached prefix.
     replaced = {**decisions.replaced, **fresh} if fresh else decisions.replaced
     shown = frozenset(seen) if len(seen) > len(decisions.shown) else decisions.shown
     cut = (
         RemovedItem(
             each.tool_use_id,
-            estimate_text_tokens(each.text) - estimate_text_tokens(fresh[each.tool_use_id]),
+            estimate_text_tokens(each.text) - estimate_text_tokens(fresh[key]),
             "a large result, now on disk",
         )
-        for each in stored
+        for each, key in stored
     )
     return MessagesWithOffloadedResults(
         messages=tuple(_replace_results(message, replaced) for message in messages),
         decisions=OffloadDecisions(shown, replaced),
         payloads=tuple(
-            ResultToStore(each.tool_use_id, make_result_file_name(each.tool_use_id), each.text)
-            for each in stored
+            ResultToStore(each.tool_use_id, make_result_file_name(*key), each.text)
+            for each, key in stored
         ),
         cut=tuple(cut),
     )
 
 
 def _choose_offloaded(
-    results: Sequence[ToolResult],
-    undecided: Sequence[ToolResult],
+    results: Mapping[ResultKey, ToolResult],
+    undecided: Mapping[ResultKey, ToolResult],
     names: Mapping[str, str],
     decisions: OffloadDecisions,
     settings: CompactionSettings,
-) -> list[ToolResult]:
+) -> list[ResultKey]:
     chosen = [
-        each
-        for each in undecided
+        key
+        for key, each in undecided.items()
         if len(each.text) > _result_limit(names.get(each.tool_use_id, ""), settings)
     ]
-    offloaded = {each.tool_use_id for each in chosen}
     total = sum(
-        len(decisions.replaced.get(each.tool_use_id, each.text))
-        for each in results
-        if each.tool_use_id not in offloaded
+        len(decisions.replaced.get(key, each.text))
+        for key, each in results.items()
+        if key not in chosen
     )
-    for each in sorted(undecided, key=lambda each: -len(each.text)):
+    for key, each in sorted(undecided.items(), key=lambda pair: -len(pair[1].text)):
         if total <= settings.message_result_characters:
             break
         # A result that its preview would not shrink saves nothing.
         if (
-            each.tool_use_id in offloaded
+            key in chosen
             or _limits_itself(names.get(each.tool_use_id, ""))
             or len(each.text) <= settings.preview_bytes
         ):
             continue
-        chosen.append(each)
+        chosen.append(key)
         total -= len(each.text)
     return chosen
 
@@ -181,24 +195,26 @@ def _render_empty_result(tool: str) -> str:
     return f"({tool or 'The tool'} finished and printed nothing.)"
 
 
-def make_result_file_name(tool_use_id: str) -> str:
-    """File name of a stored result: the id itself where it is a safe name, else a digest of it, so
-    that no id leads out of the folder, and no secret is in a name.
+def make_result_file_name(tool_use_id: str, digest: str) -> str:
+    """File name of a stored result: the id where it is a safe name, else a digest of it, so that no
+    id leads out of the folder, and no secret is in a name; and the digest of the text, so that no
+    two results have one file.
     """
     name = (
         tool_use_id
         if _SAFE_FILE_NAME.fullmatch(tool_use_id) and not find_secrets(tool_use_id)
         else hashlib.sha256(tool_use_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     )
-    return f"{name}.txt"
+    return f"{name}-{digest}.txt"
 
 
 def render_stored_result(result: ToolResult, folder: str, preview_bytes: int) -> str:
     """The text that replaces a stored result: its id, size and path, and its beginning."""
     text = result.text
+    name = make_result_file_name(*_identify(result.tool_use_id, text))
     return (
         f'<stored_result id="{result.tool_use_id}" characters="{len(text)}" '
-        f'path="{folder.rstrip("/")}/{make_result_file_name(result.tool_use_id)}">\n'
+        f'path="{folder.rstrip("/")}/{name}">\n'
         "The result is too long to be shown whole. All of it is in the file; read it there in "
         "parts, or fetch it back by its id. It begins:\n"
         f"{cut_preview(text, preview_bytes)}\n"
@@ -218,25 +234,17 @@ def cut_preview(text: str, size: int) -> str:
     return head[:line_end] if line_end > 0 else head
 
 
-def _replace_results(message: Message, replaced: Mapping[str, str]) -> Message:
+def _replace_results(message: Message, replaced: Mapping[ResultKey, str]) -> Message:
+    if not replaced or not message.tool_results:
+        return message
     blocks = tuple(
-        _replace_result_text(block, replaced[block.tool_use_id])
-        if isinstance(block, ToolResult) and _is_decision_for(block, replaced)
+        _replace_result_text(block, text)
+        if isinstance(block, ToolResult)
+        and (text := replaced.get(_identify(block.tool_use_id, block.text))) is not None
         else block
         for block in message.blocks
     )
     return message if blocks == message.blocks else replace(message, blocks=blocks)
-
-
-def _is_decision_for(result: ToolResult, replaced: Mapping[str, str]) -> bool:
-    """Whether the decision stored under this id was made for this result: some models reuse call
-    ids in each turn.
-    """
-    text = replaced.get(result.tool_use_id)
-    return text is not None and (
-        _is_empty_result(result)
-        or f' characters="{len(result.text)}" path=' in text.split("\n", 1)[0]
-    )
 
 
 def _replace_result_text(result: ToolResult, text: str) -> ToolResult:

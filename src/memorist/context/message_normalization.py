@@ -11,6 +11,8 @@ and with them the cached prefix, do not change (Codex, Claude Code).
 
 from __future__ import annotations
 
+import hashlib
+import re
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -230,12 +232,12 @@ class _CallMatcher:
         self.open: dict[str, tuple[int, deque[str]]] = {}
         self.run = 0
 
-    def add_call(self, block: ToolUse) -> ToolUse:
-        """Register a call; one whose id was used before gets a new id."""
-        name = block.id
+    def add_call(self, block: ToolUse, wanted: str) -> ToolUse:
+        """Register a call under the wanted id; where that was used before, under a new one."""
+        name = wanted
         while name in self.used_names:
             self.copies[block.id] = self.copies.get(block.id, 1) + 1
-            name = f"{block.id}-{self.copies[block.id]}"
+            name = f"{wanted}-{self.copies[block.id]}"
         self.used_names.add(name)
         run, waiting = self.open.get(block.id, (self.run, deque()))
         if run != self.run:
@@ -260,9 +262,24 @@ def is_server_side_tool_call(block: ToolUse | ToolResult) -> bool:
     return block.extra is not None and block.extra.get("execution") == "server"
 
 
-def pair_calls_with_results(messages: Sequence[Message]) -> PairedMessages:
+_PORTABLE_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""Ids that every provider takes: Anthropic by their letters, OpenAI by their length (40 in Chat
+Completions, 64 in Responses).
+"""
+
+
+def make_portable_call_id(id: str) -> str:
+    """An id that every provider takes, for a call of another format: itself, or one made of it."""
+    if _PORTABLE_ID.fullmatch(id):
+        return id
+    return f"call_{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:30]}"
+
+
+def pair_calls_with_results(
+    messages: Sequence[Message], rules: NormalizationRules
+) -> PairedMessages:
     """Give each call its result, and drop results without a call; messages left empty are dropped
-    too.
+    too. Calls of other formats get ids that the provider takes.
     """
     found, positions = list[Message](), dict[str, int]()
     matching = _CallMatcher()
@@ -274,7 +291,7 @@ def pair_calls_with_results(messages: Sequence[Message]) -> PairedMessages:
         if not any(isinstance(block, ToolUse | ToolResult) for block in message.blocks):
             found.append(_strip_unreadable_calls(message))
             continue
-        blocks = _pair_blocks(message, matching)
+        blocks = _pair_blocks(message, matching, rules)
         if not blocks:
             continue
         for block in blocks:
@@ -284,12 +301,16 @@ def pair_calls_with_results(messages: Sequence[Message]) -> PairedMessages:
     return PairedMessages(found, positions)
 
 
-def _pair_blocks(message: Message, matching: _CallMatcher) -> tuple[Block, ...]:
+def _pair_blocks(
+    message: Message, matching: _CallMatcher, rules: NormalizationRules
+) -> tuple[Block, ...]:
     blocks: list[Block] = []
+    is_own = _is_own_format(message, rules)
     for block in message.blocks:
         new: Block | None = block
         if isinstance(block, ToolUse) and not is_server_side_tool_call(block):
-            new = matching.add_call(block) if message.role == "assistant" else None
+            wanted = block.id if is_own else make_portable_call_id(block.id)
+            new = matching.add_call(block, wanted) if message.role == "assistant" else None
         elif isinstance(block, ToolResult) and not is_server_side_tool_call(block):
             answers = message.role in ("user", "tool")
             new = matching.match_result(block) if answers else None
@@ -369,9 +390,9 @@ def normalize_history(
     ordered = [
         new for message in messages if (new := normalize_message(message, rules)) is not None
     ]
-    pairs = pair_calls_with_results(ordered)
+    pairs = pair_calls_with_results(ordered, rules)
     if wire_format == "openai_responses":
-        return tuple(_place_outputs_after_calls(pairs, rules))
+        return _drop_lone_reasoning(list(_place_outputs_after_calls(pairs, rules)))
     arranged = (
         _merge_neighbours(_move_outputs_behind_replies(pairs, rules), wire_format)
         if wire_format == "anthropic"
@@ -414,6 +435,22 @@ def _place_outputs_after_calls(
         elif blocks:
             yield replace(message, blocks=blocks)
         yield from (output for output in outputs.values() if output is not None)
+
+
+def _drop_lone_reasoning(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Responses API: an item of reasoning that names its id is refused where no item of the model
+    follows it, as after an interruption.
+    """
+    kept: list[Message] = []
+    is_followed = False
+    for message in reversed(messages):
+        thoughts = [block for block in message.blocks if isinstance(block, ThinkingBlock)]
+        if not thoughts or len(thoughts) < len(message.blocks):
+            is_followed = message.role == "assistant"
+        elif not is_followed and any(each.extra and each.extra.get("id") for each in thoughts):
+            continue
+        kept.append(message)
+    return tuple(reversed(kept))
 
 
 def _reply_groups(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from memorist.core.token_count import BYTES_PER_TOKEN, estimate_text_tokens
 
 CUT_MARK = " tokens cut …"
@@ -49,3 +51,14 @@ def truncate_middle(text: str, tokens: int) -> str:
     half = max(1, tokens * BYTES_PER_TOKEN // 2)
     head, tail = _head(text, half), _tail(text, half)
     return head + _cut_mark(size - estimate_text_tokens(head) - estimate_text_tokens(tail)) + tail
+
+
+_CUT = re.compile(rf"\n… \d+{CUT_MARK}\n")
+
+
+def split_at_cut(text: str) -> tuple[str, str] | None:
+    """What stands before the first mark and behind the last one of a text that was cut in the
+    middle; None for any other.
+    """
+    head, *rest = _CUT.split(text)
+    return (head, rest[-1]) if rest else None

@@ -479,9 +479,13 @@ def _find_leaf_by_time(tree: _RecordTree, *, meta: bool) -> int:
     A message that no leaf leads to is part of a cycle: it counts as well.
     """
     times = tree.index.times
+    known: dict[int, int] = {}
     above = array(
         "i",
-        (_nearest_message(tree, number, meta=meta) for number in range(tree.index.record_count)),
+        (
+            _nearest_message(tree, number, known, meta=meta)
+            for number in range(tree.index.record_count)
+        ),
     )
     messages = [
         number for number in range(tree.index.record_count) if tree.is_message(number, meta=meta)
@@ -500,14 +504,23 @@ def _find_leaf_by_time(tree: _RecordTree, *, meta: bool) -> int:
     )
 
 
-def _nearest_message(tree: _RecordTree, number: int, *, meta: bool) -> int:
-    """The nearest message above a record, or ROOT."""
-    above = tree.index.parent[number]
-    for _ in range(tree.index.record_count):
+def _nearest_message(tree: _RecordTree, number: int, known: dict[int, int], *, meta: bool) -> int:
+    """The nearest message above a record, or ROOT. `known` holds what was found before with the
+    same `meta`, so that no run of records is walked twice.
+    """
+    path: list[int] = []
+    here = number
+    while here not in known:
+        known[here] = ROOT  # what a cycle leads to
+        path.append(here)
+        above = tree.index.parent[here]
         if above < 0 or tree.is_message(above, meta=meta):
-            return above
-        above = tree.index.parent[above]
-    return ROOT
+            break
+        here = above
+    else:
+        above = known[here]
+    known.update(dict.fromkeys(path, above))
+    return above
 
 
 def _find_tip(tree: _RecordTree, leaf: int) -> int:
@@ -515,13 +528,14 @@ def _find_tip(tree: _RecordTree, leaf: int) -> int:
     prompt); otherwise the leaf.
     """
     last = tree.index.record_count - 1
+    known: dict[int, int] = {}
     for number in range(
         last, max(last - _TIP_SEARCH, -1 if tree.index.is_out_of_order else leaf), -1
     ):
         if (
             number != leaf
             and not tree.index.flags[number] & tree.excluded_flags
-            and _nearest_message(tree, number, meta=False) == leaf
+            and _nearest_message(tree, number, known, meta=False) == leaf
         ):
             return number
     return leaf

@@ -94,8 +94,9 @@ def _replay_lines(
             metadata |= changed or record
             if isinstance(changed.get("messages"), list):
                 standing.clear()
-            for message in get_object_list_field(changed or record, "messages"):
-                standing[get_text_field(message, "id")] = JsonRecord(found.line, message)
+            for at, message in enumerate(get_object_list_field(changed or record, "messages")):
+                id = get_text_field(message, "id") or f"line-{found.line}-{at}"
+                standing[id] = JsonRecord(found.line, message)
     metadata.pop("messages", None)
     return metadata, list(standing.values()), remarks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from memorist.models.rate_limits import RateLimitListener, RateLimitReport, subscribe_to_rate_limits
-from memorist.ports import Model, Reply, Request
+from memorist.ports import Model, Reply, Request, discover_window
 
 
 class SharedModelPool:
@@ -84,6 +84,10 @@ class SharedModelHandle:
     def window(self) -> int:
         """Context window in tokens."""
         return self._shared.model.window
+
+    async def discover_window(self) -> int:
+        """The context window, asked of the server where that can tell."""
+        return await discover_window(self._shared.model)
 
     async def send(self, request: Request) -> Reply:
         """Send one request and return the whole reply. Raises a `ModelError`."""

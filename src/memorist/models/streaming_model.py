@@ -136,7 +136,7 @@ class StreamingModel(ABC):
         """One attempt; a rate limit is reported at once, because other processes may be waiting as
         well.
         """
-        body = _cap_output_limit(body, self._settings)
+        body = _cap_output_limit(body, self._settings.max_output, self._price.max_output)
         if not self._takes_schemas:
             body = remove_answer_schema(self._format, body)
         outcome = await self._attempt(body)
@@ -176,11 +176,13 @@ class StreamingModel(ABC):
         """Send one request: the reply's body, or why there is none."""
 
 
-def _cap_output_limit(body: JsonObject, settings: ModelSettings) -> JsonObject:
-    """The body with an output limit of at most `models.max_output`; itself where that is not set or
-    not exceeded.
+def _cap_output_limit(body: JsonObject, wanted: int | None, known: int | None) -> JsonObject:
+    """The body with an output limit of at most `models.max_output`, and of the most that the model
+    is `known` to give: a provider refuses more. Itself where neither is exceeded, or where the
+    second would leave a thought less than its budget.
     """
-    most = settings.max_output
+    limits = [wanted, None if isinstance(body.get("thinking"), dict) else known]
+    most = min((limit for limit in limits if limit is not None), default=None)
     over = {
         key: most
         for key in OUTPUT_LIMIT_KEYS

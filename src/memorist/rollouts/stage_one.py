@@ -109,6 +109,8 @@ async def extract_session_with_model_or_structure(
             )
         else:
             problem = found.why
+            if found.so_far is not None:  # what was paid for and stands
+                stage, added = found.so_far.stage, found.so_far.added
     extracted = to_rollout_extract(stage, thread, now=runtime.clock.now())
     return replace(
         extracted,
@@ -128,6 +130,8 @@ class ExtractionModelFailure(Struct, frozen=True):
     why: str
     is_retryable: bool = False
     is_over_budget: bool = False
+    so_far: MergedStageOneResult | None = None
+    """What the parts before the one that failed gave; None for nothing."""
 
 
 def _is_answered(receipt: Receipt) -> bool:
@@ -185,7 +189,7 @@ class _ModelExtraction:
             )
             found = await self._extract_part(part, rows)
             if isinstance(found, ExtractionModelFailure):
-                return found
+                return replace(found, so_far=stage) if stage.added else found
             if found.added or number == 1:
                 stage = found  # a part without anything new takes nothing back
         return stage

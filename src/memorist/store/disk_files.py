@@ -221,14 +221,18 @@ class DiskFiles:
         return sorted(found)[:limit]
 
     def append(self, path: Path, data: bytes) -> None:
-        """Append to a file in one write; it is created if missing (0600). Raises StoreError."""
+        """Append to a file in one write; it is created if missing (0600). Raises StoreError where
+        the disk takes less than all; what it took is taken back.
+        """
         make_folders(path.parent)
         with _translate_os_errors("write", path):
             descriptor = os.open(
                 path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NON_INHERITED_BINARY_FLAGS, 0o600
             )
             try:
-                os.write(descriptor, data)
+                if (written := os.write(descriptor, data)) < len(data):
+                    os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(descriptor)
 

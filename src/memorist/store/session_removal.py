@@ -27,13 +27,14 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
     stay: their texts may name a file or repeat a word. Raises SessionInUse where another process
     has the session open, StoreError.
     """
-    if not layout.database.exists():
+    if not layout.home.exists():
         return ()
     deleted: list[Path] = []
     with contextlib.closing(open_database(layout.database)) as database:
         rows = database.execute("select folder from sessions where id = ?", (id,)).fetchall()
-        for row in rows:
-            folder = Path(row["folder"])
+        # A database that was lost or damaged was begun anew, and has no row of the session.
+        named = (Path(row["folder"]) for row in rows)
+        for folder in {*named, *layout.projects.glob(f"*/{make_folder_name(id)}")}:
             if folder.is_dir() and _is_session_folder(layout, folder):
                 _remove_folder(folder)
                 deleted.append(folder)

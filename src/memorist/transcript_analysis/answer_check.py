@@ -347,13 +347,19 @@ class AnswerLineCheck:
 
 def join_json_texts(value: object) -> str:
     """Return all texts in the body of a request or the input of a call, without the signs that JSON
-    would escape.
+    would escape, however deep they are.
     """
-    if isinstance(value, dict):
-        return "\n".join(map(join_json_texts, value.values()))
-    if isinstance(value, list | tuple):
-        return "\n".join(map(join_json_texts, value))
-    return str(value)
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting.extend(reversed(each.values()))
+        elif isinstance(each, list | tuple):
+            waiting.extend(reversed(each))
+        else:
+            found.append(str(each))
+    return "\n".join(found)
 
 
 def _find_code_names(text: str) -> list[str]:
