@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from clients.plugged import end
 from memorist.cli.main import memorist_group
-from memorist.errors import MemoristError
+from memorist.errors import InputError, MemoristError
 from memorist.hooks.agent_programs import (
     AGENTS,
     AgentName,
@@ -162,6 +162,39 @@ def test_agents_without_hooks_are_joined_by_the_server(
     left = {path for path in home.rglob("*") if path.is_file() and ".memorist" not in path.parts}
     assert left == files
     assert not [path for path in project.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("gemini-cli", ".gemini/settings.json"),
+        ("qwen-code", ".qwen/settings.json"),
+        ("opencode", ".config/opencode/opencode.json"),
+        ("claude-code", ".claude.json"),
+    ],
+)
+def test_comments_stay_in_the_settings_of_agents_that_read_them(
+    name: str, file: str, project: Path
+) -> None:
+    """And are back in their place, byte for byte; Claude Code reads none, and its file is left
+    alone.
+    """
+    path = Path(os.environ["HOME"]) / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = b'{\n  // dark, for the eyes\n  "theme": "dark" /* or light */\n}\n'
+    path.write_bytes(text)
+
+    done = run("install", name, "--mcp")
+
+    if name == "claude-code":
+        assert isinstance(done.exception, InputError)
+        assert "no comments there" in str(done.exception)
+    else:
+        assert done.exit_code == 0, done.output
+        assert path.read_bytes() != text
+        assert b"for the eyes" in path.read_bytes()
+        assert run("uninstall", name).exit_code == 0
+    assert path.read_bytes() == text
 
 
 def test_uninstalling_takes_back_the_trust_that_codex_noted(project: Path) -> None:

@@ -19,6 +19,7 @@ from memorist.hooks.hook_entries import (
 )
 from memorist.hooks.hook_install import list_existing_entry_containers
 from memorist.hooks.install_scope import LaunchCommand
+from memorist.hooks.json_comments import blank_json_comments, edit_json_with_comments
 from memorist.hooks.json_edit import parse_json_tree
 from memorist.hooks.mcp_entries import add_json_server, build_server_entry, remove_json_server
 
@@ -218,3 +219,58 @@ def test_another_server_of_the_same_name_is_the_users() -> None:
     assert remove_json_server(text) == text
     with pytest.raises(InputError, match="names another MCP server"):
         add_json_server(text, build_server_entry(PROGRAM))
+
+
+def _add_and_remove(text: str) -> tuple[str, str]:
+    entry = {"command": "memorist", "args": ["mcp"]}
+    added = edit_json_with_comments(text, lambda plain: add_json_server(plain, entry))
+    kept = list_existing_entry_containers(blank_json_comments(text))
+    return added, edit_json_with_comments(added, lambda plain: remove_json_server(plain, kept))
+
+
+@pytest.mark.covers("IN-2")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n  // my theme\n  "theme": "dark", // "not" a comma,\n}\n',
+        '{\r\n  "url": "https://x/*y*/", /* two\r\n lines */\r\n  "a": [1, 2,],\r\n}\r\n',
+        '{\n  "mcpServers": {\n    // mine\n    "own": {"command": "x"}, // stays\n  },\n}\n',
+        "// alone\n{}\n",
+        '{"a": "\\\\", "b": "//"}',
+    ],
+)
+def test_comments_of_the_user_stay_where_an_agent_reads_them(text: str) -> None:
+    """What is added says what it should, every comment is still there, and removing it gives the
+    text back byte for byte.
+    """
+    added, removed = _add_and_remove(text)
+
+    said = json.loads(blank_json_comments(added))
+    assert said["mcpServers"].pop("memorist") == {"command": "memorist", "args": ["mcp"]}
+    before = json.loads(blank_json_comments(text))
+    assert said == {"mcpServers": {}, **before}
+    assert removed == text
+
+
+@given(
+    st.dictionaries(st.text(max_size=5), st.text('/*",\\\\ab', max_size=8) | st.none(), max_size=4)
+)
+def test_blanks_for_comments_change_nothing_else(value: dict[str, str | None]) -> None:
+    """Text without comments stays as it is, whatever stands in its strings; one in it goes."""
+    text = json.dumps(value, indent=1)
+
+    assert blank_json_comments(text) == text
+    assert json.loads(blank_json_comments(f"// {text[:3]!r}\n{text}/* , */")) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ /* nothing yet */ }",
+        '{"mcpServers": {"memorist": {"command": "old", /* why */ "args": ["mcp"]}}}',
+    ],
+)
+def test_a_comment_in_what_is_replaced_is_not_lost(text: str) -> None:
+    """The file is left alone, and it is said why."""
+    with pytest.raises(InputError, match="comment"):
+        _add_and_remove(text)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -29,6 +28,7 @@ from memorist.hooks.hook_entries import add_hook_entries, remove_own_hook_entrie
 from memorist.hooks.hook_event import Client
 from memorist.hooks.hook_install import InstallTarget
 from memorist.hooks.install_scope import HOME_VARIABLE, LaunchCommand, SettingsScope
+from memorist.hooks.json_comments import edit_json_with_comments
 from memorist.hooks.mcp_entries import (
     OPENCODE_SERVERS_KEY,
     SERVERS_KEY,
@@ -56,6 +56,8 @@ class AgentProgram(Struct, frozen=True, kw_only=True):
     """Its file of MCP servers below the user's home, and with `.` for `~` in a project; empty where
     `find_settings_targets` knows better.
     """
+    reads_comments: bool = False
+    """Whether it takes comments in that file."""
 
 
 AGENTS: Mapping[AgentName, AgentProgram] = {
@@ -75,6 +77,7 @@ AGENTS: Mapping[AgentName, AgentProgram] = {
             program="gemini",
             folder=".gemini",
             servers=".gemini/settings.json",
+            reads_comments=True,
         ),
         AgentProgram(
             name="qwen-code",
@@ -82,6 +85,7 @@ AGENTS: Mapping[AgentName, AgentProgram] = {
             program="qwen",
             folder=".qwen",
             servers=".qwen/settings.json",
+            reads_comments=True,
         ),
         AgentProgram(
             name="cursor",
@@ -96,6 +100,7 @@ AGENTS: Mapping[AgentName, AgentProgram] = {
             program="opencode",
             folder=".config/opencode",
             servers=".config/opencode/opencode.json",
+            reads_comments=True,
         ),
     )
 }
@@ -203,11 +208,15 @@ def _json_server_file(
 ) -> InstallTarget:
     container = OPENCODE_SERVERS_KEY if agent.name == "opencode" else SERVERS_KEY
     entry = _server_entry(agent.name, program)
+
+    def edit(text: str, change: Callable[[str], str]) -> str:
+        return edit_json_with_comments(text, change) if agent.reads_comments else change(text)
+
     return InstallTarget(
         _json_server_path(agent, scope),
         "MCP server",
-        lambda text: add_json_server(text, entry, container),
-        partial(remove_json_server, container=container),
+        lambda text: edit(text, lambda plain: add_json_server(plain, entry, container)),
+        lambda text, keep: edit(text, lambda plain: remove_json_server(plain, keep, container)),
         "{}\n",
     )
 

@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.hooks import hook_protocol
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT
+from memorist.hooks.json_comments import blank_json_comments
 from memorist.hooks.json_edit import parse_json_tree
 from memorist.hooks.mcp_entries import SERVER_CONTAINERS
 from memorist.ports import FileSystem
@@ -282,7 +283,7 @@ def _new_record(
     kept = (
         ()
         if blank or change.path.suffix != ".json" or not text
-        else list_existing_entry_containers(text)
+        else list_existing_entry_containers(blank_json_comments(text))
     )
     return InstalledFileRecord(
         path=str(change.path),
