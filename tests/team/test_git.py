@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import RemoteRefused, RemoteRolledBack, RemoteUnavailable, SettingsError
-from memorist.team.git_remote import GitRemote, TeamBranch, strip_url_credentials_in_text
+from memorist.team.git_remote import (
+    GitRemote,
+    TeamBranch,
+    is_url_on_this_machine,
+    strip_url_credentials_in_text,
+)
 from team.conftest import Machine, note
 
 
@@ -199,6 +204,27 @@ def test_no_hook_is_run(
 
     assert b.names() == ["one.md"]
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "is_local"),
+    [
+        ("/srv/team.git", True),
+        ("../team.git", True),
+        ("shared/team.git", True),
+        ("team.git", True),
+        ("file:///srv/team.git", True),
+        ("C:\\team.git", True),
+        ("https://host.example/team.git", False),
+        ("ssh://host.example/team.git", False),
+        ("git@host.example:team.git", False),
+        ("host.example:team.git", False),
+        ("h:/srv/team.git", False),
+    ],
+)
+def test_every_folder_is_known_for_one(url: str, is_local: bool) -> None:
+    """Hooks of a repository on this machine would run as us, however its folder is written."""
+    assert is_url_on_this_machine(url) is is_local
 
 
 @pytest.mark.covers("TM-2", "SF-5")

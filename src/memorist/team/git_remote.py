@@ -89,6 +89,14 @@ def strip_url_credentials_in_text(url: str) -> str:
     return re.sub(r"(\w+://)[^/@\s]*@", r"\1", url)
 
 
+def is_url_on_this_machine(url: str) -> bool:
+    """Whether Git reads the address as a folder: `file:`, or no scheme and no host in front of a
+    colon; a letter, a colon and a backslash are a disk of Windows.
+    """
+    is_elsewhere = re.match(r"(?!file:|[A-Za-z]:\\)(?:[A-Za-z][\w+.-]*://|[^/\\:]+:)", url)
+    return is_elsewhere is None
+
+
 _REMOTE_REF = "refs/team/there"
 _NEXT_REF = "refs/team/next"
 _FILE_MODES = ("100644", "100755")
@@ -315,7 +323,7 @@ class GitRemote:
         if any(self._there.get(key, "") != change.was for key, change in changes.items()):
             raise RemoteChanged(f"somebody changed the same memory at {self.name}")
         self._git("fast-import", "--quiet", "--force", given=self._import_stream(changes))
-        local = self._branch.url.startswith(("/", ".", "file:"))
+        local = is_url_on_this_machine(self._branch.url)
         # A remote on this machine would run its hooks as us.
         quiet = ("--receive-pack=git -c core.hooksPath=/dev/null receive-pack",) if local else ()
         pushed = self._run(
