@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 from memorist import Memorist, Settings
 from memorist.auto_memory.anchors import find_path_candidates
 from memorist.cli.main import memorist_group
+from memorist.dream import dream_workspace
+from memorist.errors import WriteConflict
 
 
 def memorist(*arguments: str) -> Result:
@@ -171,10 +173,23 @@ def test_an_insert_says_what_changed_and_leaves_out_what_has_no_ground(
     assert "read once a day" not in concluded
 
 
-def test_a_dream_asks_once_about_a_memory_whose_ground_moved(shop: Path) -> None:
+@pytest.mark.parametrize("is_disturbed", [False, True])
+def test_a_dream_asks_once_about_a_memory_whose_ground_moved(
+    shop: Path, is_disturbed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The dream's report names it, and the next one does not; a memory of nothing that is left waits
-    in the inbox as a question. No dream alters it.
+    in the inbox as a question. No dream alters it. One that another writer makes start over names
+    it all the same.
     """
+    disturbances = [WriteConflict("another wrote meanwhile")] if is_disturbed else []
+    propose = dream_workspace._DreamWriter._propose_questions
+
+    def propose_at_last(writer: Any, rules: Any, stale: Any) -> list[Any]:
+        if disturbances:
+            raise disturbances.pop()
+        return list(propose(writer, rules, stale))
+
+    monkeypatch.setattr(dream_workspace._DreamWriter, "_propose_questions", propose_at_last)
     memorist("memory", "add", "Amounts are rounded in src/ledger.py.", "--name", "rounding")
     memorist("memory", "add", "The till opens by src/till.py.", "--name", "till")
     (shop / "src" / "ledger.py").write_text("ROUND = 3\n")

@@ -264,11 +264,7 @@ class _DreamWriter:
         """Memories of something that changed, each once for one state of it."""
         asked = load_asked_question_keys(self._workspace.files, self._workspace.layout)
         found = find_memories_with_changed_anchors(self._memory)
-        stale = [each for each in found if _stale_mark(each) not in asked]
-        append_asked_question_keys(
-            self._workspace.files, self._workspace.layout, [_stale_mark(each) for each in stale]
-        )
-        return stale
+        return [each for each in found if _stale_mark(each) not in asked]
 
     def _propose_questions(
         self, rules: DreamPlan, stale: Sequence[MemoryWithChangedAnchors]
@@ -294,8 +290,11 @@ class _DreamWriter:
                     why,
                     tell=self._events.append,
                 ).proposals
+        # Last: a dream that starts over, or was killed, asks and says it once more.
         append_asked_question_keys(
-            self._workspace.files, self._workspace.layout, [each.mark for each in rules.questions]
+            self._workspace.files,
+            self._workspace.layout,
+            [*(each.mark for each in rules.questions), *map(_stale_mark, stale)],
         )
         return asked
 
