@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugs.story import (
+    CORRECTION,
     EVERYTHING,
     IGNORES_GENERATORS,
     MAX_OUTPUT,
@@ -56,8 +57,9 @@ from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvid
 from memorist.adapters.agent_framework_messages import decode_wire_items, map_messages_to_items
 from memorist.adapters.engine_thread import EngineThread
 from memorist.core.messages import JsonObject
+from memorist.ports import Request
 from memorist.testing.provider_server import ScriptedServer
-from memorist.testing.steps import Say
+from memorist.testing.steps import CallTool, Say, Step
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""
@@ -443,3 +445,39 @@ def test_a_message_that_cannot_be_read_goes_out_as_it_is(
         ("s", "prepare"),
         (strategy.session, "prepare"),
     }
+
+
+def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(tmp_path: Path) -> None:
+    """An agent as a tool has a session of its own without the user's name, so what it learnt was
+    everybody's.
+    """
+
+    def answer(request: Request) -> Step:
+        said = words(request.body)
+        if "ask the clerk" not in said:
+            return Say(text="inner answer")
+        return (
+            Say(text="done")
+            if "inner answer" in said
+            else CallTool(name="clerk", input={"task": CORRECTION})
+        )
+
+    with ScriptedServer(answer) as server, EngineThread(home=tmp_path / "home") as engine:
+        provider = MemoristProvider(project=tmp_path, attached=engine)
+        client = OpenAIChatCompletionClient(model=MODEL, base_url=server.openai_url, api_key="none")
+        clerk = Agent(client, name="clerk", context_providers=[provider])
+        talk = Conversation(
+            World(server=server, project=tmp_path, attached=engine),
+            "s",
+            context_providers=[provider],
+        )
+        run = talk.agent.run(
+            "Please ask the clerk, and say what he wants.",
+            session=talk.session,
+            tools=clerk.as_tool(),
+        )
+        assert str(talk.loop.run(run).text) == "done"
+        talk.loop.run(client.client.close())
+        talk.close()
+    assert len(list((tmp_path / "home").rglob("transcript.jsonl"))) == 2
+    assert not list((tmp_path / "home").rglob("memory/*.md"))

@@ -46,6 +46,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
+from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 from google.genai.errors import ClientError
 
@@ -58,8 +59,9 @@ from memorist.adapters.google_adk import (
 )
 from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.adapters.run_identity import UserAndProject
+from memorist.ports import Request
 from memorist.testing.provider_server import ScriptedServer
-from memorist.testing.steps import Say
+from memorist.testing.steps import CallTool, Say, Step
 from plugs.gemini import GeminiGateway
 
 pytestmark = pytest.mark.timeout(600)
@@ -490,7 +492,7 @@ def test_a_content_that_cannot_be_read_goes_out_as_it_is(
 
 
 async def test_an_engine_of_its_own_is_closed_with_the_plugin(tmp_path: Path) -> None:
-    """And a shared one is not."""
+    """And a shared one is not. The next run opens it again: a server has a runner per request."""
     own, engine = MemoristPlugin(home=tmp_path / "own"), EngineThread(home=tmp_path / "shared")
     sharing = MemoristPlugin(attached=engine)
     await own.close()
@@ -501,3 +503,42 @@ async def test_an_engine_of_its_own_is_closed_with_the_plugin(tmp_path: Path) ->
     }
     assert await engine.arun(lambda: asyncio.sleep(0, "alive")) == "alive"
     engine.close()
+    context: Any = None
+    await own.before_run_callback(invocation_context=context)
+    assert await own.attached.arun(lambda: asyncio.sleep(0, "alive")) == "alive"
+    await own.close()
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument:DeprecationWarning")  # ADK's own call
+def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(tmp_path: Path) -> None:
+    """An agent as a tool has a session and a user message of its own, both made by ADK."""
+
+    def answer(request: Request) -> Step:
+        said = words(request.body)
+        if "ask the clerk" not in said:
+            return Say(text="inner answer")
+        return (
+            Say(text="done")
+            if "inner answer" in said
+            else CallTool(name="clerk", input={"request": CORRECTION})
+        )
+
+    with ScriptedServer(answer) as server, EngineThread(home=tmp_path / "home") as engine:
+        inner = LlmAgent(name="clerk", description="Knows the office.")
+        talk = Conversation(world(server, engine, tmp_path), "s", tools=[AgentTool(inner)])
+        inner.model = talk.model
+        assert talk.say("Please ask the clerk, and say what he wants.") == "done"
+        talk.close()
+    assert len(list((tmp_path / "home").rglob("transcript.jsonl"))) == 2
+    assert not list((tmp_path / "home").rglob("memory/*.md"))
+
+
+def test_runs_that_never_end_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ADK does not report a run that was cancelled."""
+    monkeypatch.setattr("memorist.adapters.google_adk._MAX_OPEN_RUNS", 2)
+    with EngineThread(home=tmp_path) as engine:
+        plugin = MemoristPlugin(attached=engine)
+        for number in range(5):
+            plugin._open_run(str(number))
+
+        assert list(plugin._runs) == ["3", "4"]

@@ -61,6 +61,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel, SecretStr
 
 from memorist.adapters.engine_thread import EngineThread
@@ -78,6 +79,8 @@ from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import CallTool, Say, Step
 
 KEY = SecretStr("none")
+FIRST = "0b5cf0de-5d5b-4f0c-9d5c-3f1f6f6f0a01"
+"""Id of a first message, as LangGraph makes them."""
 
 
 def chat_model(server: Any, wire: str) -> BaseChatModel:
@@ -377,7 +380,7 @@ def test_what_memorist_leaves_is_langchains_own_object(tmp_path: Path, project: 
 def test_a_request_that_memorist_leaves_as_it_is_is_the_very_same(tmp_path: Path) -> None:
     """Nothing learnt, nothing to cut: the handler gets the request that came."""
     request: ModelRequest[Any] = ModelRequest(
-        model=FakeListChatModel(responses=["unused"]), messages=[HumanMessage("Hello.", id="h")]
+        model=FakeListChatModel(responses=["unused"]), messages=[HumanMessage("Hello.", id=FIRST)]
     )
     got: list[ModelRequest[Any]] = []
 
@@ -390,7 +393,7 @@ def test_a_request_that_memorist_leaves_as_it_is_is_the_very_same(tmp_path: Path
         middleware.wrap_model_call(request, handler)
 
     assert got[0] is request
-    assert middleware.session == "h"
+    assert middleware.session == FIRST
 
 
 def test_a_result_that_was_made_smaller_keeps_what_langchain_knows_of_it() -> None:
@@ -525,8 +528,13 @@ def test_turns_end_once_and_threads_are_kept_apart(
         assert not any(f"Task {other}, part" in text for other in range(8) if other != number)
 
 
-def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path) -> None:
-    """A tool asks another agent: the two conversations are two, though they run in one thread."""
+@pytest.mark.parametrize("has_thread", [False, True])
+def test_an_agent_within_an_agent_has_a_session_of_its_own(
+    tmp_path: Path, *, has_thread: bool
+) -> None:
+    """A tool asks another agent, in the thread of the outer one or in one of its own: the two
+    conversations are two, and what the model asks for is not the person's rule.
+    """
 
     def answer(request: Request) -> Step:
         said = words(request.body)
@@ -535,17 +543,18 @@ def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path) -> No
         return (
             Say(text="done")
             if "inner answer" in said
-            else CallTool(name="ask", input={"text": "inner words"})
+            else CallTool(name="ask", input={"text": CORRECTION})
         )
 
     with ScriptedServer(answer) as server, EngineThread(home=tmp_path) as engine:
-        middleware = MemoristMiddleware(attached=engine)
+        middleware = MemoristMiddleware(attached=engine, project=tmp_path)
         inner = create_agent(chat_model(server, "chat"), middleware=[middleware])
 
         @tool
         def ask(text: str) -> str:
             """Ask the other agent."""
-            return str(inner.invoke({"messages": [HumanMessage(text)]})["messages"][-1].text)
+            own: RunnableConfig = {"configurable": {"thread_id": "inner"}} if has_thread else {}
+            return str(inner.invoke({"messages": [HumanMessage(text)]}, own)["messages"][-1].text)
 
         outer = create_agent(
             chat_model(server, "chat"), [ask], middleware=[middleware], checkpointer=InMemorySaver()
@@ -554,18 +563,59 @@ def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path) -> No
             {"messages": [HumanMessage("outer words")]}, {"configurable": {"thread_id": "t"}}
         )
         notes = middleware.conversation("t").update_notes()
+        lessons = engine.engine.memory(str(tmp_path)).headers()
 
     assert state["messages"][-1].text == "done"
     assert "outer words" in notes
+    assert not lessons
     transcripts = {
         path.parent.name: path.read_text("utf-8")
         for path in tmp_path.glob("projects/*/*/transcript.jsonl")
     }
     assert len(transcripts) == 2
     assert (
-        sum('"inner words"' in text and "outer words" not in text for text in transcripts.values())
-        == 1
+        sum(CORRECTION in text and "outer words" not in text for text in transcripts.values()) == 1
     )
+
+
+def test_an_agent_in_a_graph_says_whether_persons_speak_to_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A node learns nothing and says so once, until it is named the main agent; then its session
+    is the thread.
+    """
+    with ScriptedServer(lambda request: Say(text="Yes.")) as server:
+        for main in (False, True):
+            with EngineThread(home=tmp_path / str(main)) as engine:
+                middleware = MemoristMiddleware(attached=engine, project=tmp_path, main=main)
+                agent = create_agent(chat_model(server, "chat"), middleware=[middleware])
+                graph = StateGraph(MessagesState).add_node("clerk", agent).add_edge(START, "clerk")
+                app = graph.compile(checkpointer=InMemorySaver())
+                thread: RunnableConfig = {"configurable": {"thread_id": "t"}}
+                app.invoke({"messages": [HumanMessage(CORRECTION)]}, thread)
+                app.invoke({"messages": [HumanMessage("Thanks.")]}, thread)
+                assert (middleware.session == "t") == main
+                middleware.attached.close()
+            learnt = list((tmp_path / str(main)).rglob("memory/*.md"))
+            assert bool(learnt) == main
+
+    assert caplog.text.count("main=True") == 1
+
+
+def test_messages_that_a_client_numbers_from_one_are_not_one_conversation(tmp_path: Path) -> None:
+    """Without a thread, the id of the first message alone says nothing."""
+    with (
+        ScriptedServer(lambda request: Say(text="Yes.")) as server,
+        EngineThread(home=tmp_path) as engine,
+    ):
+        middleware = MemoristMiddleware(attached=engine)
+        agent = create_agent(chat_model(server, "chat"), middleware=[middleware])
+        sessions = set()
+        for text in ("What is tar?", "What is rope?"):
+            agent.invoke({"messages": [HumanMessage(text, id="1")]})
+            sessions.add(middleware.session)
+
+    assert len(sessions) == 2
 
 
 def test_a_structured_answer_is_no_trouble(tmp_path: Path) -> None:

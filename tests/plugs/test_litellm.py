@@ -297,6 +297,31 @@ def test_a_call_of_the_plug_is_not_counted_by_its_callback_again(plug: MemoristL
 
 
 @pytest.mark.covers("IN-1")
+def test_a_streamed_reply_is_an_iterator_as_litellms_own_is(
+    plug: MemoristLogger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host takes the first piece alone; the whole is recorded, and a stream that cannot be
+    joined is the host's all the same.
+    """
+
+    async def pieces(server: ScriptedServer) -> list[object]:
+        stream: Any = await plug.acompletion(**call(server, QUESTION, stream=True))
+        return [await anext(stream), *[piece async for piece in stream]]
+
+    def fail(chunks: object) -> None:
+        raise ValueError(chunks)
+
+    with ScriptedServer([Say(text="one two"), Say(text="one two"), Say(text="one two")]) as server:
+        stream: Any = plug.completion(**call(server, QUESTION, stream=True))
+        blocking = [next(stream), *stream]
+        assert messages(plug) == 2
+        looped = asyncio.run(pieces(server))
+        monkeypatch.setattr(litellm, "stream_chunk_builder", fail)
+        unjoined: Any = plug.completion(**call(server, QUESTION, stream=True))
+        assert len(list(unjoined)) == len(looped) == len(blocking)
+
+
+@pytest.mark.covers("IN-1")
 def test_a_call_belongs_to_the_session_that_it_names(plug: MemoristLogger) -> None:
     """By LiteLLM's own names for it, else to the plug's; and to none within `apart`."""
 

@@ -359,6 +359,12 @@ async def test_handoffs_stay_and_agents_as_tools_are_left_alone(
     assert {"calls weigh", "has weigh", "Pilot asks", "Pilot answers"} <= set(heard.heard)
     assert "Pilot" in asked
 
+    resumed = MemoristSession("s", project=project, home=tmp_path / "again")
+    context: Any = None
+    await resumed.hooks().on_tool_start(context, clerk, weigher.as_tool("weigh", "Weigh it."))
+    assert list(resumed.agents.values()) == [clerk]
+    resumed.attached.close()
+
 
 async def test_the_history_stays_whole_and_the_sdks(tmp_path: Path) -> None:
     """Everything is in the underlying session, whatever was made smaller; limit, pop and clear are

@@ -41,7 +41,7 @@ from anthropic import AsyncAnthropic
 from hypothesis import given
 from hypothesis import strategies as st
 from openai import AsyncOpenAI
-from pydantic_ai import Agent, ModelRetry, UsageLimits
+from pydantic_ai import Agent, ModelRetry, RunContext, UsageLimits
 from pydantic_ai.messages import (
     BinaryContent,
     CachePoint,
@@ -471,36 +471,42 @@ async def test_system_prompts_survive_and_turns_end(tmp_path: Path) -> None:
 
 
 async def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path) -> None:
-    """A tool asks another agent with the same capability: two conversations."""
+    """A tool asks another agent with the same capability, also with the history of the outer one:
+    two conversations, and what the model asks for is not the person's rule.
+    """
 
     def answer(request: Request) -> Step:
         said = words(request.body)
-        if "outer words" not in said:
+        if "You are within" in said:
             return Say(text="inner answer")
         return (
             Say(text="done")
             if "inner answer" in said
-            else CallTool(name="ask", input={"text": "inner words"})
+            else CallTool(name="ask", input={"text": CORRECTION})
         )
 
     with ScriptedServer(answer) as server, EngineThread(home=tmp_path) as engine:
         wired = Wired(server, "responses")
-        capability = MemoristCapability(attached=engine)
-        inner = Agent(wired.model, capabilities=[capability])
+        capability = MemoristCapability(attached=engine, project=tmp_path)
+        inner = Agent(wired.model, capabilities=[capability], instructions="You are within.")
         outer = Agent(wired.model, capabilities=[capability])
 
-        @outer.tool_plain
-        async def ask(text: str) -> str:
+        @outer.tool
+        async def ask(ctx: RunContext[None], text: str) -> str:
             """Ask the other agent."""
-            return (await inner.run(text)).output
+            history = ctx.messages[:1] if ctx.metadata else []
+            return (await inner.run(text, message_history=history)).output
 
-        result = await outer.run("outer words", conversation_id="out")
+        for metadata in ({}, {"with": "the history"}):
+            result = await outer.run("outer words", conversation_id="out", metadata=metadata)
         notes = await capability.conversation("out").aupdate_notes()
+        lessons = engine.engine.memory(str(tmp_path)).headers()
         await wired.client.close()
 
     assert result.output == "done"
     assert "outer words" in notes
-    assert len(list(tmp_path.glob("projects/*/*/transcript.jsonl"))) == 2
+    assert not lessons
+    assert len(list(tmp_path.glob("projects/*/*/transcript.jsonl"))) == 3
 
 
 async def test_the_fetch_tool_answers_whatever_it_is_asked(

@@ -23,6 +23,8 @@ from agent_framework import (
     ChatMiddleware,
     ChatResponse,
     ContextProvider,
+    FunctionInvocationContext,
+    FunctionMiddleware,
     Message,
     SessionContext,
     SupportsAgentRun,
@@ -48,8 +50,10 @@ from memorist.adapters.run_identity import (
     UserAndProjectResolver,
     find_user_id,
 )
+from memorist.adapters.tool_scope import nested_session, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
+from memorist.ports import HostInfo
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that the provider has."""
@@ -104,13 +108,16 @@ class MemoristProvider(ContextProvider):
         """
         return self._open_conversation(session, self._identity.resolve_named(user, project))
 
-    def _run_conversation(self, session: AgentSession) -> HostConversation:
-        return self._open_conversation(session.session_id, self._identity.resolve(session))
+    def _run_conversation(self, agent: SupportsAgentRun, session: AgentSession) -> HostConversation:
+        id, host = nested_session(session.session_id, _agent_name(agent))
+        return self._open_conversation(id, self._identity.resolve(session), host)
 
-    def _open_conversation(self, session: str, owner: UserAndProject) -> HostConversation:
+    def _open_conversation(
+        self, session: str, owner: UserAndProject, host: HostInfo | None = None
+    ) -> HostConversation:
         self.session = session
         return self.attached.conversation(
-            session, user=owner.user, project=owner.project, format=FORMAT
+            session, user=owner.user, project=owner.project, format=FORMAT, host=host
         )
 
     async def before_run(
@@ -123,9 +130,13 @@ class MemoristProvider(ContextProvider):
     ) -> None:
         """Route each model call of this run through memorist."""
         del state
-        author = str(getattr(agent, "name", None) or _UNNAMED)
+        conversation = self._run_conversation(agent, session)
         context.extend_middleware(
-            self.source_id, _MemoristChatMiddleware(self._run_conversation(session), author)
+            self.source_id,
+            [
+                _MemoristChatMiddleware(conversation, _agent_name(agent)),
+                _ToolScopeMiddleware(conversation.id),
+            ],
         )
 
     async def after_run(
@@ -137,12 +148,31 @@ class MemoristProvider(ContextProvider):
         state: dict[str, Any],
     ) -> None:
         """End the turn: the agent is done and waits for the user."""
-        del agent, context, state
-        await self._run_conversation(session).aend_turn()
+        del context, state
+        await self._run_conversation(agent, session).aend_turn()
 
 
 def _find_user(session: AgentSession) -> str:
     return find_user_id(session.state)
+
+
+def _agent_name(agent: SupportsAgentRun) -> str:
+    return str(getattr(agent, "name", None) or _UNNAMED)
+
+
+class _ToolScopeMiddleware(FunctionMiddleware):
+    """Wraps each tool call: what it asks another agent are not the person's words."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+
+    async def process(
+        self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Run the tool."""
+        del context
+        with tool_scope(self._session):
+            await call_next()
 
 
 class _MemoristChatMiddleware(ChatMiddleware):

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 from urllib.parse import quote
 
 from google.adk.agents.callback_context import CallbackContext
@@ -26,7 +26,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
+from msgspec import Struct, field
 
 from memorist.adapters.chat_messages import FORMAT, build_chat_request, extract_content_text
 from memorist.adapters.engine_thread import (
@@ -35,8 +38,9 @@ from memorist.adapters.engine_thread import (
     attach_or_open_engine_thread,
 )
 from memorist.adapters.google_adk_messages import AdkContentMap
-from memorist.adapters.host_conversation import HostConversation
+from memorist.adapters.host_conversation import EngineFailure, HostConversation
 from memorist.adapters.run_identity import UserAndProject
+from memorist.adapters.tool_scope import enter_tool, nested_session
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.core.messages import JsonObject
@@ -52,7 +56,21 @@ FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 _MAX_RESULTS = 10
 """Memories that one search returns at most. Our choice: ADK puts all of them into the prompt."""
 
+_MAX_OPEN_RUNS = 1_000
+"""Runs whose end is awaited. Our choice: ADK does not report the end of a run that was cancelled,
+which is dropped by this bound.
+"""
+
 _log = logging.getLogger("memorist.adapters")
+
+
+class _OpenRun(Struct):
+    """A running invocation."""
+
+    requests: dict[str, AdkContentMap] = field(default_factory=dict)
+    """The request that each agent awaits a reply for, by the agent's name."""
+    conversations: set[HostConversation] = field(default_factory=set)
+    """Conversations whose turn has not ended."""
 
 
 AdkUser = str | Callable[[str, str], str]
@@ -105,23 +123,48 @@ class MemoristPlugin(BasePlugin):
         super().__init__(name=name)
         self._project = project
         self._user = user
+        self._engine = engine
         self._owns = attached is None
+        self._is_closed = False
         self.attached = attach_or_open_engine_thread(attached, engine)
         """The engine."""
         self.session = ""
         """Id of the conversation that was used last."""
-        self._open_requests: dict[tuple[str, str], AdkContentMap] = {}
-        """The request that each agent of each invocation awaits a reply for."""
-        self._active_conversations: dict[str, set[HostConversation]] = {}
-        """Conversations of each running invocation."""
+        self._runs: dict[str, _OpenRun] = {}
+        """By the id of the invocation, the oldest first."""
 
     def conversation(self, *, app: str, user: str, session: str, agent: str) -> HostConversation:
         """Return the conversation of one agent in one of ADK's sessions."""
-        self.session = f"{session}/{agent}"
+        self.session, host = nested_session(f"{session}/{agent}", agent)
         owner = resolve_adk_user_and_project(self._user, self._project, app, user)
         return self.attached.conversation(
-            self.session, user=owner.user, project=owner.project, format=FORMAT
+            self.session, user=owner.user, project=owner.project, format=FORMAT, host=host
         )
+
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Open the engine again after a runner closed the plugin, which other runners share."""
+        del invocation_context
+        if self._is_closed:
+            self._is_closed = False
+            try:
+                self.attached = EngineThread(**self._engine)
+            except (MemoristError, OSError) as error:
+                _log.warning("memorist could not be opened again: %s", error)
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> None:
+        """Note the tool: what it asks another agent are not the person's words. ADK runs it with a
+        copy of this context.
+        """
+        del tool, tool_args
+        enter_tool(self._conversation(tool_context).id)
+
+    def _open_run(self, id: str) -> _OpenRun:
+        run = self._runs.setdefault(id, _OpenRun())
+        if len(self._runs) > _MAX_OPEN_RUNS:
+            del self._runs[next(iter(self._runs))]
+        return run
 
     def _conversation(self, context: CallbackContext) -> HostConversation:
         session = context.session
@@ -134,23 +177,18 @@ class MemoristPlugin(BasePlugin):
     ) -> None:
         """Replace the contents by the prepared ones. Never answers in place of the model."""
         conversation = self._conversation(callback_context)
-        self._active_conversations.setdefault(callback_context.invocation_id, set()).add(
-            conversation
-        )
+        run, agent = self._open_run(callback_context.invocation_id), callback_context.agent_name
+        run.conversations.add(conversation)
 
         def make() -> JsonObject:
-            contents = self._open_requests[
-                callback_context.invocation_id, callback_context.agent_name
-            ] = AdkContentMap(llm_request.contents)
+            contents = run.requests[agent] = AdkContentMap(llm_request.contents)
             limit = llm_request.config.max_output_tokens
             return build_chat_request(
                 llm_request.model or "", contents.message_map.wire_items, limit
             )
 
         def back(sent: JsonObject) -> list[types.Content]:
-            return self._open_requests[
-                callback_context.invocation_id, callback_context.agent_name
-            ].decode(sent["messages"])
+            return run.requests[agent].decode(sent["messages"])
 
         llm_request.contents = await conversation.aencode_prepare_decode(
             make, back, llm_request.contents
@@ -160,9 +198,8 @@ class MemoristPlugin(BasePlugin):
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> None:
         """Observe the reply. Parts of a stream are skipped; the whole reply follows them."""
-        contents = self._open_requests.get(
-            (callback_context.invocation_id, callback_context.agent_name)
-        )
+        run = self._open_run(callback_context.invocation_id)
+        contents = run.requests.get(callback_context.agent_name)
         if (
             contents is not None
             and not llm_response.partial
@@ -186,7 +223,8 @@ class MemoristPlugin(BasePlugin):
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """End the turn: the agents are done and wait for the user."""
-        for conversation in self._end_invocation(invocation_context):
+        run = self._runs.pop(invocation_context.invocation_id, _OpenRun())
+        for conversation in run.conversations:
             await conversation.aend_turn()
 
     async def on_run_error_callback(
@@ -194,17 +232,12 @@ class MemoristPlugin(BasePlugin):
     ) -> None:
         """Forget a run that broke off. Its turn has no end."""
         del error
-        self._end_invocation(invocation_context)
-
-    def _end_invocation(self, context: InvocationContext) -> set[HostConversation]:
-        run = context.invocation_id
-        for key in [key for key in self._open_requests if key[0] == run]:
-            del self._open_requests[key]
-        return self._active_conversations.pop(run, set())
+        self._runs.pop(invocation_context.invocation_id, None)
 
     async def close(self) -> None:
-        """Close the engine, unless it is shared."""
+        """Close the engine, unless it is shared. The next run opens it again."""
         if self._owns:
+            self._is_closed = True
             await asyncio.to_thread(self.attached.close)
 
 
@@ -274,10 +307,9 @@ class MemoristMemory(BaseMemoryService):
         owner = resolve_adk_user_and_project(self._user, self._project, app_name, user_id)
         if not owner.project:
             return SearchMemoryResponse(memories=[])
-        try:
-            entries = await self.attached.arun(lambda: self._search(owner, query))
-        except MemoristError as error:
-            _log.warning("memorist could not search its memories: %s", error)
+        entries = await self.attached.arun_or_return_failure(lambda: self._search(owner, query))
+        if isinstance(entries, EngineFailure):
+            _log.warning("memorist could not search its memories: %s", entries.error)
             entries = []
         return SearchMemoryResponse(memories=entries)
 
@@ -343,7 +375,7 @@ class MemoristSummarizer(BaseEventsSummarizer):
         )
         try:
             sent = await _compact_request(conversation, build_chat_request("", items))
-        except MemoristError as error:
+        except (MemoristError, OSError) as error:
             _log.warning("memorist could not summarise events: %s", error)
             return None
         finally:

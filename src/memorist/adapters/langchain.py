@@ -7,17 +7,21 @@ agent = create_agent(model, tools, middleware=[MemoristMiddleware(project=".")],
 from __future__ import annotations
 
 import hashlib
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.tools import ToolRuntime
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.config import get_config
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from memorist.adapters.chat_messages import build_chat_request
 from memorist.adapters.engine_thread import (
@@ -38,6 +42,7 @@ from memorist.adapters.run_identity import (
     find_user_id,
     resolve_run_value,
 )
+from memorist.adapters.tool_scope import is_in_tool, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
@@ -114,6 +119,11 @@ def _hash_prefixes(user: str, said: Iterable[tuple[str, str]]) -> list[str]:
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
 
+_TOOL_NODE = "tools"
+"""The node in which `create_agent` runs its tools."""
+
+_log = logging.getLogger("memorist.adapters")
+
 RunRuntime = Runtime[Any] | ToolRuntime
 """What a function of a run is given: `context`, and in a tool also `config`."""
 
@@ -123,7 +133,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     `create_deep_agent`, sync and async.
 
     A session is a thread: its `thread_id`; without one, the conversation that starts with the same
-    message (its id). An agent within an agent has a session of its own.
+    message (its id). An agent within another graph has a session of its own, in which nothing is
+    learnt or recalled: what it is asked may be a model's words.
 
     Args:
         project: root folder of the project, or a function of the runtime; memories belong to it.
@@ -132,6 +143,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             runtime's context or of the configuration; users share nothing.
         session: the id of the session, or a function of the runtime. Without it the thread id;
             without that, a history that continues an earlier one continues its session.
+        main: the agent is a node of a graph that passes on a person's words: then its session is
+            the thread, as if no graph were around it. Within a tool it stays a nested agent.
         fetch: offer the model a tool that fetches back what was removed.
         attached: an engine shared with other agents; without it one is opened with the arguments of
             `Memorist`.
@@ -146,6 +159,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         project: RunValue[RunRuntime] | Path = "",
         user: RunValue[RunRuntime] | None = None,
         session: RunValue[RunRuntime] = "",
+        main: bool = False,
         fetch: bool = False,
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
@@ -157,6 +171,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Id of the session that was used last."""
         self._identity = UserAndProjectResolver[RunRuntime](user, project, _find_user)
         self._session_value = session
+        self._is_main = main
+        self._has_warned_of_graph = False
         self._stateless = StatelessSessionMatcher()
         self.tools: Sequence[BaseTool] = [self._build_fetch_tool()] if fetch else []
 
@@ -212,6 +228,29 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         await talk.aencode_and_observe(lambda: encode_wire_reply(_model_message(response)))
         return response
 
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        """Run a tool. What it asks another agent are not the person's words."""
+        with self._scope_of_tool(request):
+            return handler(request)
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """As `wrap_tool_call`."""
+        with self._scope_of_tool(request):
+            return await handler(request)
+
+    def _scope_of_tool(self, request: ToolCallRequest) -> AbstractContextManager[None]:
+        if request.tool_call["name"] == FETCH_TOOL_NAME:  # it belongs to the conversation
+            return nullcontext()
+        return tool_scope(self.session)
+
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """End the turn."""
         self._ended_conversation(runtime, state["messages"]).end_turn()
@@ -224,9 +263,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, runtime: Runtime[Any], messages: Sequence[BaseMessage]
     ) -> HostConversation:
         conversation = self._run_conversation(runtime, messages)
-        if messages and messages[0].id:
-            user = conversation.name.user
-            self._stateless.on_turn_end(messages[0].id, user, _said(messages))
+        run = _name_by_first_message(messages)
+        self._stateless.on_turn_end(run, conversation.name.user, _said(messages))
         return conversation
 
     def _request_conversation(self, request: ModelRequest[Any]) -> HostConversation:
@@ -244,11 +282,10 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """
         owner = self._identity.resolve(runtime)
         info = getattr(runtime, "execution_info", None)
-        namespace = getattr(info, "checkpoint_ns", None) or ""
-        nested = "|" in namespace
+        nested = self._is_nested(getattr(info, "checkpoint_ns", None) or "")
         thread = resolve_run_value(self._session_value, runtime) or getattr(info, "thread_id", None)
         names = [str(thread)] if thread else []
-        first = (messages[0].id if messages else None) or uuid.uuid4().hex
+        first = _name_by_first_message(messages)
         if nested:
             names.append(first)
         elif not names:
@@ -261,6 +298,19 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             format="openai_chat",
             host=HostInfo(main=not nested),
         )
+
+    def _is_nested(self, namespace: str) -> bool:
+        """Whether the agent of this checkpoint namespace works for another agent."""
+        *outer, _ = (node.partition(":")[0] for node in namespace.split("|"))
+        if is_in_tool() or _TOOL_NODE in outer or not outer:
+            return is_in_tool() or bool(outer)
+        if not (self._is_main or self._has_warned_of_graph):
+            self._has_warned_of_graph = True
+            _log.warning(
+                "this agent is a node of another graph, so memorist learns and recalls nothing in "
+                "it; if a person's words reach it, pass main=True to MemoristMiddleware"
+            )
+        return not self._is_main
 
     def _build_fetch_tool(self) -> BaseTool:
         def fetch(id: str, runtime: ToolRuntime) -> str:
@@ -284,6 +334,19 @@ def _find_user(runtime: RunRuntime) -> str:
     except RuntimeError:  # outside of a run
         config = {}
     return find_user_id(getattr(runtime, "context", None), config.get("configurable", {}))
+
+
+def _name_by_first_message(messages: Sequence[BaseMessage]) -> str:
+    """A name for a history by the id of its first message, and by its text too where the id is a
+    client's own: that may number its messages from 1.
+    """
+    id = messages[0].id if messages else None
+    if not id:
+        return uuid.uuid4().hex
+    try:
+        return str(uuid.UUID(id))
+    except ValueError:
+        return f"{id}-{hashlib.sha256(repr(messages[0].content).encode()).hexdigest()[:12]}"
 
 
 def _said(messages: Sequence[BaseMessage]) -> Iterator[tuple[str, str]]:

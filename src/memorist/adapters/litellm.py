@@ -6,6 +6,7 @@ the proxy server too reply = memorist.completion(model=…, messages=…)       
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Unpack, cast
@@ -186,6 +187,7 @@ class _ObservedStream:
     def __init__(self, stream: CustomStreamWrapper, call: WireCall) -> None:
         self._stream = stream
         self._call = call
+        self._chunks: list[Any] = []
 
     def __getattr__(self, name: str) -> object:
         """Delegate to LiteLLM's stream."""
@@ -193,22 +195,39 @@ class _ObservedStream:
         return found
 
     def __iter__(self) -> Iterator[Any]:
-        chunks = []
-        for chunk in self._stream:
-            chunks.append(chunk)
-            yield chunk
-        whole = litellm.stream_chunk_builder(chunks)
-        if whole is not None:
-            self._call.observe(whole)
+        return self
 
-    async def __aiter__(self) -> AsyncIterator[Any]:
-        chunks = []
-        async for chunk in self._stream:
-            chunks.append(chunk)
-            yield chunk
-        whole = litellm.stream_chunk_builder(chunks)
-        if whole is not None:
-            await self._call.aobserve(whole)
+    def __next__(self) -> object:
+        try:
+            chunk = next(self._stream)
+        except StopIteration:
+            whole = self._take_whole_reply()
+            if whole is not None:
+                self._call.observe(whole)
+            raise
+        self._chunks.append(chunk)
+        return chunk
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> object:
+        try:
+            chunk = await anext(self._stream)
+        except StopAsyncIteration:
+            whole = self._take_whole_reply()
+            if whole is not None:
+                await self._call.aobserve(whole)
+            raise
+        self._chunks.append(chunk)
+        return chunk
+
+    def _take_whole_reply(self) -> object | None:
+        """The whole reply, once; None where LiteLLM cannot join its chunks."""
+        chunks, self._chunks = self._chunks, []
+        with contextlib.suppress(Exception):  # the next request's history holds the reply
+            return litellm.stream_chunk_builder(chunks) if chunks else None
+        return None
 
 
 def _request_body(call: Mapping[str, Any], format: str) -> JsonObject | None:

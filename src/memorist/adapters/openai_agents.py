@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import uuid
+import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Unpack
@@ -92,7 +93,7 @@ class MemoristSession:
             self.session_id, user=user, project=str(project), format="openai_responses"
         )
         """For the notes, or to compact on demand."""
-        self.agents: dict[int, Agent[Any]] = {}
+        self.agents: weakref.WeakValueDictionary[int, Agent[Any]] = weakref.WeakValueDictionary()
         """Agents of the conversation, by `id()`, as the hooks report them; empty where no hooks are
         used.
         """
@@ -146,9 +147,12 @@ class MemoristSession:
         given = data.model_data
         if self.agents and id(data.agent) not in self.agents:
             return given
-        originals: MessageMap[Any] = MessageMap(
-            (item, (to_plain_json(item),)) for item in given.input
-        )
+        originals: MessageMap[Any] = MessageMap()
+
+        def make() -> JsonObject:
+            for item in given.input:
+                originals.add_message_with_items(item, (to_plain_json(item),))
+            return _request_body(data.agent, config, originals.wire_items)
 
         def back(body: JsonObject) -> ModelInputData:
             return ModelInputData(
@@ -156,9 +160,7 @@ class MemoristSession:
                 instructions=given.instructions,
             )
 
-        return await self.conversation.aencode_prepare_decode(
-            lambda: _request_body(data.agent, config, originals.wire_items), back, given
-        )
+        return await self.conversation.aencode_prepare_decode(make, back, given)
 
     @property
     def fetch_tool(self) -> Tool:
@@ -228,7 +230,8 @@ class HostForwardingRunHooks(RunHooks[Any]):
     async def on_tool_start(
         self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool
     ) -> None:
-        """Call the host's hook."""
+        """Note the agent, which a resumed run does not start again."""
+        self._session.agents[id(agent)] = agent
         await self._host_hooks.on_tool_start(context, agent, tool)
 
     async def on_tool_end(

@@ -7,15 +7,17 @@ agent = Agent(model, capabilities=[MemoristCapability(project=".")])
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler
 from pydantic_ai.exceptions import RetryModelRequest
-from pydantic_ai.messages import ModelResponse
+from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 from memorist.adapters.chat_messages import build_chat_request
@@ -40,11 +42,13 @@ from memorist.adapters.run_identity import (
     find_user_id,
     resolve_run_value,
 )
+from memorist.adapters.tool_scope import nested_session, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
 from memorist.models.context_window import resolve_context_window
 from memorist.models.model_settings import ModelSettings
+from memorist.ports import HostInfo
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
@@ -103,10 +107,8 @@ class MemoristCapability(AbstractCapability[Any]):
         """Return the prepared request; in the attempt after a refusal as too long, the smaller
         one.
         """
-        name = find_model_with_smallest_window(
-            request_context.model, self.attached.engine.settings.models
-        ).model_name
-        talk, mapped = self._run_conversation(ctx), PydanticAIRequest(request_context, name)
+        talk = self._run_conversation(ctx)
+        mapped = PydanticAIRequest(request_context, self.attached.engine.settings.models)
         if request_context.attempt > 1:
             again = await talk.ashrink_refused_request_and_decode(mapped.decode)
             if again is not None:
@@ -137,6 +139,22 @@ class MemoristCapability(AbstractCapability[Any]):
         await self._run_conversation(ctx).aend_turn()
         return result
 
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> object:
+        """Run a tool. What it asks another agent are not the person's words."""
+        del tool_def
+        if call.tool_name == FETCH_TOOL_NAME:  # memorist's own tool belongs to the conversation
+            return await handler(args)
+        with tool_scope(self._run_conversation(ctx).id):
+            return await handler(args)
+
     def get_toolset(self) -> FunctionToolset[Any] | None:
         """The fetch tool, where it was requested."""
         if not self._fetch:
@@ -155,12 +173,16 @@ class MemoristCapability(AbstractCapability[Any]):
 
     def _run_conversation(self, ctx: RunContext[Any]) -> HostConversation:
         named = resolve_run_value(self._session_value, ctx)
-        self.session = named or ctx.conversation_id or ctx.run_id or "conversation"
-        return self._open_conversation(self.session, self._identity.resolve(ctx))
+        self.session, host = nested_session(
+            named or ctx.conversation_id or ctx.run_id or "conversation", str(ctx.run_id)
+        )
+        return self._open_conversation(self.session, self._identity.resolve(ctx), host)
 
-    def _open_conversation(self, session: str, owner: UserAndProject) -> HostConversation:
+    def _open_conversation(
+        self, session: str, owner: UserAndProject, host: HostInfo | None = None
+    ) -> HostConversation:
         return self.attached.conversation(
-            session, user=owner.user, project=owner.project, format="openai_chat"
+            session, user=owner.user, project=owner.project, format="openai_chat", host=host
         )
 
 
@@ -180,19 +202,21 @@ def find_model_with_smallest_window(model: Model, settings: ModelSettings) -> Mo
 
 
 class PydanticAIRequest:
-    """A Pydantic AI request encoded for memorist as one of the model `name`, and the way back."""
+    """A Pydantic AI request encoded for memorist, and the way back."""
 
-    def __init__(self, request: ModelRequestContext, name: str = "") -> None:
+    def __init__(self, request: ModelRequestContext, settings: ModelSettings) -> None:
         self._request = request
-        self._name = name or request.model.model_name
-        self._message_map: MessageMap[MessagePiece] = MessageMap(
-            split_and_encode_messages(request.messages)
-        )
+        self._settings = settings
+
+    @cached_property
+    def _message_map(self) -> MessageMap[MessagePiece]:
+        return MessageMap(split_and_encode_messages(self._request.messages))
 
     def encode(self) -> JsonObject:
         """Encode the request as Chat Completions."""
+        model = find_model_with_smallest_window(self._request.model, self._settings)
         limit = (self._request.model_settings or {}).get("max_tokens")
-        return build_chat_request(self._name, self._message_map.wire_items, limit)
+        return build_chat_request(model.model_name, self._message_map.wire_items, limit)
 
     def decode(self, body: JsonObject) -> ModelRequestContext:
         """Return the request to send; the same object when nothing was changed."""
