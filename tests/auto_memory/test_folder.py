@@ -296,6 +296,21 @@ def test_many_processes_on_one_folder_lose_nothing(folder: MemoryFolder) -> None
     }
 
 
+def test_a_description_that_was_edited_by_hand_stands_in_the_index(folder: MemoryFolder) -> None:
+    """The index kept what the memory said before; a line that somebody wrote there stays theirs."""
+    for name in ("a", "b"):
+        put(folder, f"{name}.md", memory(name))
+    index = folder.layout.index
+    index.write_text(index.read_text("utf-8").replace("— about b", "— mine"), "utf-8")
+    for name in ("a", "b"):
+        path = folder.layout.folder / f"{name}.md"
+        path.write_text(path.read_text("utf-8").replace(f"about {name}", "more by now"), "utf-8")
+    put(folder, "c.md", memory("c"))
+
+    assert "(a.md) — more by now" in index.read_text("utf-8")
+    assert "(b.md) — mine" in index.read_text("utf-8")
+
+
 @pytest.mark.covers("SF-4", "SF-5")
 @pytest.mark.parametrize("after", range(4))
 def test_a_killed_writer_leaves_whole_files_and_its_reason(

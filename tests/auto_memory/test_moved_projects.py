@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -174,6 +175,26 @@ def test_a_clone_without_a_remote_is_known_again(repository: Path, tmp_path: Pat
     }
 
     assert found == {"a b": [old], "other": [], "plain": []}
+
+
+@pytest.mark.covers("AM-4")
+def test_a_renamed_folder_without_a_repository_is_known_by_its_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it alone is gone from there; not in the folder for temporary files."""
+    layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
+    for name in ("notes", "letters"):
+        (tmp_path / name).mkdir()
+        old = str((tmp_path / name).resolve())
+        record_project(files, resolve_memory_layout(layout, old, settings), old)
+    now = (tmp_path / "letters").rename(tmp_path / "post")
+
+    assert find_possible_former_projects(files, layout, str(now)) == []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (found,) = find_possible_former_projects(files, layout, str(now))
+    assert found.root == old
+    (tmp_path / "notes").rmdir()
+    assert find_possible_former_projects(files, layout, str(now)) == []
 
 
 def make_both_places(tmp_path: Path) -> tuple[Layout, str, Path]:

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.auto_memory.memory_file import parse_memory_file
+from memorist.auto_memory.statement_changes import is_about_everything, plan_memory_removal
 from memorist.auto_memory.statements.statement_parser import (
     MAX_STATEMENTS,
     Statement,
@@ -82,7 +84,7 @@ def test_what_is_to_be_remembered_stands_alone(text: str, kept: str) -> None:
         ("forget everything about Oslo, Paris and Rome", "everything about Oslo, Paris and Rome"),
         ("Delete the memory about the old office.", "the old office."),
         ("/forget the old office", "the old office"),
-        ("忘掉我之前说的发票规则", "我之前说的发票规则"),
+        ("忘掉我之前说的发票规则", "发票"),
         ("把发票那条记忆删掉", "发票"),
     ],
 )
@@ -93,10 +95,82 @@ def test_forgetting_names_what_is_to_go(text: str, what: str) -> None:
     assert (found.act, found.text) == ("forget", what)
 
 
+FORGETS = {
+    "vergiss, was ich zu den Rechnungen gesagt habe": "Rechnungen",
+    "Kannst du bitte die Vorgabe zu Docker vergessen?": "Docker",
+    "Lösch das mit den Rechnungen aus deinem Gedächtnis": "Rechnungen",
+    "ich möchte, dass du vergisst, was ich über Docker gesagt habe": "Docker",
+    "oublie tout ce que tu sais sur les factures": "factures",
+    "Peux-tu oublier la consigne sur Docker ?": "Docker",
+    "s'il te plaît, efface de ta mémoire que le port est 8080": "le port est 8080",
+    "olvida lo de Docker": "Docker",
+    "quiero que olvides la regla de las facturas": "facturas",
+    "olvídate del changelog, ya no aplica": "changelog",
+    "esquece o que eu disse sobre o Docker": "Docker",
+    "Tira da memória que a porta é 8080": "a porta é 8080",
+    "dimentica quello che ho detto su Docker": "Docker",
+    "per favore, cancella dalla memoria la regola sulle fatture": "fatture",
+    "забудь, что я говорил про Docker": "Docker",
+    "Можешь забыть правило о счетах?": "счетах",
+    "把你知道的关于发票的都忘了": "发票",
+    "能不能忘掉docker那条规则？": "docker",
+    "Dockerについて言ったことは忘れて": "Docker",
+    "請求書のルールを忘れてくれますか？": "請求書",
+}
+"""Ways to ask, in eight languages, each with what is to go."""
+
+
+@pytest.mark.covers("AM-8")
+@pytest.mark.parametrize("text", FORGETS)
+def test_forgetting_is_asked_for_in_other_languages(text: str) -> None:
+    """By what was said or is known of something, its rule, or the memory that holds it."""
+    found = only(text)
+
+    assert (found.act, found.text) == ("forget", FORGETS[text])
+
+
 @pytest.mark.covers("AM-8")
 @pytest.mark.parametrize(
     "text",
     [
+        "wipe your memory",
+        "Can you forget everything?",
+        "oublie tout",
+        "vergiss alles",
+        "borra toda tu memoria",
+        "apague toda a sua memória",
+        "cancella tutta la memoria",
+        "удали все воспоминания",
+        "清空你的记忆",
+        "記憶を全部消して",
+    ],
+)
+def test_a_request_to_forget_everything_deletes_nothing_by_itself(text: str) -> None:
+    """It is told apart, and no memory is one that it names."""
+    found = only(text)
+    rule = parse_memory_file("a.md", text.encode())
+
+    assert is_about_everything(found.text)
+    assert plan_memory_removal(found, [rule]).changes == ()
+
+
+@pytest.mark.covers("AM-8")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vergiss die Tests erstmal, mach zuerst den Parser",
+        "Kannst du die alten Tests löschen?",
+        "oublie les tests pour l'instant",
+        "supprime tout ce qui est dans build/",
+        "olvidé lo que dije de Docker, ¿me lo recuerdas?",
+        "olvídate de los tests por ahora y arregla el parser",
+        "quero que você apague os testes antigos",
+        "ho dimenticato di fare il push",
+        "забудь этот подход, сделай цикл",
+        "удали из памяти лишние объекты после цикла",
+        "从内存中删除多余的对象",
+        "このアプローチは忘れて、ループを使って",
+        "forget everything, let's start over with a new plan",
         "forget it, let's rewrite the parser",
         "Forget that approach.",
         "I forgot to push.",

@@ -26,6 +26,11 @@ from memorist.cli.doctor.doctor_command import CHECKS
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.recall.memory_search import MemoryFolderSearch
+from memorist.rollouts.session_sources import (
+    SourceFolder,
+    save_skipped_files,
+    scan_for_changed_rollouts,
+)
 from memorist.settings import AutoMemorySettings, RecallSettings, ResolvedSettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
@@ -220,6 +225,24 @@ def test_second_versions_that_a_sync_program_left_are_named(home: Path) -> None:
     (note,) = [text for text in of(found, "note") if "in step" in text]
     assert "3 second versions of files" in note
     assert all((home / name).exists() for name in names)
+
+
+def test_a_damaged_session_file_is_named(home: Path, tmp_path: Path) -> None:
+    """One that was cut off in its first line, or holds no text; not one that is empty, or of another
+    program, nor one that is gone.
+    """
+    texts = {"cut": b'{"type":"user","mess', "noise": b"\x00\x9f\xff" * 99, "other": b'{"a":1}\n'}
+    for name, data in texts.items():
+        (tmp_path / f"{name}.jsonl").write_bytes(data)
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "gone.jsonl").write_bytes(b"{")
+    found = scan_for_changed_rollouts([SourceFolder(tmp_path)])
+    (tmp_path / "gone.jsonl").unlink()
+    save_skipped_files(DiskFiles(), Layout(home).rollouts_state / "passed.json", found.skipped)
+
+    noted = [each for each in of(examine()[1], "note") if "is damaged" in each]
+
+    assert sorted(Path(each.split()[2]).name for each in noted) == ["cut.jsonl", "noise.jsonl"]
 
 
 def test_a_memory_with_a_hostile_header_is_named(home: Path, where: MemoryLayout) -> None:

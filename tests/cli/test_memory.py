@@ -398,6 +398,10 @@ def test_every_memory_about_a_word_is_forgotten_at_once(shell: Shell) -> None:
     for key in ("memorist", "trust", "type", "description"):
         shell("memory", "forget", "--about", key, "--yes")
     assert len(shell.json("memory", "list")["memories"]) == 1
+    assert shell("memory", "forget", "--all", "--about", "x").exit_code
+    assert shell("memory", "forget", "--all").exit_code
+    shell("memory", "forget", "--all", "--yes")
+    assert shell.json("memory", "list")["memories"] == []
 
 
 def test_everything_that_waits_is_rejected_at_once(shell: Shell) -> None:

@@ -200,6 +200,8 @@ def test_the_ways_to_write_it() -> None:
         ),
         (("Always use pnpm.", "Fix the parser.", "forget that"), "forgot nothing: "),
         (("Fix the parser.", "forget that"), ""),
+        (("Always use pnpm.", "Forget everything"), "run: memorist memory forget --all"),
+        (("Immer pnpm benutzen.", "Lösche alle Erinnerungen"), "memorist memory forget --all"),
     ],
 )
 async def test_a_forget_that_finds_nothing_is_answered(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
-from memorist.errors import StoreError
+from memorist.errors import RemoteUnavailable, StoreError
 from memorist.machines.machine_merge import ProjectEntries, merge_project_entries
 from memorist.machines.machine_remote import GitMachineBranch
 from memorist.machines.snapshot_cipher import encrypt_snapshot
@@ -160,6 +160,30 @@ def test_a_kill_at_any_step_loses_nothing(
     assert one.texts() == other.texts()
     assert set(one.texts()) == {"use-pnpm.md", "release.md"}
     assert "the lock file is pnpm's" in one.texts()["use-pnpm.md"]
+
+
+@pytest.mark.parametrize("place", ["folder"], indirect=True)
+def test_a_place_that_is_not_there_is_said(
+    two: tuple[Machine, Machine], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A drive that is not connected: neither is an empty folder made in its place, nor does this
+    machine seem to be in line. A machine that joins needs a key.
+    """
+    one, _ = two
+    Path(place).rename(tmp_path / "unplugged")
+
+    with pytest.raises(RemoteUnavailable, match="is not there"):
+        one.run("machines", "sync")
+    assert not Path(place).exists()
+
+    third = Machine(tmp_path, monkeypatch, "third")
+    monkeypatch.setenv("MEMORIST_HOME", str(third.home))
+    monkeypatch.chdir(third.clone)
+    for key, said in (("A" * 43, "is not there"), ("", "no key was given")):
+        done = CliRunner().invoke(
+            memorist_group, ["machines", "join", place], input=key, standalone_mode=False
+        )
+        assert said in str(done.exception)
 
 
 @pytest.mark.parametrize("place", ["folder"], indirect=True)

@@ -33,6 +33,8 @@ from memorist.auto_memory.memory_index import (
     MemoryUsage,
     RankedHeaders,
     build_memory_index,
+    drop_index_lines,
+    render_index_line,
 )
 from memorist.auto_memory.memory_manifest import (
     HEADER_READ_BYTES,
@@ -371,7 +373,7 @@ class MemoryFolderReader:
         # The history first, then the scan file: after a kill in between, the next scan sees the
         # same difference again and finds nothing new to record. The pending change last: it is
         # what vouches for the origin of a file that the scan does not know yet.
-        self._record_changes(data, rest)
+        self._record_changes(data, rest, known)
         self._scan_cache.save(self._loaded_scan())
         if self._files.lstat(self.layout.pending_change) is not None:
             remove_if_exists(self._files, self.layout.pending_change)
@@ -494,8 +496,10 @@ class MemoryFolderReader:
             return said, facts
         return said, self._files.lstat(path) or facts
 
-    def _record_changes(self, data: Mapping[str, bytes], rest: Collection[str]) -> None:
-        """Record what differs from the history's newest state.
+    def _record_changes(
+        self, data: Mapping[str, bytes], rest: Collection[str], former: FolderScan
+    ) -> None:
+        """Record what differs from the history's newest state; `former` is the scan before.
 
         The reason is that of the pending change where one explains it, else a change by another
         program.
@@ -534,7 +538,7 @@ class MemoryFolderReader:
             else ChangeReason(actor="memorist", what="index")
         )
         if not rest:
-            changes |= self._rebuild_indexes_if_writable()
+            changes |= self._rebuild_indexes_if_writable(former)
         if changes:
             self.history.record_change(changes, why, self._clock.now())
 
@@ -546,21 +550,24 @@ class MemoryFolderReader:
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
-    def _rebuild_indexes_if_writable(self) -> dict[str, bytes]:
+    def _rebuild_indexes_if_writable(self, former: FolderScan) -> dict[str, bytes]:
         """Rebuild the indexes; in a read-only folder they are built only where they are shown."""
         try:
-            return self._rebuild_indexes()
+            return self._rebuild_indexes(former)
         except StoreError as error:
             if is_write_forbidden(error):
                 return {}
             raise
 
-    def _rebuild_indexes(self) -> dict[str, bytes]:
-        """Rebuild the indexes that changed; returns their bytes for the history."""
+    def _rebuild_indexes(self, former: FolderScan) -> dict[str, bytes]:
+        """Rebuild the indexes that changed; returns their bytes for the history. A line that was
+        made from what a memory said in the former scan is made anew.
+        """
         rebuilt: dict[str, bytes] = {}
+        outdated = self._render_outdated_lines(former)
         for below in ("", TEAM_PREFIX) if self._has_team_folder() else ("",):
             present = self.read_index_text(below)
-            text = self.build_index(present, below).text
+            text = self.build_index(drop_index_lines(present, outdated), below).text
             if text != present:
                 rebuilt[below + INDEX_NAME] = encode_file_text_as_utf8(text)
                 self._files.write(
@@ -568,6 +575,28 @@ class MemoryFolderReader:
                 )
                 self._update_scan_entry(below + INDEX_NAME)
         return rebuilt
+
+    def _render_outdated_lines(self, former: FolderScan) -> frozenset[str]:
+        """The lines of the memories whose name or description is another by now, as it was."""
+        files = self._loaded_scan().files
+        changed = (
+            seen.head
+            for path, seen in former.files.items()
+            if seen.head is not None
+            and (now := files.get(path)) is not seen
+            and now is not None
+            and now.head is not None
+            and (now.head.name, now.head.description) != (seen.head.name, seen.head.description)
+        )
+        return frozenset(
+            render_index_line(
+                head.name,
+                head.path.removeprefix(TEAM_PREFIX),
+                head.description,
+                self._settings.index_line,
+            )
+            for head in changed
+        )
 
     def _has_team_folder(self) -> bool:
         """Whether there is a team folder; a link in its place is not one."""
@@ -767,6 +796,7 @@ class MemoryFolder(MemoryFolderReader):
                 self.layout.pending_change,
                 msgspec.json.encode(WriteAheadChange(why=reason, after=after, undoes=undoes)),
             )
+            former = self._loaded_scan()
             for change in real:
                 replace_content_if_unchanged(
                     self._files, self.layout.folder / change.path, change.before, change.after
@@ -774,7 +804,7 @@ class MemoryFolder(MemoryFolderReader):
                 self._update_scan_entry(change.path)
             written = {
                 change.path: change.after and redact_bytes(change.after) for change in real
-            } | self._rebuild_indexes()
+            } | self._rebuild_indexes(former)
             id = self.history.record_change(written, reason, self._clock.now(), undoes=undoes)
             self._scan_cache.save(self._loaded_scan())
             remove_if_exists(self._files, self.layout.pending_change)

@@ -227,6 +227,14 @@ def add_own_index_lines(present_text: str, other_text: str) -> str:
     return "\n".join([*other, "", *present_text.splitlines()]) + "\n"
 
 
+def drop_index_lines(text: str, outdated: frozenset[str]) -> str:
+    """Drop these lines of an index."""
+    lines = text.splitlines()
+    if not outdated or outdated.isdisjoint(lines):
+        return text
+    return "\n".join(line for line in lines if line.strip() not in outdated) + "\n"
+
+
 def _fit_own_lines(kept: list[str], settings: AutoMemorySettings) -> list[str]:
     """Return the user's own lines, limited to half of the index so that memories have room."""
     found, size = [], 0

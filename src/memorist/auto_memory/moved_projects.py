@@ -5,6 +5,7 @@ and which folders they had before (AM-4).
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -44,8 +45,9 @@ def find_possible_former_projects(
 ) -> list[ProjectRecord]:
     """Find memories whose project may be this one: it is gone from its place, and was this clone,
     had its remotes, or its place below another home folder; or its folder is part of this
-    repository now. Where that holds of none, those that had its name; in a container those of which
-    nothing is known but that they are gone.
+    repository now. Where that holds of none, those that had its name, or, where this is no
+    repository, the only one that is gone from beside it; in a container those of which nothing is
+    known but that they are gone.
     """
     root = locate_project_root(Path(project))
     remotes, lines = read_remote_identity(root), set(hash_reflog_lines(root))
@@ -62,6 +64,7 @@ def find_possible_former_projects(
     ]
     found += [known for known in others if _is_part_of(known.root, root)]
     named = [known for known in missing if _has_same_name(known.root, root)]
+    named = named or _find_renamed_folder(missing, root)
     return found or (missing if _is_mount(root) else named)[:_MAX_GUESSES]
 
 
@@ -70,6 +73,20 @@ def _has_same_name(recorded: str, root: Path) -> bool:
     machine, to which memorist's home was copied.
     """
     return recorded.replace("\\", "/").rpartition("/")[2].casefold() == root.name.casefold()
+
+
+def _find_renamed_folder(missing: Sequence[ProjectRecord], root: Path) -> list[ProjectRecord]:
+    """The only folder without a repository that is gone from beside this one, which has none, too:
+    it may have been renamed. Temporary folders come and go.
+    """
+    if is_repository_root(root) or root.is_relative_to(Path(tempfile.gettempdir()).resolve()):
+        return []
+    vanished = [
+        known
+        for known in missing
+        if not (known.clone or known.identity) and Path(known.root).parent == root.parent
+    ]
+    return vanished if len(vanished) == 1 else []
 
 
 def _is_part_of(folder: str, root: Path) -> bool:

@@ -20,12 +20,14 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statement_comparison import strip_former_text_from_description
+from memorist.auto_memory.statements.forget_request_patterns import EVERYTHING
 from memorist.auto_memory.statements.memory_name_and_description import (
     derive_memory_name_and_description,
 )
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
+from memorist.core.language_detection import detect_language_by_script, stem_in_language
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.safety.secrets import redact
@@ -42,7 +44,7 @@ _REQUEST_STOP_WORDS = frozenset(
         "a an the that this it about of to for i you we my your our is are be was as on in at and "
         "or please me what everything anything all said told asked know knew learned remembered "
         "rule rules memory memories note notes thing things from use uses using want say saying "
-        "any more anymore longer",
+        "any more anymore longer have saved stored",
     )
 )
 """Words that do not identify a memory."""
@@ -174,6 +176,14 @@ def is_about_user(asked: str) -> bool:
     return not _wanted_stems(asked) and _ABOUT_USER.search(asked) is not None
 
 
+_EVERYTHING = lazy_pattern(EVERYTHING, re.IGNORECASE)
+
+
+def is_about_everything(asked: str) -> bool:
+    """Whether every memory is to be forgotten, which no typed sentence does by itself."""
+    return _EVERYTHING.fullmatch(asked) is not None
+
+
 def _describes_user(topic: MemoryFile) -> bool:
     """Whether it says who the user is, or what they want whatever the project."""
     return topic.kind is MemoryKind.USER or applies_to_every_project(topic.body)
@@ -194,14 +204,23 @@ def names_every_word(asked: str, text: str) -> bool:
 
 
 def _wanted_stems(asked: str) -> frozenset[str]:
-    """The stems of the words by which a request names what is to go."""
+    """The stems of the words by which a request names what is to go; none for everything."""
+    if is_about_everything(asked):
+        return frozenset()
     return _significant_stems(_UNSPACED_FILLERS.sub(" ", asked))
 
 
 def _significant_stems(text: str) -> frozenset[str]:
     """Return the content words, cut to six letters so that `tests` matches `testing`."""
     return frozenset(
-        word[:6]
+        _stem(word)
         for word in split_script_words(normalize_for_comparison(text))
         if word not in _REQUEST_STOP_WORDS
     )
+
+
+def _stem(word: str) -> str:
+    """The start of a word that its forms share; Russian declines its short words, too."""
+    if not word.isascii() and detect_language_by_script(word) == "russian":
+        return stem_in_language(word, "russian")[:6]
+    return word[:6].removesuffix("s") if len(word) > 4 else word

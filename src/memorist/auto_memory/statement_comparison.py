@@ -102,7 +102,7 @@ _GIVEN_UP = lazy_pattern(
     r"(?:\b(?:dropped|ditched|abandoned|got rid of|stopped using|n['’]utilis\w+ plus|"
     r"больше не использу\w+)|不再?用) ?"
     r"(?P<old>[\w@./+-]*[\w+])(?= ?(?:了|[,.;!，。]|\Z|(?:and|et|и)\b))"
-    r"|(?P<name>[A-Za-z][\w.+-]*)は?もう使って",
+    r"|(?<![A-Za-z])(?P<name>[A-Za-z][\w.+-]{0,60})は?もう使って",
     re.IGNORECASE,
 )
 """Gives up what it names, and nothing but that."""

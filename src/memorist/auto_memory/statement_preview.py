@@ -16,6 +16,7 @@ from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     build_removal_prefilter,
+    is_about_everything,
     plan_memory_addition,
     plan_memory_removal,
 )
@@ -144,7 +145,10 @@ def _judge_removal(memory: AutoMemory, statement: Statement, read: SentenceVerdi
     ]
     paths = tuple(prefix + each.path for plan, prefix in plans for each in plan.changes)
     if not paths:
-        return SentenceFate(read.text, "not kept", ("no memory has these words",))
+        why = "no memory has these words"
+        if is_about_everything(statement.text):
+            why = "it names every memory, which `memorist memory forget --all` asks about"
+        return SentenceFate(read.text, "not kept", (why,))
     if any(plan.sure for plan, _ in plans):
         sure = tuple(prefix + e.path for plan, prefix in plans if plan.sure for e in plan.changes)
         return SentenceFate(read.text, "forgets", (read.reason,), sure)

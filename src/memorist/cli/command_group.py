@@ -12,6 +12,7 @@ import click
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 SYNONYMS = {
+    "backup": "export",
     "cat": "show",
     "create": "add",
     "delete": "forget",

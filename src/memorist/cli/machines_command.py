@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
 from memorist.cli.memory.project_memory_access import open_project_memory
+from memorist.errors import UsageError
 from memorist.machines.machine_identity import create_machine_identity
 from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.machine_sync import (
@@ -51,14 +53,21 @@ def machines_init_command(location: str) -> None:
 
 @machines_group.command("join")
 @click.argument("location", metavar="LOCATION")
-@click.option("--key", prompt="Key", hide_input=True, help="As `init` showed it. [default: asked]")
+@click.option(
+    "--key", default="", help="As `init` showed it. [default: asked, or read from a pipe]"
+)
 def machines_join_command(location: str, key: str) -> None:
     """Join the machines that share LOCATION, and take in what is there.
 
     Example: memorist machines join ~/Sync/memorist
     """
+    if not key:
+        terminal = sys.stdin.isatty()
+        key = click.prompt("Key", hide_input=True) if terminal else sys.stdin.readline()
+    if not key.strip():
+        raise UsageError("no key was given: pass --key, as `memorist machines init` showed it")
     with open_project_memory() as (home, _):
-        create_machine_identity(home.layout, location, key.strip())
+        create_machine_identity(home.layout, location, key.strip(), joins=True)
     _sync()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.statement_changes import is_about_user
+from memorist.auto_memory.statement_changes import is_about_everything, is_about_user
 from memorist.core.sentences import shorten_to_one_line
 from memorist.events import (
     Event,
@@ -27,6 +27,7 @@ MAX_NOTICE_CHARS = 240
 """Characters of a notice: two lines of a terminal. Our choice."""
 _MAX_QUOTED_CHARS = 90
 _FORGETTING = ("forget", "forgets")
+_FORGET_ALL = "memorist memory forget --all"
 _INBOX_WAY = "type: memorist memory inbox"
 """A prompt that shows what waits, in the client as in a terminal."""
 _DECIDING = "type: memorist memory inbox accept 1 (or reject 1)"
@@ -77,6 +78,8 @@ def _describe_missing(missing: MemoryNotFound) -> str:
     asked = missing.asked.strip(" .!。！")
     if not asked:
         return "forgot nothing: your message before stated nothing (memorist memory undo)"
+    if is_about_everything(asked):
+        return f"forgot nothing yet: all memories of this project? Then run: {_FORGET_ALL}"
     if is_about_user(asked):
         return "nothing about you is remembered"
     quoted = f"“{shorten_to_one_line(asked, _MAX_QUOTED_CHARS)}”"

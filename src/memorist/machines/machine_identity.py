@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from memorist.errors import NothingToDo, UsageError
+from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.machines.machine_merge import MachineSnapshot
 from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
-from memorist.store.disk_files import DiskFiles
+from memorist.store.disk_files import DiskFiles, make_folders
 from memorist.store.home_layout import Layout
 
 
@@ -40,10 +40,14 @@ def save_machine_identity(layout: Layout, own: MachineIdentity) -> None:
     DiskFiles().write(layout.machines / "own", msgspec.json.encode(own))
 
 
-def create_machine_identity(layout: Layout, location: str, key: str) -> MachineIdentity:
+def create_machine_identity(
+    layout: Layout, location: str, key: str, *, joins: bool = False
+) -> MachineIdentity:
     """Give this machine a name and keep with it the location (a folder, or `git:URL`) and the key.
+    The folder is made, unless this machine `joins` others.
 
-    Raises InputError for what is no key, UsageError where this machine shares already, StoreError.
+    Raises InputError for what is no key or no folder of others, UsageError where this machine
+    shares already, StoreError.
     """
     name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
     machine = f"{name}-{draw_random_bytes(3).hex()}"
@@ -55,7 +59,11 @@ def create_machine_identity(layout: Layout, location: str, key: str) -> MachineI
             f"start again"
         )
     if not location.startswith("git:"):
-        location = str(Path(location).expanduser().absolute())
+        folder = Path(location).expanduser().absolute()
+        if joins and not folder.is_dir():
+            raise InputError(f"{folder} is not there, so no machine shares it yet")
+        make_folders(folder)
+        location = str(folder)
     own = MachineIdentity(machine=machine, location=location, key=key)
     save_machine_identity(layout, own)
     return own

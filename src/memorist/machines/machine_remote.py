@@ -46,6 +46,10 @@ class SharedMachineFolder:
 
     def read_files(self) -> dict[str, bytes]:
         """As the port says."""
+        if not self._folder.is_dir():
+            raise RemoteUnavailable(
+                f"{self._folder} is not there: connect its drive, or start what keeps it alike"
+            )
         return {path.stem: path.read_bytes() for path in sorted(self._folder.glob(f"*{SUFFIX}"))}
 
     def write_file(self, machine: str, data: bytes) -> None:

@@ -87,6 +87,8 @@ class SkippedFile(Struct, frozen=True, kw_only=True):
     why: str
     size: int = 0
     modified_ns: int = 0
+    is_damaged: bool = False
+    """Whether it should be a session by its name and cannot be read as anything."""
 
 
 class SourceScan(Struct, frozen=True, kw_only=True):
@@ -321,7 +323,7 @@ def _inspect_file(
     """Build the thread of a file from its beginning and its end; add the remote that it names to
     `remotes`.
     """
-    why = ""
+    why, is_damaged = "", False
     try:
         if found.st_size > MAX_SOURCE_BYTES:
             why = f"it is larger than {MAX_SOURCE_BYTES:,} bytes"
@@ -335,11 +337,15 @@ def _inspect_file(
                     remotes[path] = metadata.head.remote
                 return _build_thread(path, found, metadata)
     except UnreadableSession as error:
-        why = str(error)
+        why, is_damaged = str(error), found.st_size > 0 and not _begins_with_json(path)
     except OSError as error:
-        why = f"it cannot be read ({error.strerror or error})"
+        why, is_damaged = f"it cannot be read ({error.strerror or error})", True
     return SkippedFile(
-        path=path, why=why or "it is no session", size=found.st_size, modified_ns=found.st_mtime_ns
+        path=path,
+        why=why or "it is no session",
+        size=found.st_size,
+        modified_ns=found.st_mtime_ns,
+        is_damaged=is_damaged,
     )
 
 
@@ -367,6 +373,16 @@ def _find_repositories(
 def _read_probe(path: str) -> bytes:
     with Path(path).open("rb") as file:
         return file.read(_PROBE_BYTES)
+
+
+def _begins_with_json(path: str) -> bool:
+    """Whether the first line of a file is whole JSON, as far as it is read."""
+    first, end, _ = _read_probe(path).lstrip().partition(b"\n")
+    try:
+        msgspec.json.decode(first)
+    except msgspec.DecodeError:
+        return not end and len(first) >= _PROBE_BYTES
+    return True
 
 
 def _may_be_text(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Chinese patterns for remembering, forgetting, standing rules and corrections. Pure."""
+"""Chinese patterns for remembering, standing rules and corrections. Pure."""
 
 from __future__ import annotations
 
@@ -15,30 +15,6 @@ _CHINESE_ORDER = (
     r"|让|把|给|默认|全部|凡是|尽量|直接)"
 )
 _CHINESE_PROJECT = r"(?:这个|本|我们的?|咱们的?|该)(?:仓库|项目|代码库|团队|公司|组)"
-
-CHINESE_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
-    define_statement_pattern(
-        "forget", r"(?:忘掉|忘记|忘了)(?P<text>(?:我|关于|那条|之前|以前).{3,})"
-    ),
-    define_statement_pattern(
-        "forget", r"(?:不用|不要|别|不必)再?(?:记住|记着|记得)(?P<text>.{2,})"
-    ),
-    define_statement_pattern(
-        "forget",
-        r"(?:忘掉|忘记|忘了)(?P<text>.{2,30}?)(?:那件事|这件事|那条规则|这条规则|那个规则|的事)[。！!]*$",
-    ),
-    define_statement_pattern(
-        "forget",
-        r"把(?P<text>.{2,60}?)(?:的|那条|这条)*记忆(?:给)?(?:删掉|删除|删了|清掉|去掉|移除|忘掉)",
-    ),
-    define_statement_pattern(
-        "forget",
-        r"(?:删掉|删除|移除|清除|去掉)(?:关于|有关)?(?P<text>.{2,60}?)的?(?:那条|这条)?记忆",
-    ),
-    define_statement_pattern(
-        "forget", r"从记忆(?:里|中)(?:删掉|删除|移除|去掉)" + _CHINESE_SEPARATOR + r"(?P<text>.+)"
-    ),
-)
 
 CHINESE_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
     define_statement_pattern(

@@ -79,8 +79,8 @@ ENGLISH_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "forget",
-        r"forget (?P<text>(?:everything|all|anything|what) (?:that )?(?:you|i) (?:know|knew|"
-        r"remember|learn(?:ed|t)|saved|kept|said|told you)"
+        r"(?:forget|delete|erase|remove) (?P<text>(?:everything|all|anything|what) (?:that )?(?:you|i) "
+        r"(?:have )?(?:know|knew|remember|learn(?:ed|t)|saved|stored|kept|said|told you)"
         r" (?:about|of|on) .+)",
     ),
     define_statement_pattern("forget", r"forget (?P<text>(?:everything|anything) (?:about|on) .+)"),

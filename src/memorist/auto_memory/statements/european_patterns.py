@@ -11,46 +11,6 @@ from memorist.auto_memory.statements.tool_choice_patterns import WELL_KNOWN_TOOL
 
 _CLAUSE_SEPARATOR = r"\s*[:,]\s*"
 
-_RULE_OF = (
-    r"(?:vergiss|vergessen sie|streiche?)(?: bitte)? (?:die|meine|unsere) (?:regel|vorgabe)n? (?:mit|zu|über|für|von)(?: "
-    r"(?:den|der|dem|die|das))?|(?:oublie[rz]?|annule[rz]?|ignore[rz]?) (?:la|ma|notre) (?:règle|consigne) (?:sur|des?|pour|"
-    r"concernant)(?: (?:les?|la))?|(?:olvida|ignora|anula) (?:la|mi|nuestra) (?:regla|norma) (?:de|sobre|del|para)(?: "
-    r"(?:los|las|el|la))?|(?:esqueça|esquece|ignore|anule) (?:a|minha|nossa) regra (?:d[aeo]s?|sobre|para)(?: (?:os|as|o|a))?"
-    r"|(?:забудь|отмени)(?:те)? (?:это |моё |мое )?правило (?:про|о|об|насчёт|насчет)"
-)
-"""Asks to forget the rule of something that is named."""
-_MEMORY_OF = (
-    r"(?:bitte )?(?:lösche?|entferne?|vergiss)(?: bitte)? (?:die|deine) erinnerung(?:en)? (?:an|über|zu|von)"
-    r"|(?:supprime[rz]?|efface[rz]?|oublie[rz]?) (?:le|la|ton|les|tes) (?:souvenirs?|mémoires?|règle) (?:de la|de|du|des|sur)"
-    r"|(?:borrar?|eliminar?|olvidar?) (?:la|tu|el) (?:memoria|recuerdo|regla) (?:de|sobre|del)"
-    r"|(?:apag(?:ue|a|ar)|esquecer) (?:a|sua) (?:memória|regra) (?:de|sobre|d[ao])"
-    r"|(?:удали|сотри)(?:те)? (?:память|воспоминание|запись|правило) (?:о|об|про)"
-)
-"""Asks to delete the memory of something that is named."""
-
-OTHER_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
-    define_statement_pattern(
-        "forget", r"(?:bitte )?vergiss(?: bitte)?, (?:dass|was ich) (?P<text>.{5,})"
-    ),
-    define_statement_pattern("forget", r"oublie (?:que|ce que j['’]ai dit) (?P<text>.{5,})"),
-    define_statement_pattern(
-        "forget", r"olvida (?:que|lo que dije|lo que te dije) (?P<text>.{5,})"
-    ),
-    define_statement_pattern("forget", rf"(?:{_RULE_OF}|{_MEMORY_OF}) (?P<text>.{{2,}})"),
-    define_statement_pattern(
-        "forget",
-        r"(?:die|meine|unsere) (?:regel|erinnerung|vorgabe)n? (?:mit|zu|über|für|von|an) (?P<text>.{2,60}?) "
-        r"(?:vergessen|löschen|streichen)\b.*",
-    ),
-    define_statement_pattern(
-        "forget",
-        r"(?P<text>.{1,40})(?:に関する|について|の|という)(?:ルール|規則|決まり)(?:は|を)(?:もう)?忘れて.*",
-    ),
-    define_statement_pattern(
-        "forget", r"(?P<text>.{5,60})(?:という記憶は|のことは|は)もう(?:忘れて|覚えなくていい)"
-    ),
-)
-
 OTHER_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "remember",
@@ -209,10 +169,6 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         "remember",
         r"(?:пожалуйста,? )?(?:запомни(?:те)?|помни(?:те)?|не забудь(?:те)?|не забывай(?:те)?)(?: (?:навсегда|на будущее|пожалуйста))?"
         r"(?:,? что |\s*[:,–—-]\s*)(?P<text>.{5,})",
-    ),
-    define_statement_pattern(
-        "forget",
-        r"(?:пожалуйста,? )?забудь(?:те)?,? (?:что |о том, что |про )(?P<text>(?!.*, (?:теперь|сейчас)\b).{5,})",
     ),
     define_statement_pattern(
         "rule", r"(?:с этого момента|отныне|впредь|в будущем|теперь всегда),? (?P<text>.{6,})"

@@ -21,6 +21,7 @@ from memorist.auto_memory.statements import (
     english_patterns,
     european_patterns,
     foreign_rule_patterns,
+    forget_request_patterns,
     korean_patterns,
     plain_english_patterns,
 )
@@ -80,8 +81,7 @@ _QUERY_AFTER = lazy_pattern(
 
 _FORGETS = StatementPatternIndex(
     *english_patterns.ENGLISH_FORGET_PATTERNS,
-    *chinese_patterns.CHINESE_FORGET_PATTERNS,
-    *european_patterns.OTHER_FORGET_PATTERNS,
+    *forget_request_patterns.FOREIGN_FORGET_PATTERNS,
     *korean_patterns.KOREAN_FORGET_PATTERNS,
 )
 _REMEMBERS = StatementPatternIndex(
@@ -294,13 +294,8 @@ def _match_memory_line(text: str) -> re.Match[str] | None:
     return _MEMORY_LINE.match(text) if text.startswith("#") else None
 
 
-_POLITE_FORGET = lazy_pattern(
-    r"(?:can|could|would|will) you (?:please |also |just |kindly )*(?=(?:forget|delete|remove|erase)\b)"
-    r"|(?:kannst|könntest) du (?:bitte )?(?=(?:die|meine|unsere) (?:regel|erinnerung)\b)"
-    r"|¿?(?:peux-tu|pourrais-tu|podrías|puedes|você pode|pode) (?=(?:oublier|supprimer|effacer|olvidar|borrar|eliminar|esquecer|apagar)\b)",
-    re.IGNORECASE,
-)
-"""A request to forget something that is put as a question."""
+_POLITE_FORGET = lazy_pattern(forget_request_patterns.POLITE_BEGINNING, re.IGNORECASE)
+"""A request to forget something that is put politely, as a question or a wish."""
 
 
 @lru_cache(SENTENCE_CACHE_SIZE)

@@ -30,7 +30,11 @@ from memorist.cli.doctor.model_check import (
     check_model_answers,
     check_paused_background_work,
 )
-from memorist.cli.doctor.rollout_check import check_jobs, check_rollout_database
+from memorist.cli.doctor.rollout_check import (
+    check_jobs,
+    check_rollout_database,
+    check_session_files,
+)
 from memorist.cli.doctor.team_check import check_team
 from memorist.config import load_settings
 from memorist.errors import MemoristError
@@ -43,6 +47,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("database", check_database),
     ("jobs", check_jobs),
     ("rollouts", check_rollout_database),
+    ("sessions", check_session_files),
     ("clock", check_system_clock),
     ("memory", check_memories),
     ("team", check_team),

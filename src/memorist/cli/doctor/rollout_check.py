@@ -17,10 +17,14 @@ from memorist.core.plural import pluralize
 from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_extract_files
+from memorist.rollouts.session_sources import load_skipped_files
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import insert_missing_extracts
 from memorist.store.sqlite_database import is_database_damage
 from memorist.store.state_database import SQLITE, open_sqlite_state
+
+_MAX_NAMED = 3
+"""Damaged sessions that are named. Our choice."""
 
 
 def check_jobs(context: DoctorContext) -> Iterator[CheckResult]:
@@ -102,6 +106,28 @@ def check_rollout_database(context: DoctorContext) -> Iterator[CheckResult]:
         FIX_COMMAND,
         act,
     )
+
+
+def check_session_files(context: DoctorContext) -> Iterator[CheckResult]:
+    """Name the session files of agents that the newest search found damaged."""
+    damaged = [
+        each
+        for each in load_skipped_files(context.layout.rollouts_state / "passed.json")
+        if each.is_damaged and Path(each.path).exists()
+    ]
+    for each in damaged[:_MAX_NAMED]:
+        yield CheckResult(
+            "note",
+            f"the session {each.path} is damaged, so that memory and search do without it: "
+            f"{each.why.partition(';')[0].rstrip('.')}",
+            "Put it back from a backup, or delete it if you do not need it.",
+        )
+    if len(damaged) > _MAX_NAMED:
+        yield CheckResult(
+            "note",
+            f"{pluralize(len(damaged) - _MAX_NAMED, 'other session')} are damaged as well",
+            "See memorist import PATH, which says of each file why it is left out.",
+        )
 
 
 def _count_known_sessions(path: Path) -> int:

@@ -27,6 +27,7 @@ from memorist.store.text_removal import TextRemovalResult
 @click.command("forget")
 @click.argument("paths", nargs=-1)
 @click.option("--about", "words", default="", help="Every memory that says these words.")
+@click.option("--all", "every", is_flag=True, help="Every memory of this project.")
 @click.option(
     "--hard",
     is_flag=True,
@@ -34,25 +35,29 @@ from memorist.store.text_removal import TextRemovalResult
     "Cannot be undone.",
 )
 @output.YES_OPTION
-def memory_forget_command(paths: tuple[str, ...], words: str, hard: bool, yes: bool) -> None:
+def memory_forget_command(
+    paths: tuple[str, ...], words: str, every: bool, hard: bool, yes: bool
+) -> None:
     """Take memories out. They stay in the history and `undo` brings them back, unless you say
     --hard.
 
     Example: memorist memory forget use-pnpm.md
     """
-    if bool(paths) == bool(words.strip()):
-        raise UsageError("name the memories by their paths, or say --about WORDS")
+    if bool(paths) + bool(words.strip()) + every != 1:
+        raise UsageError("name the memories by their paths, or say --about WORDS, or --all")
     with open_project_memory() as (home, memory):
         if hard:
             require_person(home, "forgetting for good")
         found: dict[AutoMemory, list[str]] = {}
+        if every:
+            found[memory] = [head.path for head in memory.headers()]
         for owner, path in (
             _find_about(memory, words)
             if words
             else [find_named_memory(memory, each) for each in paths]
         ):
             found.setdefault(owner, []).append(path)
-        if words and found and not hard:
+        if (words or every) and any(found.values()) and not hard:
             named = ", ".join(path for owned in found.values() for path in owned)
             confirm_or_abort(f"Forget {named}?", yes=yes)
         for owner, owned in found.items():
