@@ -47,7 +47,7 @@ class _RecordedCall(Struct, frozen=True):
     @property
     def signature(self) -> tuple[str, str]:
         line = re.sub(r"\S*/\S+", "P", self.outcome.line.lower())
-        return build_command_key(self.action.short), re.sub(r"[0-9a-f]{7,}|\d+", "N", line)
+        return build_command_key(self.action.short_command), re.sub(r"[0-9a-f]{7,}|\d+", "N", line)
 
 
 class _Score(Struct):

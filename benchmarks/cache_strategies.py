@@ -302,7 +302,9 @@ class _Offer:
         if shown.call == self.play.call_number:
             return False
         freed = shown.tokens - PLACEHOLDER
-        return freed * (self.rates.write + self.rates.read * self._age(shown)) > self._loss([shown])
+        return freed * (
+            self.rates.cache_write + self.rates.cache_read * self._age(shown)
+        ) > self._loss([shown])
 
     def _cut(self, kind: str, put: int, cost: float) -> Iterator[HistoryEdit]:
         first_kept = self.cuts[kind] = STARTS[kind](self.play)
@@ -330,10 +332,10 @@ class _Offer:
         """What fetching again will probably cost: a short call that reads the context, and the
         result written anew.
         """
-        each = self.starts[-1] * self.rates.read + FETCH_OUTPUT * self.output
+        each = self.starts[-1] * self.rates.cache_read + FETCH_OUTPUT * self.output
         results = [shown for shown in gone if shown.piece.kind == "result" and not shown.cleared]
         return sum(
-            self._again(shown) * (each + shown.tokens * self.rates.write) for shown in results
+            self._again(shown) * (each + shown.tokens * self.rates.cache_write) for shown in results
         )
 
     def _again(self, shown: PromptPiece) -> float:
@@ -343,9 +345,9 @@ class _Offer:
     def _summary_cost(self) -> float:
         play = self.play
         warm = play.gap <= play.terms.ttl_seconds
-        reading = play.tokens * (self.rates.read if warm else self.rates.plain)
+        reading = play.tokens * (self.rates.cache_read if warm else self.rates.uncached)
         return (
             reading
-            + SUMMARY_PROMPT * play.terms.factor * self.rates.plain
+            + SUMMARY_PROMPT * play.terms.factor * self.rates.uncached
             + 2 * play.notes * self.output
         )

@@ -186,7 +186,7 @@ def keep_newest_messages(
         messages=tuple(messages[first:]),
         tokens_before=sum(sizes),
         tokens_after=sum(sizes[first:]),
-        cut=tuple(
+        removed_items=tuple(
             RemovedItem(message.id, size, "older than the window")
             for message, size in zip(messages[:first], sizes[:first], strict=True)
         ),
@@ -251,7 +251,10 @@ def clear_and_tail(
     ]
     before = sum(estimate_message_tokens(message, factor) for message in messages)
     return msgspec.structs.replace(
-        made, strategy="clearing", tokens_before=before, cut=(*made.cut, *emptied)
+        made,
+        strategy="clearing",
+        tokens_before=before,
+        removed_items=(*made.removed_items, *emptied),
     )
 
 

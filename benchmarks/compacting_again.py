@@ -157,7 +157,7 @@ def _options(addition: str) -> SummaryOptions:
         texts=load_shipped_compaction_prompts(),
         settings=CompactionSettings(),
         limit=THRESHOLD,
-        addition=addition,
+        host_addition=addition,
     )
 
 

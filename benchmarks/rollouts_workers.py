@@ -155,7 +155,7 @@ def _worker(address: str) -> None:
     means = WorkerDependencies(
         state=state,
         settings=_SETTINGS,
-        terms=build_lease_policy(_SETTINGS),
+        claim_policy=build_lease_policy(_SETTINGS),
         stages=WorkerStages(extract, consolidate),
         clock=SystemClock(),
         on_event=lambda _: None,

@@ -100,7 +100,7 @@ def test_no_summary_holds_less_than_structure(
     made = build_history_with_missing_parts(
         reviewed,
         lambda text, addition: compact_offline(
-            recorded, strategy, replace(options, summary=text, addition=addition)
+            recorded, strategy, replace(options, summary=text, host_addition=addition)
         ),
     )
     if isinstance(made, UnchangedHistory):

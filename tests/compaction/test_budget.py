@@ -58,7 +58,7 @@ def test_a_result_over_the_limit_goes_to_disk_with_a_preview() -> None:
     assert cut_preview(text, 2_000) in shown(made)["a"]
     assert len(shown(made)["a"]) < 2_400
     assert shown(made)["b"] == "x" * 50_000
-    assert [(cut.id, cut.tokens > 18_000) for cut in made.cut] == [("a", True)]
+    assert [(cut.id, cut.tokens > 18_000) for cut in made.removed_items] == [("a", True)]
 
 
 def test_the_largest_results_of_a_message_go_until_it_fits() -> None:

@@ -177,8 +177,8 @@ def test_what_is_gone_is_listed_by_id() -> None:
     made = compact_messages_with_extracts(messages, 4_000)
     left = {message.id for message in made.messages}
 
-    assert {cut.id for cut in made.cut} >= {message.id for message in messages} - left
-    assert all(cut.tokens >= 0 for cut in made.cut)
+    assert {cut.id for cut in made.removed_items} >= {message.id for message in messages} - left
+    assert all(cut.tokens >= 0 for cut in made.removed_items)
 
 
 def test_a_history_of_pictures_alone_gives_a_valid_digest() -> None:
@@ -263,7 +263,7 @@ def test_a_history_that_fits_comes_back_as_it_is(steps: list[tuple[str, int]]) -
     again = compact_messages_with_extracts(once.messages, max(8_000, once.tokens_after))
 
     assert again.messages == once.messages
-    assert not again.cut
+    assert not again.removed_items
 
 
 OURS = frozenset(

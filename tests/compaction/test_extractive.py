@@ -50,7 +50,7 @@ def test_a_history_that_fits_stays_as_it_is() -> None:
     messages = worked(1).messages
     made = compact_messages_with_extracts(messages, size(messages))
     assert made.messages == tuple(messages)
-    assert not made.cut
+    assert not made.removed_items
 
 
 @pytest.mark.parametrize("budget", [400, 1_000, 2_000, 8_000, 20_000])
@@ -99,7 +99,7 @@ def test_a_result_larger_than_its_share_is_cut_in_the_middle() -> None:
     text = made.messages[-1].tool_results[0].text
     assert text.startswith("BEGIN")
     assert "\nEND" in text
-    assert messages[-1].id in {cut.id for cut in made.cut}
+    assert messages[-1].id in {cut.id for cut in made.removed_items}
 
 
 def test_short_words_of_the_user_survive_verbatim() -> None:

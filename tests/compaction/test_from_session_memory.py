@@ -193,7 +193,7 @@ def test_the_notes_stand_first_with_the_transcript_s_path_and_the_user_s_words()
         kept is messages[index]
         for kept, index in zip(found.messages[1:-1], range(15, 20), strict=True)
     )
-    assert [cut.id for cut in found.cut] == [f"m{index}" for index in range(15)]
+    assert [cut.id for cut in found.removed_items] == [f"m{index}" for index in range(15)]
     assert found.tokens_after < found.tokens_before == sum(held.sizes)
 
 

@@ -212,7 +212,9 @@ def test_lines_that_a_summary_had_to_give_up_are_recorded() -> None:
 
     assert isinstance(found, CompactedHistory)
     assert lie not in found.messages[0].text
-    assert [cut.why.endswith(lie) for cut in found.cut if cut.id == MODEL_SUMMARY_ID] == [True]
+    assert [cut.why.endswith(lie) for cut in found.removed_items if cut.id == MODEL_SUMMARY_ID] == [
+        True
+    ]
 
 
 @pytest.mark.covers("CP-16")
@@ -248,7 +250,7 @@ def test_what_comes_back_gives_way_to_the_limit() -> None:
     )
 
     assert isinstance(found, CompactedHistory)
-    assert [restored.what for restored in found.restored if restored.kind == "file"] == [
+    assert [restored.what for restored in found.restored_records if restored.kind == "file"] == [
         "/f4.py",
         "/f3.py",
     ]

@@ -103,7 +103,7 @@ def test_the_hand_over_is_a_user_message_behind_its_prefix() -> None:
         HAND_OVER_ID,
     )
     assert detect_origin(found.messages[-1].text) is Origin.SUMMARY
-    assert [cut.id for cut in found.cut] == ["m1", "m2", "m3", "m5"]
+    assert [cut.id for cut in found.removed_items] == ["m1", "m2", "m3", "m5"]
 
 
 @pytest.mark.covers("CP-12")

@@ -49,7 +49,7 @@ def test_after_an_hour_all_but_the_newest_five_results_are_cleared() -> None:
     assert isinstance(found, CompactedHistory)
     texts = [result.text for message in found.messages for result in message.tool_results]
     assert texts == [CLEARED_TEXT] * 3 + [LONG] * 5
-    assert [cut.id for cut in found.cut] == ["c0", "c1", "c2"]
+    assert [cut.id for cut in found.removed_items] == ["c0", "c1", "c2"]
     assert found.tokens_after < found.tokens_before
     assert found.messages[0] is history.messages[0]
 
@@ -105,7 +105,7 @@ def test_one_result_is_kept_whatever_the_setting_says() -> None:
     )
 
     assert isinstance(found, CompactedHistory)
-    assert [cut.id for cut in found.cut] == ["c0", "c1"]
+    assert [cut.id for cut in found.removed_items] == ["c0", "c1"]
 
 
 @pytest.mark.covers("CP-5")
@@ -248,7 +248,7 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
     assert boundary == ConfirmedResultClearing(("c0", "c1", "c2"), 700)
     assert read_clearing_confirmation(first, reply(700)) == (first, None)
     more = add_old_results_to_clear(first, work(10).messages, 5)
-    assert more.waiting == ("c3", "c4")
+    assert more.unconfirmed_uses == ("c3", "c4")
     assert read_clearing_confirmation(more, reply(1_100))[1] == ConfirmedResultClearing(
         ("c3", "c4"), 400
     )

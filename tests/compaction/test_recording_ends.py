@@ -41,7 +41,7 @@ def compacted(
         texts=load_shipped_compaction_prompts(),
         template=load_prompt("session_memory/template"),
         settings=CompactionSettings(),
-        factor=factor,
+        token_factor=factor,
     )
     made = compact_offline(recorded, strategy, options)
     return made.messages if isinstance(made, CompactedHistory) else None

@@ -55,7 +55,7 @@ def _terms(limit: int) -> SummaryOptions:
 
 def _structural(conversation: MeasuredConversation, limit: int) -> CompactionResult:
     return compact_structurally(
-        replace(conversation, transcript="/s/transcript.jsonl", factor=1.0),
+        replace(conversation, transcript="/s/transcript.jsonl", token_factor=1.0),
         budgets=(min(limit, conversation.tokens) // 2, limit),
         cwd="/s",
     )

@@ -111,20 +111,22 @@ def test_lines_of_the_extract_make_up_for_words_that_a_history_leaves_out() -> N
     """Only as many lines as bring the history to the extract's share of what was said."""
     review = SummaryReview(
         "",
-        said="Invoices are rounded half upwards. Customers complain about shipping twice.",
+        conversation_text="Invoices are rounded half upwards. Customers complain about shipping twice.",
         extract="- invoices: rounded half upwards\n- customers complain\n- shipping twice",
     )
 
     assert find_missing_extract_parts("Customers complain about shipping, twice.", review) == (
         f"{LINES_TITLE}\n- invoices: rounded half upwards"
     )
-    assert find_missing_extract_parts(review.said, review) == ""
+    assert find_missing_extract_parts(review.conversation_text, review) == ""
 
 
 def test_commands_and_sizes_are_names_too() -> None:
     """What was said in back-ticks or with a number cannot be guessed either."""
     review = SummaryReview(
-        "", said="Use `go vet` for 10s, then `main`.", extract="go vet runs 10s in main"
+        "",
+        conversation_text="Use `go vet` for 10s, then `main`.",
+        extract="go vet runs 10s in main",
     )
 
     assert find_missing_extract_parts("Use main.", review).endswith(": `10s`, `go vet`")
@@ -144,7 +146,9 @@ def test_what_no_longer_fits_beside_a_summary_is_added_again() -> None:
     """The history is compared as it is built: a word that gives way to what was added is added in
     its turn, and where there is no room for it the summary gives way, with the reason.
     """
-    review = SummaryReview("Done.", said="Alpha bravo charlie.", extract="- alpha\n- bravo")
+    review = SummaryReview(
+        "Done.", conversation_text="Alpha bravo charlie.", extract="- alpha\n- bravo"
+    )
 
     def crowd_out(text: str, addition: str) -> CompactionResult:
         return _history(text, addition or "bravo")
@@ -171,6 +175,8 @@ def test_a_long_run_of_one_letter_or_sign_is_read_once(run: str) -> None:
     """A ruled line or what a key that hangs has typed; from each of its signs to the end again
     would take a minute.
     """
-    review = SummaryReview("", said=f"It is {run * 100_000} now.", extract="It is red now.")
+    review = SummaryReview(
+        "", conversation_text=f"It is {run * 100_000} now.", extract="It is red now."
+    )
 
     assert find_missing_extract_parts("It is red now.", review) == ""

@@ -25,7 +25,7 @@ def test_the_newest_messages_that_fit_are_kept_whole() -> None:
 
     assert made.messages == tuple(messages[1:])
     assert made.messages[0] is messages[1]
-    assert [cut.id for cut in made.cut] == [messages[0].id]
+    assert [cut.id for cut in made.removed_items] == [messages[0].id]
 
 
 def test_a_result_without_room_for_its_call_is_left_out_with_it() -> None:
@@ -52,7 +52,7 @@ def test_clearing_keeps_the_newest_results_and_names_the_emptied_ones() -> None:
         False,
         False,
     ]
-    assert {cut.id for cut in made.cut} == {"c0", "c1"}
+    assert {cut.id for cut in made.removed_items} == {"c0", "c1"}
     assert made.tokens_after <= 1_200
 
 

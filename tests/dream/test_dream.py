@@ -304,14 +304,14 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     assert [change.after for change, _ in asked.questions] == [None] * 4
     assert not asked.changes
     many = {path: (before[path], b"retired: said elsewhere") for path in list(before)[:5]}
-    assert "at most 4" in review_model_changes(many, before, own, check).refused
+    assert "at most 4" in review_model_changes(many, before, own, check).refusal
     half = {
         path: (each, data(" ".join(parse_memory_file(path, each).body.split()[:22]), name="m"))
         for path, each in list(before.items())[:12]
     }
-    assert "words" in review_model_changes(half, before, own, check).refused
+    assert "words" in review_model_changes(half, before, own, check).refusal
     cut = {path: (before[path], data("short", name="m")) for path in list(before)[:6]}
-    assert "6 of 20 memories" in review_model_changes(cut, before, own, check).refused
+    assert "6 of 20 memories" in review_model_changes(cut, before, own, check).refusal
     joined = data(
         " ".join(
             " ".join(
@@ -322,7 +322,7 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
         ),
         name="all",
     )
-    assert not review_model_changes({**gone, "all.md": (None, joined)}, before, own, check).refused
+    assert not review_model_changes({**gone, "all.md": (None, joined)}, before, own, check).refusal
     assert len(review_model_changes({"x.md": (None, b"new")}, {}, own, check).changes) == 1
 
 
@@ -354,7 +354,7 @@ def test_a_rewritten_memory_loses_no_name_unheard(text: str, sessions: str, is_k
     found = review_model_changes(changed, {"ferry.md": old}, DreamSettings(), check, sessions)
 
     assert bool(found.changes) is is_kept
-    assert is_kept or "would lose docs/ferry.md" in found.dropped[0][1]
+    assert is_kept or "would lose docs/ferry.md" in found.dropped_changes[0][1]
 
 
 @pytest.mark.covers("DR-4")
@@ -381,7 +381,7 @@ def test_a_rewritten_memory_says_all_that_it_said(text: str, sessions: str, is_k
     found = review_model_changes(changed, {"release.md": old}, DreamSettings(), check, sessions)
 
     assert bool(found.changes) is is_kept
-    assert is_kept or "would lose “A release goes out on Tuesday" in found.dropped[0][1]
+    assert is_kept or "would lose “A release goes out on Tuesday" in found.dropped_changes[0][1]
 
 
 def test_a_memory_that_another_denies_is_not_said_elsewhere() -> None:

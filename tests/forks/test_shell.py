@@ -214,7 +214,7 @@ async def test_a_command_that_never_ends_is_stopped(tmp_path: Path) -> None:
     ran = await run_limited_program(["sh", "-c", "sleep 60 | cat"], cwd=tmp_path, seconds=0.2)
 
     assert ran.status is None
-    assert "0.2 seconds" in ran.stopped
+    assert "0.2 seconds" in ran.stop_reason
 
 
 @pytest.mark.covers("FK-5")
@@ -223,7 +223,7 @@ async def test_endless_output_is_cut(tmp_path: Path) -> None:
     ran = await run_limited_program(["cat", "/dev/zero"], cwd=tmp_path, limit=1_000)
 
     assert len(ran.output) == 1_000
-    assert "1000 bytes" in ran.stopped
+    assert "1000 bytes" in ran.stop_reason
 
 
 _NAMES = st.sampled_from(

@@ -93,10 +93,10 @@ def made(
     ordered = tuple(sorted(rows, key=lambda row: row.extracted.thread))
     return build_folder_draft(
         FolderDraftInput(
-            rows=ordered,
+            selected_extracts=ordered,
             present_files=there,
             accepted_files=there if base is None else base,
-            dropped=dropped,
+            removed_digests=dropped,
             today="2025-11-22",
             lean_bytes=RolloutsSettings().lean_bytes if lean else None,
         )

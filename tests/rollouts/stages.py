@@ -86,7 +86,7 @@ def means(
     return WorkerDependencies(
         state=state,
         settings=settings,
-        terms=build_lease_policy(settings, lease=lease),
+        claim_policy=build_lease_policy(settings, lease=lease),
         stages=WorkerStages(scripted.extract, scripted.consolidate),
         clock=SystemClock(),
         on_event=told.append,

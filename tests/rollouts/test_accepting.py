@@ -190,7 +190,7 @@ def test_a_claim_that_was_left_out_is_put_back() -> None:
     found = judged(without)
 
     assert isinstance(found, AcceptedHandbookEdits)
-    assert found.restored == 1
+    assert found.restored_claim_count == 1
     assert "Ask before a migration of the database" in {entry.text for entry in entries(found)}
 
 

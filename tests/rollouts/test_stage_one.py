@@ -252,7 +252,7 @@ def test_a_preference_needs_the_persons_words() -> None:
         ("said", "line 4", "The user said: “Plea"),
         ("inferred", "line 4", "runs the linter befo"),
     ]
-    assert found.dropped == 4
+    assert found.dropped_count == 4
 
 
 ONCE = [
@@ -382,7 +382,7 @@ def test_no_order_from_elsewhere_becomes_knowledge(line: str) -> None:
         ("Amounts are cents.", "inferred")
     ]
     assert found.stage.summary == "# Till\n- Amounts are cents.\n"
-    assert found.dropped >= 2
+    assert found.dropped_count >= 2
 
 
 @pytest.mark.covers("SF-1")

@@ -529,7 +529,7 @@ def test_the_summary_has_a_bound_whatever_the_number_of_sessions() -> None:
             StoredExtract(extracted=to_rollout_extract(stage(talk, thread), thread, now=number))
         )
     given = FolderDraftInput(
-        rows=tuple(rows), present_files={}, accepted_files={}, today="2026-01-01"
+        selected_extracts=tuple(rows), present_files={}, accepted_files={}, today="2026-01-01"
     )
     text = build_folder_draft(given).files["memory_summary.md"].decode()
 

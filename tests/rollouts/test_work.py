@@ -160,7 +160,7 @@ async def test_a_worker_that_lost_its_claim_stops_and_writes_nothing(tmp_path: P
     scripted = Scripted(state, seconds=60)
     quick = means(state, scripted, told)
     quick = msgspec.structs.replace(
-        quick, terms=msgspec.structs.replace(quick.terms, lease_seconds=1)
+        quick, claim_policy=msgspec.structs.replace(quick.claim_policy, lease_seconds=1)
     )
     working = asyncio.create_task(run_extraction_and_consolidation(quick, "worker"))
     await scripted.reached.wait()

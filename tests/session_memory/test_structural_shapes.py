@@ -56,7 +56,7 @@ def test_every_shell_tool_runs_the_same_command(name: str, given: dict[str, Any]
     action = call(name, given)
 
     assert isinstance(action, CommandAction)
-    assert (action.short, action.kind) == ("go test ./...", "test")
+    assert (action.short_command, action.kind) == ("go test ./...", "test")
 
 
 @pytest.mark.parametrize(

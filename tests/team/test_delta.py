@@ -67,7 +67,7 @@ def test_one_name_has_one_step(
         TeamSyncSides(
             here={"k": here} if here else {},
             there={"k": there} if there else {},
-            known={"k": known} if known else {},
+            last_synced={"k": known} if known else {},
         )
     )
 
@@ -84,7 +84,7 @@ def test_no_step_loses_an_edit(given_sides: TeamSyncSides) -> None:
     """
     steps = plan_team_sync(given_sides)
     for key in ("a", "b", "c"):
-        known = given_sides.known.get(key, SyncedMemory("", ""))
+        known = given_sides.last_synced.get(key, SyncedMemory("", ""))
         here, there = given_sides.here.get(key, ""), given_sides.there.get(key, "")
         if there and there not in (known.there, here):
             assert key not in (*steps.send, *steps.remove, *steps.drop)
@@ -101,7 +101,9 @@ def test_what_a_remote_lost_is_sent_again_and_not_deleted_here() -> None:
     """Neither there nor deleted there: an empty store is no order to empty the folder."""
     known = drop_names_lost_by_remote({"k": SyncedMemory("1", "1")}, ())
 
-    assert plan_team_sync(TeamSyncSides(here={"k": "1"}, there={}, known=known)).send == ("k",)
+    assert plan_team_sync(TeamSyncSides(here={"k": "1"}, there={}, last_synced=known)).send == (
+        "k",
+    )
     assert drop_names_lost_by_remote({"k": SyncedMemory("1", "1")}, {"k"}) == {
         "k": SyncedMemory("1", "1")
     }

@@ -49,7 +49,7 @@ class EngineFailure(Struct, frozen=True):
 
 
 class EngineRunner(Protocol):
-    """What a conversation needs of its engine; implemented by `bridge.EngineThread`."""
+    """What a conversation needs of its engine; implemented by `engine_thread.EngineThread`."""
 
     listener: EventListener | None
     disk_pause: DiskFailurePauses

@@ -233,7 +233,7 @@ class AutoMemory(ProcessBound):
                 is_reviewed=is_reviewed,
             )
         reported_reason = add_replaced_memories_to_reason(
-            reason, written.replaced, written.shortened
+            reason, written.replaced_paths, written.shortened
         )
         self._report_result(written, reported_reason, tell)
         return written
@@ -292,7 +292,7 @@ class AutoMemory(ProcessBound):
                     [remark for each in accepted for remark in each.remarks] + result.remarks
                 )
             ),
-            replaced=result.replaced,
+            replaced_paths=result.replaced,
             shortened=result.shortened,
         )
 
@@ -331,7 +331,7 @@ class AutoMemory(ProcessBound):
             )
         )
         found = reconcile_new_memory(change, near, format_utc_timestamp(self._clock.now()))
-        return not (found.known or found.replaced or found.contradicts)
+        return not (found.known_path or found.replaced_paths or found.contradicts)
 
     def _name_everywhere(self, accepted: AcceptedChange) -> AcceptedChange:
         if self.everywhere is None:
@@ -488,7 +488,7 @@ class AutoMemory(ProcessBound):
                 if topic.path not in removed
             ]
             found = reconcile_new_memory(change, topics, format_utc_timestamp(self._clock.now()))
-            removed.update(found.replaced)
+            removed.update(found.replaced_paths)
             result.add_reconciled(each, found)
         return result
 

@@ -430,7 +430,7 @@ class MemoryExtraction:
                     is_unclear = self._is_any_word_known(statement.text)
                     self._runtime.emit(MemoryNotFound(statement.text, is_unclear=is_unclear))
                 return WriteResult()
-            case PlannedMemoryRemovals(changes=changes, sure=True) if message.is_typed:
+            case PlannedMemoryRemovals(changes=changes, is_certain=True) if message.is_typed:
                 return memory.write(
                     changes,
                     why,
@@ -787,7 +787,7 @@ def _rate_removal(decided: PlannedChange) -> int:
     """How well a memory was found that is to be forgotten."""
     if not isinstance(decided, PlannedMemoryRemovals):
         return 0
-    return 2 if decided.sure else int(bool(decided.changes))
+    return 2 if decided.is_certain else int(bool(decided.changes))
 
 
 def select_newest_texts_that_fit(texts: Sequence[str]) -> tuple[str, ...]:

@@ -404,7 +404,7 @@ class MemoryFolderReader:
             if read is not None:
                 files[path], data[path] = read
         self._believe_returned_files(files, data)
-        self._scan = FolderScan(known.lines, files=files, whole=not rest)
+        self._scan = FolderScan(known.lines, files=files, is_complete=not rest)
         return data
 
     def _puts_words_into_users_mouth(self, path: str, seen: ScannedFile, data: bytes) -> bool:
@@ -444,7 +444,9 @@ class MemoryFolderReader:
         used too.
         """
         return find_paths_with_trusted_origin(
-            known, *passing, *(() if known.files and known.whole else self._list_gated_paths())
+            known,
+            *passing,
+            *(() if known.files and known.is_complete else self._list_gated_paths()),
         )
 
     def _list_gated_paths(self) -> list[str]:
@@ -659,7 +661,7 @@ class MemoryFolderReader:
         else:
             files[path] = read[0]
         self._scan = FolderScan(
-            self._loaded_scan().lines, files=files, whole=self._loaded_scan().whole
+            self._loaded_scan().lines, files=files, is_complete=self._loaded_scan().is_complete
         )
 
     def close(self) -> None:

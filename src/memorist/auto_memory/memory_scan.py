@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from memorist.auto_memory.git_objects import compute_blob_id
@@ -66,7 +66,7 @@ class FolderScan(Struct, frozen=True):
     lines: int = 0
     rules: int = RULES_VERSION
     files: dict[str, ScannedFile] = {}
-    whole: bool = True
+    is_complete: bool = field(default=True, name="whole")
     """Whether all files were scanned; False after an incremental scan that stopped early."""
 
 

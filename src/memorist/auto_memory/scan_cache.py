@@ -114,7 +114,11 @@ class ScanCache:
 
 def _find_changes(facts: FileInfo, whole: FolderScan, scan: FolderScan) -> _ScanChanges | None:
     """What a scan has otherwise than the whole one; None where all of it is to be written."""
-    comparable = (scan.lines, scan.rules, scan.whole) == (whole.lines, whole.rules, whole.whole)
+    comparable = (scan.lines, scan.rules, scan.is_complete) == (
+        whole.lines,
+        whole.rules,
+        whole.is_complete,
+    )
     if not comparable or len(whole.files) < MIN_SPLIT_FILES:
         return None
     changed = {path: each for path, each in scan.files.items() if whole.files.get(path) is not each}

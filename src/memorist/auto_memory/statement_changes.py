@@ -55,12 +55,12 @@ _UNSPACED_FILLERS = lazy_pattern(r"关于|的|规则|记忆|[这那]条|につ�
 class PlannedMemoryRemovals(Struct, frozen=True):
     """The memories that a "forget" refers to.
 
-    `sure` when exactly one memory contains every word of the statement, not counting what it keeps
-    of another that it replaced.
+    `is_certain` when exactly one memory contains every word of the statement, not counting what it
+    keeps of another that it replaced.
     """
 
     changes: tuple[MemoryChange, ...]
-    sure: bool
+    is_certain: bool
 
 
 PlannedChange = MemoryChange | PlannedMemoryRemovals
@@ -151,7 +151,7 @@ def plan_memory_removal(
     sure = len(whole) == 1 and wanted <= _significant_stems(
         _render_text(whole[0], strip_former_text_from_description(whole[0]))
     )
-    return PlannedMemoryRemovals(changes, sure=sure)
+    return PlannedMemoryRemovals(changes, is_certain=sure)
 
 
 def _plan_removal_of_user_facts(
@@ -160,7 +160,7 @@ def _plan_removal_of_user_facts(
     """All that is known of the user, where a "forget" names nothing else: for them to decide."""
     asked = is_about_user(statement.text)
     about_user = [topic for topic in topics if asked and _describes_user(topic)]
-    return PlannedMemoryRemovals(tuple(map(_remove_whole, about_user)), sure=False)
+    return PlannedMemoryRemovals(tuple(map(_remove_whole, about_user)), is_certain=False)
 
 
 _ABOUT_USER = lazy_pattern(

@@ -285,11 +285,11 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
     """What is written: the new memory, those that it replaces, or the known one with a newer
     date.
     """
-    replaced: tuple[str, ...] = ()
+    replaced_paths: tuple[str, ...] = ()
     """Paths of the memories that the new one replaces."""
-    shortened: tuple[str, ...] = ()
+    shortened_paths: tuple[str, ...] = ()
     """Paths of the memories a part of which the new one replaces; the rest stays."""
-    known: str = ""
+    known_path: str = ""
     """Path of the memory that says the same; empty where none does."""
     contradicts: str = ""
     """Path of a memory that says otherwise, where the new one is not the user's word."""
@@ -320,7 +320,7 @@ def reconcile_new_memory(
     if added.provenance.trust not in USER_TRUST:
         return _judge_unproven(change, found)
     if same is not None:
-        return Reconciliation(changes=(_confirm(same, added, now),), known=same.path)
+        return Reconciliation(changes=(_confirm(same, added, now),), known_path=same.path)
     corrected = [topic for agreement, topic in found if agreement is StatementRelation.CORRECTED]
     replaced = [
         topic
@@ -340,8 +340,8 @@ def reconcile_new_memory(
             *(_removal(topic) for topic in replaced),
             *shortened,
         ),
-        replaced=tuple(topic.path for topic in replaced),
-        shortened=paths,
+        replaced_paths=tuple(topic.path for topic in replaced),
+        shortened_paths=paths,
         questions=tuple(
             (_removal(topic), reason)
             for agreement, topic in found
@@ -391,7 +391,7 @@ def _judge_unproven(
 ) -> Reconciliation:
     same = next((topic.path for agreement, topic in found if agreement in _KNOWN), "")
     if same:
-        return Reconciliation(known=same)
+        return Reconciliation(known_path=same)
     against = (*OPPOSED, StatementRelation.CORRECTED)
     other = next((topic.path for agreement, topic in found if agreement in against), "")
     return Reconciliation(changes=(change,), contradicts=other)

@@ -149,7 +149,9 @@ def _judge_removal(memory: AutoMemory, statement: Statement, read: SentenceVerdi
         if is_about_everything(statement.text):
             why = "it names every memory, which `memorist memory forget --all` asks about"
         return SentenceFate(read.text, "not kept", (why,))
-    if any(plan.sure for plan, _ in plans):
-        sure = tuple(prefix + e.path for plan, prefix in plans if plan.sure for e in plan.changes)
+    if any(plan.is_certain for plan, _ in plans):
+        sure = tuple(
+            prefix + e.path for plan, prefix in plans if plan.is_certain for e in plan.changes
+        )
         return SentenceFate(read.text, "forgets", (read.reason,), sure)
     return SentenceFate(read.text, "waits", ("these may be meant",), paths)

@@ -141,7 +141,7 @@ class ValueCorrection(Struct, frozen=True):
 
     words: frozenset[str]
     """All its content words."""
-    former: tuple[tuple[str, ...], ...]
+    former_values: tuple[tuple[str, ...], ...]
     """The values that it gives up, each as content words."""
     numbered: tuple[tuple[str, str], ...]
     """Names and the numbers that they have now."""
@@ -199,7 +199,7 @@ def corrects_value(new: str, known: str) -> bool:
         return False
     order = list_content_stems(known)
     return (
-        any(_gives_up(correction, former, known, order) for former in correction.former)
+        any(_gives_up(correction, former, known, order) for former in correction.former_values)
         or any(_renumbers(correction, pair, new, known, order) for pair in correction.numbered)
         or _switches_use(new, known)
         or _gives_up_wide(new, known)
@@ -215,7 +215,7 @@ def list_word_groups_of_corrected_texts(text: str) -> frozenset[frozenset[str]]:
     correction = parse_value_correction(text)
     if correction is None:
         return frozenset()
-    groups = {frozenset(former) for former in correction.former}
+    groups = {frozenset(former) for former in correction.former_values}
     groups |= {frozenset((name,)) for name, _ in correction.numbered}
     groups |= {frozenset(list_content_stems(old)) for old in _list_switched(text)}
     changed, state = _read_changed_thing(text), _read_state_now(text)
@@ -250,7 +250,7 @@ def names_whole_subject(new: str, known: str) -> bool:
 def _list_values(text: str) -> frozenset[str]:
     """The words of the values that a text gives up, and where it goes from one to another, of both."""
     correction = parse_value_correction(text)
-    former = {word for value in (correction.former if correction else ()) for word in value}
+    former = {word for value in (correction.former_values if correction else ()) for word in value}
     switches = (match for pattern in SWITCHES if (match := pattern.search(text)) is not None)
     return frozenset(former).union(
         *(list_content_stems(f"{m['old']} {m['new']}") for m in switches)

@@ -25,7 +25,7 @@ class WriteResult(Struct, frozen=True, kw_only=True):
     refused: tuple[RefusedChange, ...] = ()
     remarks: tuple[str, ...] = ()
     """What was removed from the written files, and what was known already."""
-    replaced: tuple[str, ...] = ()
+    replaced_paths: tuple[str, ...] = ()
     """Paths of the memories in whose place a new one came."""
     shortened: tuple[str, ...] = ()
     """Paths of the memories a part of which a new one took the place of."""
@@ -62,15 +62,19 @@ class ReconciledChanges:
             # What several new memories repeat gets one newer date; what one replaces goes.
             if change.after is None or change.path not in self._changes:
                 self._changes[change.path] = change
-        self.replaced += found.replaced
-        self.shortened += found.shortened
-        if found.known:
+        self.replaced += found.replaced_paths
+        self.shortened += found.shortened_paths
+        if found.known_path:
             outcome = "its date is new" if found.changes else "nothing was written"
-            self.remarks.append(f"{outcome}: {found.known} says so already")
-        if found.replaced:
-            self.remarks.append(f"in place of {', '.join(found.replaced)}, which the history keeps")
-        if found.shortened:
-            self.remarks.append(f"a part of {', '.join(found.shortened)} said otherwise and is out")
+            self.remarks.append(f"{outcome}: {found.known_path} says so already")
+        if found.replaced_paths:
+            self.remarks.append(
+                f"in place of {', '.join(found.replaced_paths)}, which the history keeps"
+            )
+        if found.shortened_paths:
+            self.remarks.append(
+                f"a part of {', '.join(found.shortened_paths)} said otherwise and is out"
+            )
         for change, why in found.questions:
             trust = parse_memory_file(change.path, change.before or b"").provenance.trust
             self.waits.append(NeedsReview(change, trust, (why,)))
@@ -99,7 +103,7 @@ def merge_everywhere_result(here: WriteResult, there: WriteResult, prefix: str) 
         proposals=(*here.proposals, *there.proposals),
         refused=(*here.refused, *there.refused),
         remarks=(*here.remarks, *there.remarks),
-        replaced=(*here.replaced, *(prefix + path for path in there.replaced)),
+        replaced_paths=(*here.replaced_paths, *(prefix + path for path in there.replaced_paths)),
         shortened=(*here.shortened, *(prefix + path for path in there.shortened)),
     )
 

@@ -51,7 +51,7 @@ class BudgetRequest(Struct, frozen=True, kw_only=True):
     limits: ForkLimits
     session: bool = True
     """It belongs to a session, whose caps apply to it too."""
-    asked: bool = False
+    is_asked_by_user: bool = False
     """The user asked for it and waits."""
 
 
@@ -97,7 +97,7 @@ def decide_budget_request(
     The last request of a fork may go beyond by what it uses itself, since that is known only after
     it.
     """
-    if request.asked:
+    if request.is_asked_by_user:
         return BudgetGranted(request.limits)
     if usage.holds:
         return _refuse_for_hold(usage.holds[0], usage.now)

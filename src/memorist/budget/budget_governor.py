@@ -86,7 +86,7 @@ class BudgetGovernor:
             label=spec.label,
             limits=spec.limits,
             session=bool(self._session),
-            asked=spec.requested_by_user,
+            is_asked_by_user=spec.requested_by_user,
         )
         if isinstance(self._database, UnsavedDatabaseConnection) and not spec.requested_by_user:
             return ForkDenied(why="the home cannot be written to count it", is_new=False)

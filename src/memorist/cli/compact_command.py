@@ -182,7 +182,7 @@ def _compact(
         settings=settings.compaction,
         notes=NotesBudget.from_settings(settings.session_memory),
         source=str(source.absolute()),
-        factor=find_newest_model_token_factor(recorded.messages),
+        token_factor=find_newest_model_token_factor(recorded.messages),
     )
     strategy = cast("CompactionStrategy", options["strategy"])
     if options["instructions"] and settings.model == "structural":
@@ -214,8 +214,8 @@ def _result_object(recorded: RecordedWindow, outcome: CompactedHistory) -> dict[
         "messages": find_codec("anthropic").encode_messages(
             normalize_history(outcome.messages, "anthropic", tool_tokens=UNLIMITED_TOKENS)
         ),
-        "cut": outcome.cut,
-        "restored": outcome.restored,
+        "cut": outcome.removed_items,
+        "restored": outcome.restored_records,
     }
 
 
@@ -239,7 +239,7 @@ def _print_result(recorded: RecordedWindow, outcome: CompactedHistory, *, quiet:
         f"{outcome.strategy} at message {recorded.last_message}: {outcome.tokens_before:,} tokens "
         f"become {outcome.tokens_after:,}; {_describe_changes(recorded.messages, outcome.messages)}"
     )
-    for back in outcome.restored:
+    for back in outcome.restored_records:
         click.echo(f"  brought back: {back.kind} {back.what} ({back.tokens:,} tokens)")
     newest: list[Message] = [message for message in outcome.messages if message not in ours][-1:]
     if newest and not quiet:

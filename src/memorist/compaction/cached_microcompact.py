@@ -33,7 +33,7 @@ class ResultClearingState(Struct, frozen=True, kw_only=True):
 
     ids: tuple[str, ...] = ()
     """Uses whose results are cleared, oldest first."""
-    waiting: tuple[str, ...] = ()
+    unconfirmed_uses: tuple[str, ...] = ()
     """Uses whose clearing no reply has confirmed yet."""
     tokens: int = 0
     """Total tokens cleared by the provider, as last reported."""
@@ -55,7 +55,7 @@ def add_old_results_to_clear(
     known = set(clearing.ids)
     new = tuple(name for name in list_clearable_result_ids(messages, keep) if name not in known)
     return (
-        replace(clearing, ids=clearing.ids + new, waiting=clearing.waiting + new)
+        replace(clearing, ids=clearing.ids + new, unconfirmed_uses=clearing.unconfirmed_uses + new)
         if new
         else clearing
     )
@@ -122,10 +122,10 @@ def read_clearing_confirmation(
     total = sum(
         edit.tokens for edit in read_applied_context_edits(reply) if edit.kind == CLEAR_EDIT
     )
-    if total <= clearing.tokens or not clearing.waiting:
+    if total <= clearing.tokens or not clearing.unconfirmed_uses:
         return clearing, None
-    return replace(clearing, waiting=(), tokens=total), ConfirmedResultClearing(
-        clearing.waiting, total - clearing.tokens
+    return replace(clearing, unconfirmed_uses=(), tokens=total), ConfirmedResultClearing(
+        clearing.unconfirmed_uses, total - clearing.tokens
     )
 
 
@@ -143,4 +143,4 @@ def drop_results_no_longer_in_history(
         if result.text in {CLEARED_TEXT, FOREIGN_CLEARED_TEXT}
     }
     left = tuple(name for name in clearing.ids if name in present and name not in cleared)
-    return ResultClearingState(ids=left, waiting=left)
+    return ResultClearingState(ids=left, unconfirmed_uses=left)

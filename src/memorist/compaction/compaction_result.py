@@ -42,8 +42,8 @@ class CompactedHistory(Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     tokens_before: int
     tokens_after: int
-    cut: tuple[RemovedItem, ...] = ()
-    restored: tuple[RestoredRecord, ...] = ()
+    removed_items: tuple[RemovedItem, ...] = ()
+    restored_records: tuple[RestoredRecord, ...] = ()
 
     def replace_copies_by_given_messages(self, given: Sequence[Message]) -> CompactedHistory:
         """The same history after it came from another process as copies: each message that equals
@@ -68,7 +68,7 @@ class UnchangedHistory(Struct, frozen=True):
     """The history is unchanged, and why, in one sentence. An expected outcome, not an error."""
 
     why: str
-    asked: bool = True
+    was_model_asked: bool = True
     """False where a model was due to be asked but was not: then it did not fail."""
 
 

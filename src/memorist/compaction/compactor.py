@@ -151,7 +151,7 @@ def compact_structurally(
     """
     usual, limit = budgets
     least = estimate_unanswered_messages_budget(
-        shown.messages, shown.user_texts, limit, shown.factor
+        shown.messages, shown.user_texts, limit, shown.token_factor
     )
     return compact_conversation_with_extracts(shown, max(usual, least), whole=whole, cwd=cwd)
 
@@ -260,9 +260,11 @@ class Compactor(SessionExtension):
             return None
         self._decisions = budgeted.decisions
         if budgeted.payloads:
-            stored = sum(cut.tokens for cut in budgeted.cut)
+            stored = sum(cut.tokens for cut in budgeted.removed_items)
             self._tracker.on_results_stored(int(stored * self._tracker.meter.factor))
-            self._runtime.emit(ResultsStored(tuple(cut.id for cut in budgeted.cut), stored))
+            self._runtime.emit(
+                ResultsStored(tuple(cut.id for cut in budgeted.removed_items), stored)
+            )
         return budgeted.messages if budgeted.messages != tuple(recent) else None
 
     def is_due(self, now: float, limits: CompactionThresholds) -> bool:
@@ -316,7 +318,7 @@ class Compactor(SessionExtension):
                     else:
                         why = outcome.why
                         model_failed = model_failed or (
-                            outcome.asked and strategy in {"full", "inline"}
+                            outcome.was_model_asked and strategy in {"full", "inline"}
                         )
                 case TryStrategyStep():
                     pass  # an earlier attempt succeeded
@@ -348,8 +350,8 @@ class Compactor(SessionExtension):
             sizes = (
                 result.tokens_before,
                 result.tokens_after,
-                len(result.cut),
-                len(result.restored),
+                len(result.removed_items),
+                len(result.restored_records),
             )
             seconds = self._runtime.clock.monotonic() - self._began
             self._runtime.emit(ConversationCompacted(result.strategy, trigger, *sizes, seconds))
@@ -389,7 +391,7 @@ class Compactor(SessionExtension):
             now=now,
             last_reply=self._last_reply,
             settings=settings,
-            factor=measured.factor,
+            factor=measured.token_factor,
         )
         if (
             isinstance(cleared, CompactedHistory)
@@ -415,7 +417,7 @@ class Compactor(SessionExtension):
         if paying is None or isinstance(cleared, CompactedHistory):
             return cleared
         return microcompact.clear_tool_results(
-            measured.messages, paying.ids, factor=measured.factor, sizes=measured.sizes
+            measured.messages, paying.ids, factor=measured.token_factor, sizes=measured.sizes
         )
 
     def _replaceable_history(
@@ -435,10 +437,10 @@ class Compactor(SessionExtension):
         )
         if isinstance(start, UnchangedHistory) or start >= len(measured.messages):
             return None
-        said = sum(estimate_text_tokens(words, measured.factor) for words in self._user_texts)
+        said = sum(estimate_text_tokens(words, measured.token_factor) for words in self._user_texts)
         return HistoryReplaceableByNotes(
             start,
-            estimate_text_tokens(text, measured.factor)
+            estimate_text_tokens(text, measured.token_factor)
             + min(said, self._settings.inline_user_tokens),
         )
 
@@ -456,12 +458,12 @@ class Compactor(SessionExtension):
         rates = derive_token_rates(price)
         age = 0.0 if self._last_reply is None else now - self._last_reply
         return EditCostInputs(
-            rates=rates or TokenRates(plain=0.0, read=0.0, write=0.0),
+            rates=rates or TokenRates(uncached=0.0, cache_read=0.0, cache_write=0.0),
             output=(price.output or 0.0) / MILLION,
             cached=self._cached_tokens,
             age_seconds=age,
             calls=self._calls,
-            first=self._first_request_tokens,
+            first_request_tokens=self._first_request_tokens,
         )
 
     async def _attempt_strategy(
@@ -488,7 +490,7 @@ class Compactor(SessionExtension):
                 microcompact.list_clearable_result_ids(
                     measured.messages, self._settings.micro_keep
                 ),
-                factor=measured.factor,
+                factor=measured.token_factor,
             )
         apart: PreambleAndRest = await _run_unless_short(
             measured.messages,
@@ -501,7 +503,9 @@ class Compactor(SessionExtension):
             kept = apart.rest.messages
             apart = replace(
                 apart,
-                limit=raise_limit_to_keep_older_messages(kept, apart.limit, spare, measured.factor),
+                limit=raise_limit_to_keep_older_messages(
+                    kept, apart.limit, spare, measured.token_factor
+                ),
             )
         settings = self._settings
         await self._process_ledger()
@@ -523,7 +527,7 @@ class Compactor(SessionExtension):
             restore_items_skipped_by_strategy(
                 await self._rewrite_rest(strategy, apart, measured, call, terms),
                 terms,
-                measured.factor,
+                measured.token_factor,
             ),
             apart,
         )
@@ -547,12 +551,12 @@ class Compactor(SessionExtension):
             case "tail":
                 usual = min(terms.limit, measured.tokens) // 2
                 least = estimate_unanswered_messages_budget(
-                    measured.messages, (), terms.limit, measured.factor
+                    measured.messages, (), terms.limit, measured.token_factor
                 )
                 return ensure_user_first(
                     keep_newest_messages(measured, max(usual, least)),
                     self._prompts.cut_marker,
-                    measured.factor,
+                    measured.token_factor,
                 )
             case _:
                 return UnchangedHistory(f"The way {strategy!r} is not open for this request.")
@@ -597,7 +601,7 @@ class Compactor(SessionExtension):
         fuller = build_history_with_missing_parts(
             compared,
             lambda _, addition: session_memory_compaction.compact_with_notes(
-                measured, notes, replace(terms, addition=addition)
+                measured, notes, replace(terms, host_addition=addition)
             ),
         )
         return fuller if isinstance(fuller, CompactedHistory) else compacted
@@ -616,7 +620,7 @@ class Compactor(SessionExtension):
         )
         summary = await self._request_summary(strategy, request, call)
         if isinstance(summary, UnusableSummary):
-            return UnchangedHistory(summary.why, summary.asked)
+            return UnchangedHistory(summary.why, summary.was_model_asked)
         reviewed: SummaryReview | UnusableSummary = await self._runtime.run_heavy(
             check_summary_against_history,
             summary,
@@ -635,7 +639,7 @@ class Compactor(SessionExtension):
         )
         return build_history_with_missing_parts(
             reviewed,
-            lambda text, addition: rewrite(measured, text, replace(terms, addition=addition)),
+            lambda text, addition: rewrite(measured, text, replace(terms, host_addition=addition)),
         )
 
     async def _request_summary(

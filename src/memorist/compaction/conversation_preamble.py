@@ -111,7 +111,7 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> PreambleAn
         cost = (
             0
             if message.role in _INSTRUCTION_ROLES or injected is None
-            else estimate_message_tokens(injected, conversation.factor)
+            else estimate_message_tokens(injected, conversation.token_factor)
         )
         stands = injected is not None and cost <= room
         if injected is not None and stands:
@@ -120,9 +120,11 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> PreambleAn
         if (shown := left if stands else message) is not None:
             rest.append(shown)
             sizes.append(
-                size if shown is message else estimate_message_tokens(shown, conversation.factor)
+                size
+                if shown is message
+                else estimate_message_tokens(shown, conversation.token_factor)
             )
-    factor = conversation.factor
+    factor = conversation.token_factor
     given = [message for message in lead if message.role in _INSTRUCTION_ROLES]
     states = _pick_newest(later, _list_state_tags, room, factor)
     # Those behind the first may have come from the middle: they count, so that nothing grows.
@@ -254,7 +256,9 @@ def reattach_preamble(result: CompactionResult, split: PreambleAndRest) -> Compa
     shown = {message.id for message in result.messages}
     front = (*split.preamble, *(message for message in split.states if message.id not in shown))
     later = [message for message in split.instructions if message.id not in shown]
-    after = result.tokens_after + estimate_messages_tokens([*front, *later], split.rest.factor)
+    after = result.tokens_after + estimate_messages_tokens(
+        [*front, *later], split.rest.token_factor
+    )
     added = len(front) + len(later) - len(split.preamble)
     if after > split.tokens or (after == split.tokens and added):
         return UnchangedHistory("The result would not be smaller than what it replaces.")
@@ -265,7 +269,7 @@ def reattach_preamble(result: CompactionResult, split: PreambleAndRest) -> Compa
         messages=(*front, *_insert_in_order(result.messages, later, split.rest.messages)),
         tokens_before=split.tokens,
         tokens_after=after,
-        cut=tuple(cut for cut in result.cut if cut.id not in back),
+        removed_items=tuple(cut for cut in result.removed_items if cut.id not in back),
     )
 
 

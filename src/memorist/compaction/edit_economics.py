@@ -90,9 +90,9 @@ class TokenRates(Struct, frozen=True, kw_only=True):
     `long_factor`.
     """
 
-    plain: float
-    read: float
-    write: float
+    uncached: float
+    cache_read: float
+    cache_write: float
     long_from: float = inf
     long_factor: float = 1.0
 
@@ -101,7 +101,7 @@ class TokenRates(Struct, frozen=True, kw_only=True):
         it.
         """
         factor = self.long_factor if read + written > self.long_from else 1.0
-        return (read * self.read + written * self.write) * factor
+        return (read * self.cache_read + written * self.cache_write) * factor
 
 
 class ExpectedRestOfSession(Struct, frozen=True):
@@ -152,9 +152,9 @@ def derive_token_rates(
     if ttl_seconds > 300 and price.cache_write_1h is not None:
         write = price.cache_write_1h
     return TokenRates(
-        plain=price.input / MILLION,
-        read=(price.input if price.cache_read is None else price.cache_read) / MILLION,
-        write=write / MILLION,
+        uncached=price.input / MILLION,
+        cache_read=(price.input if price.cache_read is None else price.cache_read) / MILLION,
+        cache_write=write / MILLION,
         long_from=inf if price.long_from is None else price.long_from,
         long_factor=price.long_input_factor,
     )
@@ -189,7 +189,7 @@ def _reading_cost(context: float, growth: float, calls: float, rates: TokenRates
     above = calls - below
     cheap = below * context + growth * max(0.0, below * (below - 1)) / 2
     dear = above * (context + growth * below) + growth * max(0.0, above * (above - 1)) / 2
-    return (cheap + dear * rates.long_factor) * rates.read
+    return (cheap + dear * rates.long_factor) * rates.cache_read
 
 
 def _immediate_cost(freed: int, first: float, state: RequestCacheState, rates: TokenRates) -> float:
@@ -306,7 +306,7 @@ def _edit_worth(
     """
     factor = rates.long_factor if state.context_tokens > rates.long_from else 1.0
     return (
-        edit.tokens_freed * rates.write * factor
+        edit.tokens_freed * rates.cache_write * factor
         + _later_saving((edit,), state, rest, rates)
         - edit.cost_usd
         - edit.loss_usd

@@ -79,7 +79,7 @@ class ExtractScoringContext(Struct, frozen=True):
     touched: dict[str, int]
     """Step in which a file was last read or changed."""
     heat: dict[str, float]
-    asked: set[str]
+    newest_request_names: set[str]
     """Names in the user's newest text."""
     recent: set[str]
     """Names that the assistant used within `RECENT_TOKENS`."""
@@ -205,7 +205,7 @@ def compute_extract_features(
     return [
         sum(heats) / (len(own) + 1),
         max(heats, default=0.0),
-        len(own & history.asked) / (len(own) + 1),
+        len(own & history.newest_request_names) / (len(own) + 1),
         len(own) / several,
         (len(raw) - len(raw.translate(None, b"0123456789"))) / max(1, len(raw)),
         sum([" " not in line for line in lines]) / several,

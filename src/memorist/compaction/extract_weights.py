@@ -25,7 +25,7 @@ class ExtractWeights(msgspec.Struct, frozen=True):
     typical_scores: dict[ExtractKind, float]
     """What the features of an extract add on average, by kind: for blocks that are not split."""
     names: tuple[float, ...]
-    """Weights of `identifiers.compute_name_features`."""
+    """Weights of `identifier_ranking.compute_identifier_features`."""
 
 
 @cache

@@ -314,7 +314,7 @@ def compact_conversation_with_extracts(
     with what earlier compactions removed from it: the summary is made of that, the newest messages
     are those that are shown.
     """
-    before, factor, messages = shown.tokens, shown.factor, shown.messages
+    before, factor, messages = shown.tokens, shown.token_factor, shown.messages
     if before <= budget:
         return CompactedHistory(
             strategy="structural", messages=messages, tokens_before=before, tokens_after=before
@@ -333,7 +333,7 @@ def compact_conversation_with_extracts(
         messages=summary,
         tokens_before=before,
         tokens_after=estimate_messages_tokens(summary, factor),
-        cut=list_removed_or_shortened_messages(
+        removed_items=list_removed_or_shortened_messages(
             shown, kept.messages, "only extracts of it are in the digest"
         ),
     )

@@ -81,7 +81,9 @@ def render_older_user_texts(
     `tokens` (see `fit_newest_texts`); empty when there are none.
     """
     older = conversation.user_texts[: max(0, len(conversation.user_texts) - shown)]
-    return render_numbered_user_texts(fit_newest_texts(older, tokens, conversation.factor), texts)
+    return render_numbered_user_texts(
+        fit_newest_texts(older, tokens, conversation.token_factor), texts
+    )
 
 
 def render_numbered_user_texts(chosen: dict[int, str], texts: CompactionPrompts) -> str:
@@ -105,7 +107,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
     """Content that can be restored."""
     automatic: bool = True
     """False when the user asked for the compaction; then the model is not told to go on."""
-    addition: str = ""
+    host_addition: str = ""
     """What a program adds to a model's summary, or to the notes. It is not checked as the summary
     is.
     """
@@ -118,8 +120,8 @@ class HistoryReplacement(Struct, frozen=True):
 
     strategy: str
     text: str
-    start: int
-    stand_in: str = "summary"
+    first_kept_index: int
+    kind_word: str = "summary"
     """What the replacement is, in one word."""
 
 
@@ -136,22 +138,28 @@ def assemble_compacted_history(
     """
     texts = options.texts
     unanswered = find_unanswered_start(conversation.messages)
-    start = min(replaced.start, unanswered)
+    start = min(replaced.first_kept_index, unanswered)
     if not start:
         return UnchangedHistory(
             "The newest messages, which stay as they are, are the whole conversation."
             if unanswered
             else "There is nothing before what still waits for an answer."
         )
-    used_tokens = estimate_text_tokens(replaced.text, conversation.factor) + MAX_REMARKS_TOKENS
+    used_tokens = (
+        estimate_text_tokens(replaced.text, conversation.token_factor) + MAX_REMARKS_TOKENS
+    )
     room = options.limit - used_tokens - 1
-    kept = keep_messages_from_index(conversation.messages, start, sys.maxsize, conversation.factor)
-    if start == unanswered and estimate_messages_tokens(kept, conversation.factor) > room:
+    kept = keep_messages_from_index(
+        conversation.messages, start, sys.maxsize, conversation.token_factor
+    )
+    if start == unanswered and estimate_messages_tokens(kept, conversation.token_factor) > room:
         least = room - options.limit // USER_TEXTS_LIMIT_DIVISOR
-        kept = keep_messages_from_index(conversation.messages, start, least, conversation.factor)
+        kept = keep_messages_from_index(
+            conversation.messages, start, least, conversation.token_factor
+        )
     shown = sum(1 for message in kept if get_typed_text(message))
     wanted = _choose_words_room(conversation, options)
-    left = room - estimate_messages_tokens(kept, conversation.factor)
+    left = room - estimate_messages_tokens(kept, conversation.token_factor)
     words = render_older_user_texts(conversation, shown, min(wanted, left), texts)
     if start < unanswered and words != render_older_user_texts(conversation, shown, wanted, texts):
         return UnchangedHistory(
@@ -163,13 +171,15 @@ def assemble_compacted_history(
     summary = _build_summary_message(
         "\n\n".join(piece for piece in (replaced.text, words, "\n".join(remarks)) if piece)
     )
-    fixed = estimate_messages_tokens((summary, *kept), conversation.factor)
+    fixed = estimate_messages_tokens((summary, *kept), conversation.token_factor)
     if fixed >= conversation.tokens:
         return UnchangedHistory("The result would not be smaller than what it replaces.")
     if fixed >= options.limit:
         return UnchangedHistory("The result would fill the window again at once.")
     back = _fit_restored(
-        build_restored_items(options.facts, kept, options.settings, texts, conversation.factor),
+        build_restored_items(
+            options.facts, kept, options.settings, texts, conversation.token_factor
+        ),
         min(options.limit, conversation.tokens) - fixed,
     )
     again = tuple(each.message for each in back)
@@ -180,7 +190,9 @@ def assemble_compacted_history(
     if words:
         restored.append(
             RestoredRecord(
-                "user", "the user's messages", estimate_text_tokens(words, conversation.factor)
+                "user",
+                "the user's messages",
+                estimate_text_tokens(words, conversation.token_factor),
             )
         )
     return CompactedHistory(
@@ -188,10 +200,10 @@ def assemble_compacted_history(
         messages=(summary, *again, *kept) if is_working else (summary, *kept, *again),
         tokens_before=conversation.tokens,
         tokens_after=fixed + sum(each.restored.tokens for each in back),
-        cut=list_removed_or_shortened_messages(
-            conversation, kept, f"replaced by the {replaced.stand_in}"
+        removed_items=list_removed_or_shortened_messages(
+            conversation, kept, f"replaced by the {replaced.kind_word}"
         ),
-        restored=tuple(restored),
+        restored_records=tuple(restored),
     )
 
 
@@ -204,7 +216,9 @@ def _choose_words_room(conversation: MeasuredConversation, options: SummaryOptio
     short = sum(size for size in sizes if size <= LONG_UTTERANCE_TOKENS + LINE_NUMBER_TOKENS)
     return max(
         usual,
-        min(int(short * conversation.factor), options.limit // SHORT_USER_TEXTS_LIMIT_DIVISOR),
+        min(
+            int(short * conversation.token_factor), options.limit // SHORT_USER_TEXTS_LIMIT_DIVISOR
+        ),
     )
 
 
@@ -231,7 +245,7 @@ def replace_history_with_summary(
     if not clean.text:
         return UnchangedHistory("Nothing of the summary could be believed.")
     values = {
-        "summary": f"{clean.text}\n\n{options.addition}".rstrip(),
+        "summary": f"{clean.text}\n\n{options.host_addition}".rstrip(),
         "transcript": render_transcript_path_line(conversation, options.texts),
     }
     text = render_template(options.texts.full_wrapper, values, strict=True)
@@ -258,7 +272,7 @@ def add_dropped_lines_to_result(
         )
         for line in lines
     )
-    return replace(outcome, cut=(*outcome.cut, *dropped))
+    return replace(outcome, removed_items=(*outcome.removed_items, *dropped))
 
 
 def render_transcript_path_line(
@@ -323,5 +337,5 @@ def restore_items_skipped_by_strategy(
             *result.messages[head:],
         ),
         tokens_after=result.tokens_after + sum(back.restored.tokens for back in backs),
-        restored=(*result.restored, *(back.restored for back in backs)),
+        restored_records=(*result.restored_records, *(back.restored for back in backs)),
     )

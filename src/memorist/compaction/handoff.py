@@ -132,7 +132,7 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem], budget: i
     opened = [each for each in tasks if each.status not in _DONE_STATUSES]
     open_lines = [f"- open: {each.text} ({each.status or 'pending'})" for each in opened]
     if not asked and (before := find_handed_over_work_state(messages)) is not None:
-        asked, open_lines = before.asked, open_lines or list(before.open_tasks)
+        asked, open_lines = before.last_request, open_lines or list(before.open_tasks)
     waiting = find_unanswered_start(messages) < len(messages)
     asked = truncate_middle(asked, min(MAX_REQUEST_TOKENS, budget // 4))
     lines = [

@@ -204,7 +204,7 @@ def _build_result_block(
                 f"{make_display_path(changes[0].path, root)} after the change",
                 changes[0].path,
             )
-        case CommandAction(short=short, reads=reads):
+        case CommandAction(short_command=short, reads=reads):
             title, path = f"output of `{short[:_TITLE_COMMAND]}`", reads[0] if reads else ""
             kind = "file" if reads and kind == "output" else kind
         case _:

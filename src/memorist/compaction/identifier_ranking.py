@@ -1,9 +1,9 @@
 """Identifiers of a history as a compact list, those most likely to be used again for their length
 first. Pure.
 
-An identifier is a path, address, hash, long number or name in code (`names.find_names`). How
-likely it is to be used again is a logistic sum of its features with the fitted weights of
-`extract_weights`.
+An identifier is a path, address, hash, long number or name in code
+(`text_analysis.find_identifiers`). How likely it is to be used again is a logistic sum of its
+features with the fitted weights of `extract_weights`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class IdentifierUsage(Struct):
     text: str
     file: str = ""
     blocks: int = 0
-    own: int = 0
+    assistant_blocks: int = 0
     changes: int = 0
     step: int = 0
-    own_step: int = 0
+    assistant_step: int = 0
     kind: str = ""
-    companions: int = 0
+    names_in_last_block: int = 0
     """Names in the block in which it occurred last."""
 
 
@@ -66,11 +66,11 @@ def collect_identifiers(
             name.blocks += 1
             name.step = source.step
             name.kind = source.kind
-            name.companions = len(texts)
+            name.names_in_last_block = len(texts)
             if own:
-                name.own += 1
+                name.assistant_blocks += 1
                 name.changes += change
-                name.own_step = source.step
+                name.assistant_step = source.step
             if source.path and source.path != text:
                 name.file = source.path
     return list(known.values())
@@ -83,18 +83,20 @@ def compute_identifier_features(
     text = name.text
     last = history.ages[name.step - 1]
     age, cleared = log1p(last.age / AGE_UNIT), log1p(last.cleared / CLEARED_AGE_UNIT)
-    own_age = log1p(history.ages[name.own_step - 1].age / AGE_UNIT) if name.own_step else 0.0
+    own_age = (
+        log1p(history.ages[name.assistant_step - 1].age / AGE_UNIT) if name.assistant_step else 0.0
+    )
     return [
         1.0,
-        log1p(name.own),
+        log1p(name.assistant_blocks),
         log1p(name.blocks),
         age,
         cleared,
         own_age,
-        float(not name.own_step),
+        float(not name.assistant_step),
         log1p(name.changes),
         float(last.in_newest_turn),
-        float(text in history.asked),
+        float(text in history.newest_request_names),
         float(text in history.touched),
         float("/" in text),
         float("." in text),
@@ -109,7 +111,7 @@ def compute_identifier_features(
         else 0.0,
         log1p(history.changes.get(name.file, 0)),
         history.families.get(strip_last_name_part(text), 0.0),
-        log1p(name.companions / 10),
+        log1p(name.names_in_last_block / 10),
     ]
 
 

@@ -101,11 +101,11 @@ def compact_with_hand_over(
     clean = drop_prompt_text_and_false_quotes(summary, conversation.user_texts, (texts.inline,))
     if not clean.text:
         return UnchangedHistory("Nothing of the hand-over could be believed.")
-    text = f"{texts.inline_prefix}\n{clean.text}\n\n{options.addition}".rstrip()
+    text = f"{texts.inline_prefix}\n{clean.text}\n\n{options.host_addition}".rstrip()
     hand_over = Message(
         id=HAND_OVER_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
     )
-    factor = conversation.factor
+    factor = conversation.token_factor
     start = find_unanswered_start(messages)
     room = limit - estimate_message_tokens(hand_over, factor) - 1
     kept = keep_messages_from_index(messages, start, room, factor)
@@ -138,10 +138,10 @@ def compact_with_hand_over(
             messages=(*users, *working, hand_over, *kept[len(working) :]),
             tokens_before=conversation.tokens,
             tokens_after=after,
-            cut=list_removed_or_shortened_messages(
+            removed_items=list_removed_or_shortened_messages(
                 conversation, (*users, *kept), "replaced by the hand-over"
             ),
-            restored=tuple(
+            restored_records=tuple(
                 RestoredRecord("user", message.id, estimate_message_tokens(message, factor))
                 for message in users
             ),

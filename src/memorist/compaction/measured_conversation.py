@@ -11,7 +11,7 @@ from memorist.core.token_count import estimate_message_tokens, estimate_text_tok
 from memorist.core.truncation import truncate_middle
 
 CUT_MARK_TOKENS = 12
-"""Reserve for the mark that `cut_middle` inserts."""
+"""Reserve for the mark that `truncate_middle` inserts."""
 
 MIN_CUT_TOKENS = 20
 """A message is not cut below this: the remainder would carry no information."""
@@ -34,8 +34,8 @@ class MeasuredConversation(Struct, frozen=True, kw_only=True):
     """
     transcript: str = ""
     """Path of the full transcript; empty where there is none."""
-    factor: float = 1.0
-    """Tokens of this model for one estimated token, as given by `family_factor`."""
+    token_factor: float = 1.0
+    """Tokens of this model for one estimated token, as given by `get_token_factor`."""
 
     @property
     def tokens(self) -> int:
@@ -65,7 +65,7 @@ def measure_conversation(
     # Keyed by id: `before` keeps its messages alive, so no id can have been reused.
     known = (
         {}
-        if before is None or before.factor != factor
+        if before is None or before.token_factor != factor
         else dict(zip(map(id, before.messages), before.sizes, strict=True))
     )
     sizes = tuple(
@@ -75,7 +75,11 @@ def measure_conversation(
         ]
     )
     return MeasuredConversation(
-        messages=kept_messages, sizes=sizes, user_texts=words, transcript=transcript, factor=factor
+        messages=kept_messages,
+        sizes=sizes,
+        user_texts=words,
+        transcript=transcript,
+        token_factor=factor,
     )
 
 

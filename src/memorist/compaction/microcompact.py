@@ -147,7 +147,11 @@ def clear_tool_results(
     ]
     after = before + sum(estimate_message_tokens(new, factor) - size for size, new in changed)
     return CompactedHistory(
-        strategy="micro", messages=cleared, tokens_before=before, tokens_after=after, cut=tuple(cut)
+        strategy="micro",
+        messages=cleared,
+        tokens_before=before,
+        tokens_after=after,
+        removed_items=tuple(cut),
     )
 
 

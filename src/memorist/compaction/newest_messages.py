@@ -199,7 +199,7 @@ def list_removed_or_shortened_messages(
         if now is None:
             removed.append(RemovedItem(message.id, size, why))
         elif now is not message:
-            freed = size - estimate_message_tokens(now, conversation.factor)
+            freed = size - estimate_message_tokens(now, conversation.token_factor)
             removed.append(RemovedItem(message.id, freed, "shortened in the middle"))
     return tuple(removed)
 
@@ -462,7 +462,7 @@ def keep_newest_messages(conversation: MeasuredConversation, budget: int) -> Com
     """The newest messages within `budget` tokens, and in any case what the model has not answered
     yet with the user's last request, cut in the middle only where it is larger.
     """
-    messages, factor = conversation.messages, conversation.factor
+    messages, factor = conversation.messages, conversation.token_factor
     unanswered = find_unanswered_start(messages)
     request = _find_last_request(messages[:unanswered])
     room = budget - (estimate_message_tokens(request, factor) if request else 0)
@@ -473,5 +473,7 @@ def keep_newest_messages(conversation: MeasuredConversation, budget: int) -> Com
         messages=kept,
         tokens_before=conversation.tokens,
         tokens_after=estimate_messages_tokens(kept, factor),
-        cut=list_removed_or_shortened_messages(conversation, kept, "older than the window"),
+        removed_items=list_removed_or_shortened_messages(
+            conversation, kept, "older than the window"
+        ),
     )

@@ -72,9 +72,9 @@ class OfflineOptions(Struct, frozen=True, kw_only=True):
     """Path of the full transcript, for reference in the result."""
     summary: str = ""
     """A model's summary; empty uses the structural notes instead."""
-    addition: str = ""
+    host_addition: str = ""
     """What a program adds to the summary (see `SummaryOptions`)."""
-    factor: float = 1.0
+    token_factor: float = 1.0
 
 
 def compact_offline(
@@ -114,7 +114,7 @@ def _compact_by(
             microcompact.list_clearable_result_ids(
                 conversation.messages, options.settings.micro_keep
             ),
-            factor=options.factor,
+            factor=options.token_factor,
         )
         return _complete_history(cleared, options)
     spoken = _drop_scaffolds(conversation)
@@ -136,9 +136,9 @@ def _complete_history(result: CompactionResult, options: OfflineOptions) -> Comp
     if isinstance(result, UnchangedHistory):
         return result
     messages = convert_unpaired_calls_to_text(result.messages)
-    size = estimate_messages_tokens(messages, options.factor)
+    size = estimate_messages_tokens(messages, options.token_factor)
     paired = replace(result, messages=messages, tokens_after=size)
-    return ensure_user_first(paired, options.texts.cut_marker, options.factor)
+    return ensure_user_first(paired, options.texts.cut_marker, options.token_factor)
 
 
 def measure_messages_to_summarize(
@@ -153,7 +153,7 @@ def _measure_recorded(recorded: RecordedWindow, options: OfflineOptions) -> Meas
         close_open_calls_with_errors(recorded.messages),
         user_texts=[words for words in map(get_typed_text, recorded.all_messages) if words],
         transcript=options.source,
-        factor=options.factor,
+        factor=options.token_factor,
     )
 
 
@@ -187,7 +187,7 @@ def _rewrite_spoken(
         settings=options.settings,
         limit=budget + 1,
         automatic=False,
-        addition=options.addition,
+        host_addition=options.host_addition,
     )
     match strategy:
         case "session-memory":

@@ -1,5 +1,5 @@
 """Finding edits of the conversation that save money: what could be removed now, priced by
-`economics.choose_profitable_or_required_edits` (CP-18). Pure.
+`edit_economics.choose_profitable_or_required_edits` (CP-18). Pure.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class EditCostInputs(Struct, frozen=True, kw_only=True):
     ttl_seconds: float = 300.0
     calls: int
     """Calls so far."""
-    first: int
+    first_request_tokens: int
     """Tokens of the first request."""
 
 
@@ -115,12 +115,12 @@ def find_profitable_edit(
         return None
     starts = list(accumulate(conversation.sizes, initial=max(0, used - conversation.tokens)))
     calls = _count_calls_since(conversation.messages)
-    again = REFETCH_SHARE * (used * cost.rates.read + REFETCH_OUTPUT_TOKENS * cost.output)
+    again = REFETCH_SHARE * (used * cost.rates.cache_read + REFETCH_OUTPUT_TOKENS * cost.output)
     edits: dict[HistoryEdit, tuple[str, ...]] = {}
     for chunk in _group_clearable(
         conversation.messages,
         set(list_clearable_result_ids(conversation.messages, settings.micro_keep)),
-        conversation.factor,
+        conversation.token_factor,
     ):
         freed = sum(saved for _, _, saved in chunk)
         edit = HistoryEdit(
@@ -128,7 +128,7 @@ def find_profitable_edit(
             first_changed_token=starts[chunk[0][0]],
             end_token=starts[chunk[-1][0] + 1],
             tokens_freed=freed,
-            loss_usd=again * len(chunk) + REFETCH_SHARE * freed * cost.rates.write,
+            loss_usd=again * len(chunk) + REFETCH_SHARE * freed * cost.rates.cache_write,
             carried=sum(saved * calls[index] for index, _, saved in chunk),
         )
         edits[edit] = tuple(name for _, name, _ in chunk)
@@ -137,7 +137,7 @@ def find_profitable_edit(
             _build_notes_edit(conversation, replaceable, starts, calls, again), ()
         )
     rest = estimate_rest_of_session(
-        calls=cost.calls, context=used, start=cost.first, limit=limits.auto
+        calls=cost.calls, context=used, start=cost.first_request_tokens, limit=limits.auto
     )
     choice = choose_profitable_or_required_edits(
         edits, _build_cache_state(cost, used), rest, cost.rates, limit=limits.auto

@@ -55,7 +55,7 @@ class HandedOverWorkState(Struct, frozen=True):
     open tasks.
     """
 
-    asked: str
+    last_request: str
     open_tasks: tuple[str, ...]
 
 
@@ -72,7 +72,7 @@ def list_handed_over_user_words(
             if handed_over or (label == EARLIER_LABEL and not _is_cut_of(words, typed)):
                 yield words
         if handed_over and (state := _parse_state(text)) is not None:
-            yield state.asked
+            yield state.last_request
 
 
 def _is_cut_of(words: str, typed: Sequence[str]) -> bool:

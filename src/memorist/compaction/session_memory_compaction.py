@@ -147,7 +147,7 @@ def compact_with_notes(
         return start
     shown = render_notes_for_conversation(notes, options.texts)
     values = {
-        "notes": f"{shown}\n\n{options.addition}".rstrip(),
+        "notes": f"{shown}\n\n{options.host_addition}".rstrip(),
         "transcript": render_transcript_path_line(conversation, options.texts),
     }
     text = render_template(options.texts.session_memory_wrapper, values, strict=True)

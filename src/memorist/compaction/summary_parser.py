@@ -42,7 +42,7 @@ class UnusableSummary(Struct, frozen=True):
     """
 
     why: str
-    asked: bool = True
+    was_model_asked: bool = True
     """False where no model was asked at all: a cap on background work is reached, or the provider
     currently wants no requests.
     """

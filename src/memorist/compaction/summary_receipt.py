@@ -36,7 +36,7 @@ def find_summary_acceptance(result: CompactionResult) -> SummaryAcceptance:
     """What became of the summary that a compaction was to be made of."""
     if isinstance(result, UnchangedHistory):
         return SummaryAcceptance(result.why or "It was not used.")
-    dropped = tuple(each.why for each in result.cut if each.id == MODEL_SUMMARY_ID)
+    dropped = tuple(each.why for each in result.removed_items if each.id == MODEL_SUMMARY_ID)
     return SummaryAcceptance("", result.tokens_after, dropped)
 
 

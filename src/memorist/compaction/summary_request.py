@@ -206,7 +206,7 @@ async def request_summary(
     what it tells of the sizes, three times at most.
     """
     if runtime.model is None:
-        return UnusableSummary("No model is set up.", asked=False)
+        return UnusableSummary("No model is set up.", was_model_asked=False)
     model, settings = ErrorRecordingModel(runtime.model), runtime.settings.compaction
     fork = partial(_run_fork, model, runtime, record=record, asked=asked)
     render_room = partial(_render_room, most=runtime.settings.models.max_output)
@@ -349,7 +349,7 @@ async def _run_fork(
     )
     receipt = await runtime.run_fork(spec, model, record)
     if receipt.outcome is ForkOutcome.BLOCKED:
-        return UnusableSummary(receipt.said, asked=False)
+        return UnusableSummary(receipt.said, was_model_asked=False)
     if (
         receipt.outcome is not ForkOutcome.UNCHANGED
         and receipt.outcome is not ForkOutcome.OVER_LIMIT

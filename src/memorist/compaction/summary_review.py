@@ -78,7 +78,7 @@ class SummaryReview(Struct, frozen=True):
     dropped: tuple[str, ...] = ()
     extract: str = ""
     """What structure alone would show of the whole conversation."""
-    said: str = ""
+    conversation_text: str = ""
     """What the user and the model said in the conversation, and in earlier summaries of it."""
 
 
@@ -95,7 +95,7 @@ def check_summary_against_history(
     size. `replaced` is the part of `messages` that a summary replaces: without the preamble, which
     stays. The rest is as in `pair_summary_with_extract`.
     """
-    size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.factor))
+    size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.token_factor))
     extract = compact_conversation_with_extracts(replaced, min(size, replaced.tokens), cwd=cwd)
     outcomes = OutcomeClaimCheck(build_transcript_ledger(messages, cwd).work_record)
     check = AnswerLineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
@@ -125,7 +125,7 @@ def pair_summary_with_extract(
     room = min(limit, replaced.tokens) // ADDED_EXTRACT_WINDOW_DIVISOR
     size = max(
         MIN_EXTRACT_TOKENS,
-        estimate_text_tokens(text, replaced.factor),
+        estimate_text_tokens(text, replaced.token_factor),
         min(ADDED_EXTRACT_TOKENS, room),
     )
     extract = compact_conversation_with_extracts(
@@ -133,7 +133,7 @@ def pair_summary_with_extract(
     )
     spoken = (each.text for each in whole or replaced.messages if each.origin in _SPOKEN_ORIGINS)
     said = "\n".join((*replaced.user_texts, *spoken))
-    return SummaryReview(text, extract=_render_extract(extract.messages), said=said)
+    return SummaryReview(text, extract=_render_extract(extract.messages), conversation_text=said)
 
 
 def _render_extract(messages: Iterable[Message]) -> str:
@@ -218,7 +218,7 @@ def _find_missing_lines(history: str, reviewed: SummaryReview) -> str:
     """Lines of the extract, until history and lines hold as many of the longer words that the user
     and the model said as the extract does; each time the line with most words that are missing.
     """
-    wanted = _longer_words(reviewed.said)
+    wanted = _longer_words(reviewed.conversation_text)
     present = _longer_words(history) & wanted
     missing = len(_longer_words(reviewed.extract) & wanted) + WORD_MARGIN - len(present)
     lines = {line: _longer_words(line) & wanted for line in reviewed.extract.split("\n")}
@@ -258,7 +258,10 @@ def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
     missing = {
         name: name for name in find_recognizable_names(reviewed.extract) if not present[name]
     }
-    for name in (*find_identifiers(reviewed.said), *_NUMBERED.findall(reviewed.said)):
+    for name in (
+        *find_identifiers(reviewed.conversation_text),
+        *_NUMBERED.findall(reviewed.conversation_text),
+    ):
         if name.casefold() in extracted and name.casefold() not in folded:
             missing.setdefault(name, f"`{name}`")
     names = ", ".join(missing[name] for name in sorted(missing))

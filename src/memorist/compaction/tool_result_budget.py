@@ -40,8 +40,8 @@ class OffloadDecisions(Struct, frozen=True):
     on. Immutable.
     """
 
-    shown: frozenset[ResultKey] = frozenset()
-    replaced: Mapping[ResultKey, str] = {}
+    shown_keys: frozenset[ResultKey] = frozenset()
+    replacement_texts: Mapping[ResultKey, str] = {}
 
 
 class ResultToStore(Struct, frozen=True):
@@ -60,7 +60,7 @@ class MessagesWithOffloadedResults(Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     decisions: OffloadDecisions
     payloads: tuple[ResultToStore, ...] = ()
-    cut: tuple[RemovedItem, ...] = ()
+    removed_items: tuple[RemovedItem, ...] = ()
 
 
 def build_keep_all_decisions(messages: Sequence[Message]) -> OffloadDecisions:
@@ -97,7 +97,7 @@ def apply_result_budget(
     names = {use.id: use.name for message in messages for use in message.tool_uses}
     fresh: dict[ResultKey, str] = {}
     stored: list[tuple[ToolResult, ResultKey]] = []
-    seen = set(decisions.shown)
+    seen = set(decisions.shown_keys)
     for start, end in find_conversation_rounds(messages):
         results = {
             _identify(result.tool_use_id, result.text): result
@@ -107,7 +107,7 @@ def apply_result_budget(
         undecided = {
             key: result
             for key, result in results.items()
-            if key not in seen and key not in decisions.replaced and key not in fresh
+            if key not in seen and key not in decisions.replacement_texts and key not in fresh
         }
         fresh |= {
             key: _render_empty_result(names.get(result.tool_use_id, ""))
@@ -124,8 +124,8 @@ def apply_result_budget(
     # What takes a result's place is shown as it is, should a host send that.
     seen |= {_identify(id, text) for (id, _), text in fresh.items()}
     # Decisions are only ever added, never changed: a changed one would alter the cached prefix.
-    replaced = {**decisions.replaced, **fresh} if fresh else decisions.replaced
-    shown = frozenset(seen) if len(seen) > len(decisions.shown) else decisions.shown
+    replaced = {**decisions.replacement_texts, **fresh} if fresh else decisions.replacement_texts
+    shown = frozenset(seen) if len(seen) > len(decisions.shown_keys) else decisions.shown_keys
     cut = (
         RemovedItem(
             each.tool_use_id,
@@ -158,7 +158,7 @@ def _choose_offloaded(
         if len(each.text) > _result_limit(names.get(each.tool_use_id, ""), settings)
     ]
     total = sum(
-        len(decisions.replaced.get(key, each.text))
+        len(decisions.replacement_texts.get(key, each.text))
         for key, each in results.items()
         if key not in chosen
     )

@@ -230,8 +230,8 @@ def wrap_in_tag(kind: ContextTag, text: str, values: Mapping[str, str] | None = 
 
     `values` fill the names of the opening (`folder`, `key`, `source` …).
 
-    The text is used as it is: data goes through `safety.data.neutralise` first. Raises
-    SettingsError for a missing value.
+    The text is used as it is: data goes through `safety.markup_sanitizer.neutralize_markup` first.
+    Raises SettingsError for a missing value.
     """
     plain = {name: _tag_value(value, kind) for name, value in (values or {}).items()}
     opening = render_template(kind.opening, plain, strict=True)

@@ -9,7 +9,7 @@ from memorist.ports import FileInfo, ReadableFileSystem
 
 
 class DependencyTrackingFileReader:
-    """Reads like the `ReadableFiles` it wraps, and remembers what existed and what did not."""
+    """Reads like the `ReadableFileSystem` it wraps, and remembers what existed and what did not."""
 
     def __init__(self, files: ReadableFileSystem) -> None:
         self._files = files
@@ -25,21 +25,21 @@ class DependencyTrackingFileReader:
             return True
 
     def lstat(self, path: Path) -> FileInfo | None:
-        """Same as `ReadableFiles.facts`."""
+        """Same as `ReadableFileSystem.lstat`."""
         found = self._seen[path] = self._files.lstat(path)
         return found
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
-        """Same as `ReadableFiles.read`."""
+        """Same as `ReadableFileSystem.read`."""
         self.lstat(path)
         return self._files.read(path, limit=limit)
 
     def resolve(self, path: Path) -> Path:
-        """Same as `ReadableFiles.resolve`."""
+        """Same as `ReadableFileSystem.resolve`."""
         return self._files.resolve(path)
 
     def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
-        """Same as `ReadableFiles.scan`. A name that appears or disappears changes its folder."""
+        """Same as `ReadableFileSystem.scan`. A name that comes or goes changes its folder."""
         found = self._files.scan(folder, limit=limit)
         for below in {folder, *((folder / name).parent for name, _ in found)}:
             self.lstat(below)

@@ -22,7 +22,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 
 
 class CommandNetworkAccess(Struct, frozen=True, kw_only=True):
-    """Network access of commands."""
+    """Whether commands may reach the network, and which hosts are allowed and denied."""
 
     enabled: bool = False
     allowed: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ class RealPathCache:
         self._folders: dict[Path, Path] = {}
 
     def resolve_folder(self, path: Path) -> Path:
-        """Same as `ReadableFiles.resolve`, for a folder."""
+        """Same as `ReadableFileSystem.resolve`, for a folder."""
         found = self._folders.get(path)
         if found is None:
             found = self._folders[path] = self._files.resolve(path)
@@ -53,7 +53,7 @@ class RealPathCache:
         return found
 
     def resolve_file(self, path: Path, facts: FileInfo) -> Path:
-        """Same as `ReadableFiles.resolve`, for a name with these facts."""
+        """Same as `ReadableFileSystem.resolve`, for a name with these facts."""
         if facts.is_link or path.name == "..":
             return self._files.resolve(path)
         folder = self.resolve_folder(path.parent)

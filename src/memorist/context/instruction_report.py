@@ -1,7 +1,7 @@
 """Instruction files as values: where they were found, their text, what was loaded and what was not.
 Pure (CX-4).
 
-Two families: CLAUDE.md (`claude_instructions`) and AGENTS.md (`agents_instructions`).
+Two families: CLAUDE.md (`claude_md_files`) and AGENTS.md (`agents_md_files`).
 """
 
 from __future__ import annotations

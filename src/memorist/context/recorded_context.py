@@ -84,8 +84,7 @@ def starts_user_turn(message: Message) -> bool:
 
 
 def find_turn_by_number(entries: Iterable[TranscriptEntry], turn: int | None) -> tuple[int, str]:
-    """Find a turn (the last one without a number) and the id of the message it begins with, for
-    `recorded_at`.
+    """Find a turn (the last one without a number) and the id of the message it begins with.
 
     It begins with the user's words, or with the last of what the host adds to them. The id is empty
     for the last turn, which is shown to the end of the session. Raises InputError if there is no

@@ -270,8 +270,8 @@ class DreamExtension(SessionExtension):
             failed=fork.failed,
             refused=(
                 *dreamt.refused,
-                *fork.changes.dropped,
-                *((("the model's changes", fork.changes.refused),) if fork.changes.refused else ()),
+                *fork.changes.dropped_changes,
+                *((("the model's changes", fork.changes.refusal),) if fork.changes.refusal else ()),
             ),
         )
         if not dry_run:
@@ -320,9 +320,11 @@ class DreamExtension(SessionExtension):
         known = DreamMaterial(
             folder=folder,
             index=prepared.index,
-            topics=prepared.shown,
+            topics=prepared.shown_memories,
             logs=prepared.logs,
-            utterances=match_utterances_to_memories(prepared.shown, prepared.evidence.utterances),
+            utterances=match_utterances_to_memories(
+                prepared.shown_memories, prepared.evidence.utterances
+            ),
             instructions=prepared.instructions,
         )
         material = render_fitting_dream_material(known, self._settings)
@@ -383,7 +385,7 @@ class DreamExtension(SessionExtension):
                 load_prompt("dream/dream"),
                 folder,
                 now=self._clock.now(),
-                compute_max_retired_memories=compute_max_retired_memories(
+                max_retired_memories=compute_max_retired_memories(
                     len(prepared.render_files_after_rules()), self._settings
                 ),
             ),
@@ -443,9 +445,9 @@ def _correct_receipt(receipt: Receipt, model: ReviewedChanges, dreamt: DreamRepo
         replace(file, after=None) if kept[path] == "retired" else file for file, path in written
     )
     refused = (
-        *model.dropped,
+        *model.dropped_changes,
         *dreamt.refused,
-        *((("it", model.refused),) if model.refused else ()),
+        *((("it", model.refusal),) if model.refusal else ()),
     )
     asked = {change.path for change, _ in model.questions}
     said = (

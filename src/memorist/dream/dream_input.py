@@ -32,16 +32,16 @@ class DreamInput(Struct, frozen=True, kw_only=True):
 
     They are left as they are: a file that the dream wrote would be trusted in what it claims.
     """
-    kept: Collection[str] = ()
+    restored_paths: Collection[str] = ()
     """Paths that an undo of a dream restored: the user wants them so."""
     ever: Collection[str] = ()
     """Paths that the history knows."""
     times: Mapping[str, Mapping[str, float]] = {}
     """By path, the proven time of each line, for memories with a date to be made absolute."""
     instructions: tuple[InstructionSource, ...] = ()
-    asked: Collection[str] = ()
+    asked_question_keys: Collection[str] = ()
     """Marks of questions that were asked before."""
-    waiting: Collection[str] = ()
+    questioned_paths: Collection[str] = ()
     """Paths that the user is already asked about: the inbox has one question for each, and further
     ones wait until it is settled.
     """
@@ -77,14 +77,14 @@ def gather_dream_input(
         data=data,
         changed={path: newest.get(path, heads[path].modified) for path in data},
         foreign=foreign,
-        kept=_undone_paths(memory, data, log),
+        restored_paths=_undone_paths(memory, data, log),
         ever=frozenset(path for each in log for path in each.paths if path != INDEX_NAME),
         times={
             path: _line_times(memory, path, log) for path in list_date_repair_candidates(topics)
         },
         instructions=tuple(instructions),
-        asked=asked,
-        waiting=frozenset(
+        asked_question_keys=asked,
+        questioned_paths=frozenset(
             each.path for each in memory.inbox.list_proposals() if each.after is None
         ),
     )

@@ -199,16 +199,18 @@ def _escape_data(text: str) -> str:
 
 
 def render_dream_instruction(
-    text: str, folder: Path, *, now: float, compute_max_retired_memories: int
+    text: str, folder: Path, *, now: float, max_retired_memories: int
 ) -> str:
-    """Render the instruction."""
+    """The instruction of a dream from its template `text`: with the folder, the day in UTC of `now`
+    (seconds since the epoch), and how many memories it may retire.
+    """
     return (
         render_template(
             text,
             {
                 "folder": str(folder),
                 "today": format_utc_day(now),
-                "retired": str(compute_max_retired_memories),
+                "retired": str(max_retired_memories),
             },
             strict=True,
         ).strip()

@@ -49,10 +49,10 @@ class ReviewedChanges(Struct, frozen=True, kw_only=True):
     """Memories that the model wants retired although the user stated them, or no other memory says
     what they say, with its reason: the user decides.
     """
-    dropped: tuple[tuple[str, str], ...] = ()
+    dropped_changes: tuple[tuple[str, str], ...] = ()
     """Changed memories whose new text may not stand, each with the reason."""
     acts: tuple[DreamAct, ...] = ()
-    refused: str = ""
+    refusal: str = ""
     """Why none of it is kept; empty if it is acceptable."""
 
 
@@ -117,13 +117,13 @@ def review_model_changes(
         _folder_words(before), _folder_words(after), settings
     )
     return (
-        ReviewedChanges(refused=refused)
+        ReviewedChanges(refusal=refused)
         if refused
         else ReviewedChanges(
             changes=(*written, *removed),
             questions=tuple(asked),
             acts=tuple(acts),
-            dropped=tuple(dropped),
+            dropped_changes=tuple(dropped),
         )
     )
 

@@ -76,12 +76,14 @@ class DreamWorkspace(Struct, frozen=True, kw_only=True):
 
 
 class PreparedDream(Struct, frozen=True, kw_only=True):
-    """A folder prepared for a dream."""
+    """What a dream starts from: the folder's state, what rules prove of it, and what a model is
+    shown.
+    """
 
     snapshot: DreamInput
     plan: DreamPlan
     """What rules prove."""
-    shown: tuple[MemoryFile, ...] = ()
+    shown_memories: tuple[MemoryFile, ...] = ()
     """The memories that a model may be shown, as rules leave them: doubtful ones first, then the
     newest.
     """
@@ -148,7 +150,7 @@ def prepare_dream(
     logs = DailyLogs(workspace.layout, workspace.files).read_newest_logs()
     return replace(
         result,
-        shown=topics,
+        shown_memories=topics,
         index=index,
         logs=logs,
         evidence=read_past_session_evidence(past, chosen, workspace.files),
@@ -205,14 +207,14 @@ class _DreamWriter:
             asked=load_asked_question_keys(self._workspace.files, self._workspace.layout),
         )
         rules = plan_dream(found, max_questions=self._workspace.dream.questions)
-        mine = [change for change in self._model.changes if change.path not in found.kept]
+        mine = [change for change in self._model.changes if change.path not in found.restored_paths]
         fresh = [change for change in mine if found.data.get(change.path) == change.before]
         written_paths = {change.path for change in fresh}
         stale = [
             (
                 change.path,
                 "it changed meanwhile"
-                if change.path not in found.kept
+                if change.path not in found.restored_paths
                 else "the person took back what a dream did to it",
             )
             for change in self._model.changes

@@ -44,7 +44,7 @@ class DreamAct(Struct, frozen=True, kw_only=True):
 
 
 class DreamPlan(Struct, frozen=True, kw_only=True):
-    """The planned changes."""
+    """What rules would change in a memory folder, what they would ask, and what they noticed."""
 
     changes: tuple[MemoryChange, ...] = ()
     """Removals come last: a dream that is killed half-way has lost nothing."""
@@ -60,7 +60,7 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
     acts: list[DreamAct] = []
     now = {topic.path: topic for topic in snapshot.topics}
     for path, times in snapshot.times.items():
-        if path not in (*snapshot.foreign, *snapshot.kept):
+        if path not in (*snapshot.foreign, *snapshot.restored_paths):
             topic = now[path]
             edited = _edit_topic(
                 topic,
@@ -97,8 +97,8 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
         acts=tuple(dict.fromkeys(act for act in acts if act.did == "merged" or act.path in now)),
         questions=choose_removal_questions(
             (each for each in found if isinstance(each, MemoryRemovalQuestion)),
-            asked=snapshot.asked,
-            waiting=snapshot.waiting,
+            asked=snapshot.asked_question_keys,
+            waiting=snapshot.questioned_paths,
             limit=max_questions,
         ),
         remarks=tuple(each for each in found if isinstance(each, DreamRemark)),
@@ -119,7 +119,9 @@ def _repair_and_merge(
         links = ValidLinkTargets(
             present=frozenset(now), names=names, known_paths=snapshot.ever, moved=moved
         )
-        for path in sorted(now.keys() - frozenset(snapshot.foreign) - frozenset(snapshot.kept)):
+        for path in sorted(
+            now.keys() - frozenset(snapshot.foreign) - frozenset(snapshot.restored_paths)
+        ):
             topic = now[path]
             edited = _edit_topic(
                 topic,
@@ -180,7 +182,9 @@ def _unnumbered_original(
     )
     return (
         base
-        if base is not None and base.path not in snapshot.kept and are_equal_memories(base, topic)
+        if base is not None
+        and base.path not in snapshot.restored_paths
+        and are_equal_memories(base, topic)
         else topic
     )
 
@@ -193,7 +197,7 @@ def _merge_duplicates(
     for topic in now.values():
         found = (
             None
-            if topic.path in snapshot.kept
+            if topic.path in snapshot.restored_paths
             else compute_memory_merge_key(_unnumbered_original(topic, now, snapshot))
         )
         if found is not None:

@@ -42,7 +42,7 @@ class HostHistoryEntry(Struct, frozen=True):
 
     index: int
     messages: tuple[Message, ...]
-    new: tuple[Message, ...]
+    new_messages: tuple[Message, ...]
 
 
 class HistoryAdditions(Struct, frozen=True):
@@ -57,7 +57,7 @@ class HistoryAdditions(Struct, frozen=True):
     @property
     def new_messages(self) -> tuple[Message, ...]:
         """The messages that were not known before."""
-        return tuple(message for entry in self.entries for message in entry.new)
+        return tuple(message for entry in self.entries for message in entry.new_messages)
 
 
 def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON

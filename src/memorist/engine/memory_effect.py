@@ -71,7 +71,7 @@ class MemoryEffectEstimate(Struct, frozen=True, kw_only=True):
 
 
 def measure_session(entries: Iterable[TranscriptEntry]) -> SessionMeasures:
-    """Measure a recorded session."""
+    """Count in a recorded session what `MEASURES` lists."""
     turns = corrections = tokens = 0
     failures = _FailureCounter()
     for entry in entries:
@@ -110,7 +110,7 @@ class _FailureCounter:
                 continue
             ends = get_result_head_and_tail(result)
             if parse_call_outcome(result, called, ends).ok is False:
-                failure = called.short, find_error_line(*ends)
+                failure = called.short_command, find_error_line(*ends)
                 self.repeated += failure in self._seen
                 self._seen.add(failure)
 

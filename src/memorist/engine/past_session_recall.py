@@ -206,7 +206,7 @@ class PastSessionRecall(SessionExtension):
         return render_fixed_calls(found, load_prompt("recall/before_tool")) if found else ""
 
     def on_history_replaced(self, reason: HistoryChange) -> None:
-        """Forget what was shown."""
+        """Forget which passages were shown: they may have left the conversation."""
         del reason
         self._shown.clear()
         self._warned.clear()

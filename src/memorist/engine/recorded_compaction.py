@@ -73,7 +73,7 @@ async def compact_with_model(
     return build_history_with_missing_parts(
         summary,
         lambda text, addition: compact_offline(
-            recorded, strategy, replace(options, summary=text, addition=addition)
+            recorded, strategy, replace(options, summary=text, host_addition=addition)
         ),
     )
 
@@ -89,7 +89,7 @@ async def _summarize(
     measured = measure_conversation(
         recorded.messages,
         user_texts=[words for words in map(get_typed_text, recorded.all_messages) if words],
-        factor=options.factor,
+        factor=options.token_factor,
     )
     request = build_summary_request(
         measured, options.texts, instructions, hand_over=strategy == "inline"

@@ -20,7 +20,9 @@ from memorist.store.home_layout import SessionLayout
 
 
 class ReplayedSession:
-    """Opened by `Memorist.replay_session`."""
+    """A recorded session that runs through the engine as if it were live; opened by
+    `Memorist.replay_session`.
+    """
 
     def __init__(
         self,

@@ -304,7 +304,7 @@ class RolloutPipeline(RolloutStore):
         return WorkerDependencies(
             state=self.state,
             settings=rollouts,
-            terms=terms or self.claim_terms,
+            claim_policy=terms or self.claim_terms,
             stages=self.build_worker_stages(rollouts),
             clock=self.clock,
             on_event=on_event,
@@ -397,7 +397,7 @@ class RolloutPipeline(RolloutStore):
         worker = name_current_process()
         self.state.register_worker(worker)
         await run_extraction_and_consolidation(
-            replace(plan.worker_dependencies, on_event=hear, terms=terms), worker
+            replace(plan.worker_dependencies, on_event=hear, claim_policy=terms), worker
         )
         with closing(SessionIndex(self.layout.session_index)) as index:
             index.sync(list_rollouts(self.state))
@@ -425,7 +425,7 @@ class RolloutPipeline(RolloutStore):
             if files is not None and files.outcome == "changed"
             else 0,
             seconds=round(self.clock.monotonic() - began, 3),
-            passed=plan.found.skipped,
+            skipped_files=plan.found.skipped,
             waits=tuple(waits),
             way="" if files is None else files.way,
             remarks=(

@@ -236,7 +236,7 @@ class Session(ProcessBound):
                 message
                 for entry in new_messages.entries
                 for message in entry.messages
-                if message not in entry.new
+                if message not in entry.new_messages
             )
             self._log.record_external_replacement(
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept

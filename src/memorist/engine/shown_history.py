@@ -124,7 +124,7 @@ class ShownHistory:
                 after = [message for entry in entries[at:] for message in entry.messages]
                 begins = bool(index) and bool(dropped) and starts_turn(dropped[0])
                 fresh = all(starts_turn(message) for message in after) and all(
-                    entry.new == entry.messages for entry in entries[at:]
+                    entry.new_messages == entry.messages for entry in entries[at:]
                 )
                 return RolledBackTurns(at, dropped) if begins and fresh else None
         return None

@@ -143,9 +143,9 @@ async def _grep_lines(lines: ConcatenatedFiles, call: SearchCall) -> list[tuple[
             stdin=lines.data,
             limit=_MAX_GREP_BYTES,
         )
-        if ran.stopped and not ran.output:
-            raise InputError(f"The search was {ran.stopped}: use a simpler pattern.")
-        if ran.stopped or ran.status in (0, 1):
+        if ran.stop_reason and not ran.output:
+            raise InputError(f"The search was {ran.stop_reason}: use a simpler pattern.")
+        if ran.stop_reason or ran.status in (0, 1):
             pairs = (line.split(":", 1) for line in ran.output.splitlines() if ":" in line)
             return [(int(number), text) for number, text in pairs if number.isdigit()]
         said = ran.output.strip()

@@ -61,10 +61,10 @@ class ReadRequest(Struct, frozen=True, tag="read"):
 
 
 class WriteRequest(Struct, frozen=True, tag="change"):
-    """Change a file. `whole` means that its whole content is replaced, whatever it holds."""
+    """Change a file. `is_whole_file`: its whole content is replaced, whatever it holds."""
 
     target: ResolvedPath | UnresolvedPath
-    whole: bool
+    is_whole_file: bool
 
 
 class RemoveRequest(Struct, frozen=True, tag="remove"):
@@ -116,7 +116,7 @@ def _check_single_file(
     permission: SingleFileEdit, ask: PermissionRequest
 ) -> PermissionDenied | None:
     rule = f"Only an edit of {permission.path} is allowed here."
-    if not isinstance(ask, WriteRequest) or ask.whole:
+    if not isinstance(ask, WriteRequest) or ask.is_whole_file:
         return PermissionDenied(f"{rule} {_describe_request(ask)} is not.")
     if isinstance(ask.target, UnresolvedPath):
         return PermissionDenied(f"{rule} {ask.target.why}")

@@ -12,14 +12,14 @@ from memorist.core.text_analysis import parse_word_list
 class ReadOnlyCommandRules(Struct, frozen=True, kw_only=True):
     """The words that a command accepts.
 
-    `flags` are single letters without a value, `valued` those with one; `long` and `long_valued`
-    the same for `--name`. A name in both takes a value only after `=`. `max_operands` limits the
-    number of operands (None: any number).
+    `flags` are single letters without a value, `valued` those with one; `long_options` and
+    `long_valued` the same for `--name`. A name in both takes a value only after `=`. `max_operands`
+    limits the number of operands (None: any number).
     """
 
     flags: str = ""
     valued: str = ""
-    long: frozenset[str] = frozenset()
+    long_options: frozenset[str] = frozenset()
     long_valued: frozenset[str] = frozenset()
     max_operands: int | None = None
     takes_number_flag: bool = False
@@ -31,37 +31,39 @@ class ReadOnlyCommandRules(Struct, frozen=True, kw_only=True):
 COMMAND_RULES = {
     "ls": ReadOnlyCommandRules(
         flags="1AaBCcdFfGghHiklLmNnopqQrRsStTuUvwxXZ",
-        long=parse_word_list(
+        long_options=parse_word_list(
             "all almost-all human-readable recursive reverse directory size full-time"
         ),
     ),
     "cat": ReadOnlyCommandRules(
         flags="AbeEnstTuv",
-        long=parse_word_list("number number-nonblank squeeze-blank show-all show-ends show-tabs"),
+        long_options=parse_word_list(
+            "number number-nonblank squeeze-blank show-all show-ends show-tabs"
+        ),
     ),
     "tac": ReadOnlyCommandRules(),
     "nl": ReadOnlyCommandRules(flags="p", valued="bdfhilnsvw"),
     "head": ReadOnlyCommandRules(
         flags="qvz",
         valued="nc",
-        long=parse_word_list("quiet verbose"),
+        long_options=parse_word_list("quiet verbose"),
         long_valued=parse_word_list("lines bytes"),
         takes_number_flag=True,
     ),
     "tail": ReadOnlyCommandRules(
         flags="qvz",
         valued="nc",
-        long=parse_word_list("quiet verbose"),
+        long_options=parse_word_list("quiet verbose"),
         long_valued=parse_word_list("lines bytes"),
         takes_number_flag=True,
     ),
     "wc": ReadOnlyCommandRules(
-        flags="clLmw", long=parse_word_list("bytes chars lines words max-line-length")
+        flags="clLmw", long_options=parse_word_list("bytes chars lines words max-line-length")
     ),
     "grep": ReadOnlyCommandRules(
         flags="EFGPivwxcLlqshHnobTrRaI",
         valued="eABCmd",
-        long=parse_word_list(
+        long_options=parse_word_list(
             "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case "
             "invert-match word-regexp line-regexp count files-with-matches files-without-match "
             "quiet silent no-messages with-filename no-filename line-number only-matching "
@@ -76,7 +78,7 @@ COMMAND_RULES = {
     "rg": ReadOnlyCommandRules(
         flags="FivwxclnNoHIPsSUu0aqLp.",
         valued="eABCmgtTMdjr",
-        long=parse_word_list(
+        long_options=parse_word_list(
             "fixed-strings ignore-case smart-case case-sensitive invert-match word-regexp "
             "line-regexp count count-matches files-with-matches files-without-match line-number "
             "no-line-number only-matching with-filename no-filename pcre2 multiline hidden "
@@ -91,17 +93,19 @@ COMMAND_RULES = {
     "stat": ReadOnlyCommandRules(
         flags="Lft",
         valued="c",
-        long=parse_word_list("dereference file-system terse"),
+        long_options=parse_word_list("dereference file-system terse"),
         long_valued=parse_word_list("format printf"),
     ),
     "file": ReadOnlyCommandRules(
         flags="bhikLNr0",
-        long=parse_word_list("brief mime mime-type mime-encoding dereference no-dereference"),
+        long_options=parse_word_list(
+            "brief mime mime-type mime-encoding dereference no-dereference"
+        ),
     ),
     "du": ReadOnlyCommandRules(
         flags="0abcDhHklLmsSx",
         valued="dBt",
-        long=parse_word_list("all bytes total human-readable summarize apparent-size"),
+        long_options=parse_word_list("all bytes total human-readable summarize apparent-size"),
         long_valued=parse_word_list("max-depth exclude"),
     ),
     "pwd": ReadOnlyCommandRules(flags="LP", max_operands=0),
@@ -109,7 +113,7 @@ COMMAND_RULES = {
     "sort": ReadOnlyCommandRules(
         flags="bdfghiMnRrVsuzcCm",
         valued="kt",
-        long=parse_word_list(
+        long_options=parse_word_list(
             "ignore-case numeric-sort human-numeric-sort reverse unique version-sort stable "
             "general-numeric-sort month-sort"
         ),
@@ -118,31 +122,31 @@ COMMAND_RULES = {
     "uniq": ReadOnlyCommandRules(
         flags="cdDiuz",
         valued="fsw",
-        long=parse_word_list("count repeated unique ignore-case"),
+        long_options=parse_word_list("count repeated unique ignore-case"),
         max_operands=1,
     ),
     "cut": ReadOnlyCommandRules(
         flags="nsz",
         valued="bcdf",
-        long=parse_word_list("only-delimited complement"),
+        long_options=parse_word_list("only-delimited complement"),
         long_valued=parse_word_list("bytes characters fields delimiter output-delimiter"),
     ),
     "tr": ReadOnlyCommandRules(
         flags="cCdst",
-        long=parse_word_list("complement delete squeeze-repeats truncate-set1"),
+        long_options=parse_word_list("complement delete squeeze-repeats truncate-set1"),
         max_operands=2,
     ),
     "diff": ReadOnlyCommandRules(
         flags="qsruNwbBiyaEtdTpcen",
         valued="UCWxI",
-        long=parse_word_list(
+        long_options=parse_word_list(
             "brief recursive unified new-file ignore-case ignore-all-space ignore-space-change "
             "ignore-blank-lines side-by-side minimal text"
         ),
         long_valued=parse_word_list("unified context width exclude color label"),
     ),
     "cmp": ReadOnlyCommandRules(
-        flags="bls", long=parse_word_list("verbose silent quiet print-bytes")
+        flags="bls", long_options=parse_word_list("verbose silent quiet print-bytes")
     ),
     "basename": ReadOnlyCommandRules(flags="az", valued="s"),
     "dirname": ReadOnlyCommandRules(flags="z"),
@@ -153,7 +157,7 @@ COMMAND_RULES = {
     "date": ReadOnlyCommandRules(
         flags="uRI",
         valued="dr",
-        long=parse_word_list("utc universal rfc-email iso-8601"),
+        long_options=parse_word_list("utc universal rfc-email iso-8601"),
         long_valued=parse_word_list("date reference iso-8601 rfc-3339"),
     ),
     "true": ReadOnlyCommandRules(max_operands=0),
@@ -183,7 +187,7 @@ FIND_OPTIONS = parse_word_list("-H -L -P")
 _GIT_LOG_RULES = ReadOnlyCommandRules(
     flags="pucsizwbMCE",
     valued="SGnLU",
-    long=parse_word_list(
+    long_options=parse_word_list(
         "oneline stat shortstat numstat name-only name-status summary patch no-patch graph all "
         "branches tags remotes reverse follow merges no-merges first-parent decorate no-decorate "
         "abbrev-commit no-abbrev-commit full-history topo-order date-order no-color raw word-diff "
@@ -208,7 +212,7 @@ GIT_COMMANDS = {
     "diff": _GIT_LOG_RULES,
     "status": ReadOnlyCommandRules(
         flags="sbuvz",
-        long=parse_word_list(
+        long_options=parse_word_list(
             "short branch porcelain long show-stash untracked-files ignored null no-renames"
         ),
         long_valued=parse_word_list("porcelain untracked-files"),
@@ -216,19 +220,23 @@ GIT_COMMANDS = {
     "blame": ReadOnlyCommandRules(
         flags="lstfnewMC",
         valued="L",
-        long=parse_word_list("porcelain line-porcelain root show-name show-number show-email"),
+        long_options=parse_word_list(
+            "porcelain line-porcelain root show-name show-number show-email"
+        ),
         long_valued=parse_word_list("date since abbrev"),
     ),
     "ls-files": ReadOnlyCommandRules(
         flags="cdmoiskutvz",
         valued="x",
-        long=parse_word_list(
+        long_options=parse_word_list(
             "cached deleted modified others stage unmerged exclude-standard full-name error-unmatch"
         ),
         long_valued=parse_word_list("exclude"),
     ),
     "rev-parse": ReadOnlyCommandRules(
-        long=parse_word_list("show-toplevel abbrev-ref short verify git-dir is-inside-work-tree")
+        long_options=parse_word_list(
+            "show-toplevel abbrev-ref short verify git-dir is-inside-work-tree"
+        )
     ),
 }
 """The `git` commands that inspect the history and the working tree."""

@@ -67,7 +67,7 @@ class CommandResult(Struct, frozen=True):
 
     status: int | None
     output: str
-    stopped: str = ""
+    stop_reason: str = ""
 
 
 async def run_limited_program(

@@ -262,7 +262,7 @@ def _needs_value(word: str, rules: ReadOnlyCommandRules) -> bool | None:
     """Whether the flag word takes the next word as its value; None when the flag is not allowed."""
     if word.startswith("--"):
         long, equals, _ = word[2:].partition("=")
-        if equals or long not in rules.long:
+        if equals or long not in rules.long_options:
             allowed = long in rules.long_valued
             return (not equals) if allowed else None
         return False

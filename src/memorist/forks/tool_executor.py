@@ -298,8 +298,8 @@ class ToolExecutor:
                 f"The command could not be started in {self.folder}: {error.strerror}."
             )
         remark = (
-            f"({ran.stopped})"
-            if ran.stopped
+            f"({ran.stop_reason})"
+            if ran.stop_reason
             else f"(exit status {ran.status})"
             if ran.status
             else ""

@@ -97,7 +97,7 @@ def is_other_protocol_version(line: bytes) -> bool:
 
 
 def encode_hook_response(word: str, data: bytes = b"") -> bytes:
-    """Encode a whole response."""
+    """A response in wire form: `word` says what it is, `data` is what the hook prints."""
     return f"{word}\t{len(data)}\n".encode() + data
 
 

@@ -414,7 +414,8 @@ class MemoryTools:
             for statement in asked
         ]
         return any(
-            each.sure and [change.path for change in each.changes] == [path] for each in dropped
+            each.is_certain and [change.path for change in each.changes] == [path]
+            for each in dropped
         )
 
     def _build_use(

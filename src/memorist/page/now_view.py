@@ -104,7 +104,7 @@ def _follow_session(context: PageContext, entry: KnownSession, *, runs: bool) ->
                     (translate("turn"), f"{last.number:,}"),
                     (
                         translate("tokens in the window"),
-                        f"{last.context or sum(last.parts.values()):,}",
+                        f"{last.context or sum(last.tokens_by_kind.values()):,}",
                     ),
                     (translate("compactions"), f"{len(timeline.compactions):,}"),
                     (translate("failures"), f"{len(timeline.troubles):,}"),

@@ -35,7 +35,7 @@ class TurnUsage(Struct, frozen=True, kw_only=True):
     """Tokens of the largest request."""
     cost: float
     """US dollars of its calls, as far as the model's price is known."""
-    parts: Mapping[str, int] = {}
+    tokens_by_kind: Mapping[str, int] = {}
     """Tokens of the window by kind of content when it ended: estimated from the file, and what the
     provider counted beyond that as `BESIDE`.
     """
@@ -113,7 +113,9 @@ class SessionTimelineBuilder:
             self._counted.add(key)
             turn = self._add_call(turn, message, usage)
         other_tokens = max(0, turn.context - self._window.total())
-        self._turns[-1] = structs.replace(turn, parts={**self._window, BESIDE: other_tokens})
+        self._turns[-1] = structs.replace(
+            turn, tokens_by_kind={**self._window, BESIDE: other_tokens}
+        )
 
     def _add_call(self, turn: TurnUsage, message: Message, usage: Usage) -> TurnUsage:
         loss = _find_loss(self._last, usage, message, len(self._turns))

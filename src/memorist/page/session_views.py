@@ -449,7 +449,7 @@ def build_window_chart(timeline: SessionTimeline, id: str) -> StackedBarBlock:
     """What filled the window when each turn ended, as stacked bars."""
     sums: Counter[str] = Counter()
     for each in timeline.turns:
-        sums.update(each.parts)
+        sums.update(each.tokens_by_kind)
     names = _name_kinds()
     other_tokens = sums.pop(BESIDE, 0)
     parts = [BESIDE] * bool(other_tokens) + [kind for kind, _ in sums.most_common(MAX_WINDOW_KINDS)]
@@ -460,7 +460,7 @@ def build_window_chart(timeline: SessionTimeline, id: str) -> StackedBarBlock:
         bars=[
             BarRow(
                 label=translate("Turn {number}", number=each.number),
-                values=[float(each.parts.get(part, 0)) for part in parts],
+                values=[float(each.tokens_by_kind.get(part, 0)) for part in parts],
                 href=_turn_address(id, each.number),
             )
             for each in timeline.turns
@@ -479,8 +479,8 @@ def _build_troubles(timeline: SessionTimeline) -> list[PageBlock]:
         build_table_row(
             shorten_to_one_line(each.what, MAX_PIECE_CHARS),
             shorten_to_one_line(each.error, MAX_PIECE_CHARS),
-            PageCell(shorten_to_one_line(each.mended, MAX_PIECE_CHARS), tone="good")
-            if each.mended
+            PageCell(shorten_to_one_line(each.fixed_by, MAX_PIECE_CHARS), tone="good")
+            if each.fixed_by
             else PageCell(translate("nothing that the record shows")),
         )
         for each in timeline.troubles[:ROWS_PER_PAGE]

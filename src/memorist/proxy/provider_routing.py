@@ -26,7 +26,7 @@ _FORMAT_UPSTREAMS = {
 
 
 class ProviderRoute(Struct, frozen=True, kw_only=True):
-    """Where a request goes."""
+    """The provider that a request goes to, the path there, and its wire format."""
 
     upstream: str
     """Name of the provider; empty if none fits."""

@@ -18,7 +18,7 @@ from memorist.errors import FormatError
 
 MAX_CHANGED_NEWEST_ENTRIES = 8
 """How many of the newest entries may differ from the earlier request (a host moves its cache marks,
-at most 4); as `host_history.WINDOW`.
+at most 4); as `host_history.COMPARED_NEWEST_ENTRIES`.
 """
 
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -113,7 +113,7 @@ class _OpenTurn:
 
 def _work_line(use: ToolUse) -> str:
     match parse_tool_action(use):
-        case CommandAction(short=short):
+        case CommandAction(short_command=short):
             return f"$ {shorten_to_one_line(short, MAX_COMMAND_CHARS)}"
         case ChangeAction(changes=changes):
             return _CHANGED + ", ".join(each.path for each in changes)

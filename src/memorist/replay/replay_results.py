@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.core.messages import Usage
 from memorist.formats.transcript_format import RepairedLine, SessionHead, SkippedLine
@@ -63,7 +63,7 @@ class CommandUse(Struct, frozen=True):
     command: str
     runs: int
     failures: int
-    last: str
+    last_output_line: str = field(name="last")
 
 
 class FailureRecord(Struct, frozen=True):
@@ -71,7 +71,7 @@ class FailureRecord(Struct, frozen=True):
 
     what: str
     error: str
-    mended: str
+    fixed_by: str = field(name="mended")
 
 
 class MemoryChangeRecord(Struct, frozen=True):
@@ -102,7 +102,7 @@ class ReceiptTotals(Struct, frozen=True, kw_only=True):
 
 
 class ReplayedSessionRecord(Struct, frozen=True, kw_only=True):
-    """One replayed session."""
+    """What a replay found in one session; sizes are tokens of its model unless a name says else."""
 
     source: str
     head: SessionHead

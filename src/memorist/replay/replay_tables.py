@@ -325,7 +325,7 @@ def build_commands_table(session: ReplayedSessionRecord) -> TableBlock:
             cut_text_and_count_missing(use.command, MAX_CELL_CHARACTERS),
             format_number(use.runs),
             format_number(use.failures),
-            cut_text_and_count_missing(use.last, MAX_CELL_CHARACTERS),
+            cut_text_and_count_missing(use.last_output_line, MAX_CELL_CHARACTERS),
         )
         for use in session.commands
     )
@@ -346,7 +346,7 @@ def build_failures_table(session: ReplayedSessionRecord) -> TableBlock:
         (
             cut_text_and_count_missing(each.what, MAX_CELL_CHARACTERS),
             cut_text_and_count_missing(each.error, MAX_CELL_CHARACTERS),
-            cut_text_and_count_missing(each.mended, MAX_CELL_CHARACTERS)
+            cut_text_and_count_missing(each.fixed_by, MAX_CELL_CHARACTERS)
             or "nothing that the record shows",
         )
         for each in session.troubles

@@ -203,7 +203,7 @@ def _attachment_marks(holder: Message | ToolResult) -> str:
 def describe_agent_action(action: ToolAction | None) -> str:
     """Describe a call in a few words."""
     match action:
-        case CommandAction(short=short):
+        case CommandAction(short_command=short):
             return f"$ {short}"
         case ChangeAction(changes=changes):
             return "changed " + ", ".join(change.path for change in changes[:8])

@@ -49,7 +49,7 @@ class MarkedHandEdits(Struct, frozen=True, kw_only=True):
     files: HandbookAndSummary
     added: int = 0
     """Entries that the user wrote or reworded."""
-    dropped: frozenset[str] = frozenset()
+    removed_digests: frozenset[str] = frozenset()
     """Digests of what was removed (`compute_claim_digest`, `compute_session_version_digest`)."""
 
 
@@ -90,7 +90,7 @@ def mark_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> Ma
         summary = replace(summary, profile=f"{summary.profile}\n{USER_PROFILE_MARK}")
         added += 1
     return MarkedHandEdits(
-        files=HandbookAndSummary(handbook, summary), added=added, dropped=frozenset(dropped)
+        files=HandbookAndSummary(handbook, summary), added=added, removed_digests=frozenset(dropped)
     )
 
 

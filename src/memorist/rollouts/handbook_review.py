@@ -64,7 +64,7 @@ MAX_GROWTH_BYTES = 20_000
 _MIN_SHARED_WORDS = 0.3
 """Share of common words, given a common session, above which a claim counts as reworded.
 
-Lower than `said_same.ALIKE`, since a loss is restored.
+Lower than `statement_similarity.MIN_EXAMINED_JACCARD`, since a loss is restored.
 """
 _MAX_LINE_CHARACTERS = 2_000
 _DESCRIPTION = "desc:"
@@ -81,7 +81,7 @@ class AcceptedHandbookEdits(Struct, frozen=True, kw_only=True):
     """The files as they are to be written."""
 
     files: HandbookAndSummary
-    restored: int = 0
+    restored_claim_count: int = 0
     """Claims that the model had left out."""
     unsupported: int = 0
     """Claims of the model without a session; they were removed."""
@@ -131,7 +131,7 @@ def review_model_handbook_edits(
     whole = HandbookAndSummary(handbook, update_summary_from_handbook(handbook, summary, ()))
     return AcceptedHandbookEdits(
         files=whole,
-        restored=merging.restored,
+        restored_claim_count=merging.restored,
         unsupported=merging.unsupported,
         ignored=ignored,
         skills=skills,

@@ -122,7 +122,7 @@ class WorkerDependencies(Struct, frozen=True, kw_only=True):
 
     state: StateDatabase
     settings: RolloutsSettings
-    terms: JobClaimPolicy
+    claim_policy: JobClaimPolicy
     stages: WorkerStages
     clock: Clock
     on_event: Callable[[JobEvent], None]
@@ -233,7 +233,11 @@ async def run_extraction_job(
     A failure is recorded and reported, not raised. Raises StoreError.
     """
     claim = claim_extraction(
-        dependencies.state, thread.id, thread.updated, worker=worker, terms=dependencies.terms
+        dependencies.state,
+        thread.id,
+        thread.updated,
+        worker=worker,
+        terms=dependencies.claim_policy,
     )
     if isinstance(claim, JobClaimRefused):
         return _defer(dependencies, "extract", claim)
@@ -245,7 +249,7 @@ async def run_extraction_job(
             else dependencies.stages.extract
         )
         return finish_extraction(
-            dependencies.state, claim, await extract(thread), dependencies.terms
+            dependencies.state, claim, await extract(thread), dependencies.claim_policy
         )
 
     left = dependencies.settings.max_age_days * SECONDS_PER_DAY - (
@@ -266,13 +270,13 @@ async def run_consolidation_job(
 
     A failure is recorded and reported, not raised. Raises StoreError.
     """
-    claim = claim_consolidation(dependencies.state, worker=worker, terms=dependencies.terms)
+    claim = claim_consolidation(dependencies.state, worker=worker, terms=dependencies.claim_policy)
     if isinstance(claim, JobClaimRefused):
         return _defer(dependencies, "consolidate", claim)
 
     async def job() -> JobOutcome:
         used = await dependencies.stages.consolidate(
-            lambda: renew_lease(dependencies.state, claim, dependencies.terms)
+            lambda: renew_lease(dependencies.state, claim, dependencies.claim_policy)
         )
         return "consolidated" if finish_consolidation(dependencies.state, claim, used) else "lost"
 
@@ -317,12 +321,12 @@ async def _run_job(
     if error is None:
         return report(task.result())
     if put_off and isinstance(error, BudgetSpent):
-        postponed = postpone_job(dependencies.state, claim, str(error), dependencies.terms)
+        postponed = postpone_job(dependencies.state, claim, str(error), dependencies.claim_policy)
         return report("released" if postponed else "lost", str(error))
     # A stage is handed in: whatever is wrong with it must not take the worker and its other jobs
     # down, and is on record with its name.
     reason = str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"
-    failed = fail_job(dependencies.state, claim, reason, dependencies.terms)
+    failed = fail_job(dependencies.state, claim, reason, dependencies.claim_policy)
     return report("failed" if failed else "lost", reason)
 
 
@@ -349,8 +353,10 @@ async def _run_with_heartbeat(
 async def _heartbeat(dependencies: WorkerDependencies, claim: JobClaim) -> None:
     """Renew the lease; return once it is lost."""
     while True:
-        await dependencies.clock.sleep(dependencies.terms.lease_seconds / HEARTBEATS_PER_LEASE)
-        if not renew_lease(dependencies.state, claim, dependencies.terms):
+        await dependencies.clock.sleep(
+            dependencies.claim_policy.lease_seconds / HEARTBEATS_PER_LEASE
+        )
+        if not renew_lease(dependencies.state, claim, dependencies.claim_policy):
             return
 
 

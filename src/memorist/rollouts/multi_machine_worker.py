@@ -168,7 +168,7 @@ def _retry_delay(
     """
     if isinstance(outcome, FinishedJob):
         return (
-            float(dependencies.terms.retry_seconds)
+            float(dependencies.claim_policy.retry_seconds)
             if outcome.outcome in {"failed", "released"}
             else None
         )

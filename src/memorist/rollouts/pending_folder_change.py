@@ -19,7 +19,7 @@ from memorist.store.disk_files import read_if_exists, remove_if_exists, replace_
 
 
 class PendingFolderChange(Struct, frozen=True, kw_only=True):
-    """A change under way."""
+    """A change of the rollout folder that a kill may interrupt: its files before and after."""
 
     before: dict[str, bytes | None]
     """None for a file that does not exist."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.core.utc_time import format_utc_minute
 from memorist.rollouts.job_worker import FinishedJob, JobEvent
@@ -37,7 +37,7 @@ class RolloutSyncReport(Struct, frozen=True, kw_only=True):
     failed: tuple[UnextractedSession, ...]
     consolidated: int
     seconds: float
-    passed: tuple[SkippedFile, ...] = ()
+    skipped_files: tuple[SkippedFile, ...] = field(default=(), name="passed")
     """Files that do not become memory, and why."""
     waits: tuple[UnextractedSession, ...] = ()
     """Sessions, or the consolidation (`global`), that could not be claimed, and why."""

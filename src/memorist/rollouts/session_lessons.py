@@ -105,7 +105,7 @@ class SessionLesson(Struct, frozen=True, kw_only=True):
     section: str
     text: str
     turn: int
-    act: MessageTaskEffect | None = None
+    task_effect: MessageTaskEffect | None = None
     """For the user's words: what they did."""
     line: int = 0
     """Line of the session's file; 0 if unknown."""
@@ -144,7 +144,7 @@ def choose_lessons(
                     section=section,
                     text=f"“{_join_sentences(parts, len(ask.sentences))}”",
                     turn=ask.turn,
-                    act=asks[position],
+                    task_effect=asks[position],
                 )
             )
         elif section == RESULTS_SECTION:
@@ -236,7 +236,7 @@ def _find_telling_requests(
         each.turn
         for task in log.tasks
         for each in task.requests
-        if each.own and not _TERMINAL.match(each.own)
+        if each.typed_text and not _TERMINAL.match(each.typed_text)
     }
     repeated = _find_repeated_requests([ask.text for ask in log.ledger.dialogue.asks])
     for at, ask in enumerate(log.ledger.dialogue.asks):
@@ -246,7 +246,7 @@ def _find_telling_requests(
             or (_TERMINAL.match(ask.text) and ask.turn not in own)
         ):
             continue
-        if ask.how == ANSWERING or ask.how.startswith("refusing"):
+        if ask.input_method == ANSWERING or ask.input_method.startswith("refusing"):
             continue
         if f"{SAID_PREFIX}“{' '.join(ask.text.split())}”" in said:
             continue

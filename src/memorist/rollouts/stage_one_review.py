@@ -140,7 +140,7 @@ class MergedStageOneResult(Struct, frozen=True, kw_only=True):
     """Entries of the model that stand."""
     repeated: int = 0
     """Entries that say what is known already."""
-    dropped: int = 0
+    dropped_count: int = 0
     """Entries and lines that may not stand."""
     example: str = ""
     """The first dropped entry that repeats the prompt or invents a name, with the reason."""
@@ -151,7 +151,7 @@ class MergedStageOneResult(Struct, frozen=True, kw_only=True):
         parts = (
             f"{self.added} of the model's entries were added to what structure proves",
             f"{self.repeated} said what was known" if self.repeated else "",
-            f"{self.dropped} were dropped" if self.dropped else "",
+            f"{self.dropped_count} were dropped" if self.dropped_count else "",
         )
         text = ", ".join(part for part in parts if part)
         return f"{text} (such as: {self.example})." if self.example else f"{text}."
@@ -164,7 +164,7 @@ class AnswerReviewBasis(Struct, frozen=True):
     """
 
     thread: Rollout
-    proven: StageOneResult
+    structural_result: StageOneResult
     evidence: WriteEvidence
     source: str
     prompt: str
@@ -177,11 +177,11 @@ def merge_model_answer_with_proven(
 ) -> MergedStageOneResult:
     """Return what structure proves, with what may stand of a model's answer."""
     if answer.is_empty:
-        return MergedStageOneResult(stage=session.proven)
+        return MergedStageOneResult(stage=session.structural_result)
     judge = _EntryJudge(session)
     raw = clean_raw_memory(parse_raw_memory(answer.raw_memory))
     tasks = [judged for task in raw.tasks if (judged := judge.judge_task(task)) is not None]
-    proven, thread = session.proven, session.thread
+    proven, thread = session.structural_result, session.thread
     memory = clean_raw_memory(
         replace(
             raw,
@@ -210,7 +210,7 @@ def merge_model_answer_with_proven(
         else proven,
         added=added,
         repeated=count_entries(tasks) - added,
-        dropped=judge.dropped,
+        dropped_count=judge.dropped,
         example=judge.example,
     )
 

@@ -202,13 +202,15 @@ class _ConsolidationRun:
         """Bring the folder up to date with these sessions."""
         settings, clock = self._runtime.settings.rollouts, self._runtime.clock
         given = FolderDraftInput(
-            rows=chosen,
+            selected_extracts=chosen,
             present_files=tree.files,
             accepted_files=base,
-            dropped=self._load_dropped(),
+            removed_digests=self._load_dropped(),
             today=format_clamped_utc_timestamp(int(clock.now()))[:10],
             lean_bytes=settings.lean_bytes if settings.form == "lean" else None,
-            list_limit=MAX_LIST_ENTRIES if self._runtime.model is None else MAX_ROUND_LIST_ENTRIES,
+            max_list_entries=MAX_LIST_ENTRIES
+            if self._runtime.model is None
+            else MAX_ROUND_LIST_ENTRIES,
         )
         selected = tuple(row.extracted for row in chosen)
         claims = ForgottenClaims(self._runtime.layout, self._runtime.settings.auto_memory)
@@ -227,8 +229,8 @@ class _ConsolidationRun:
         if draft.files == tree.files:
             return self._accept_unchanged(tree, base, draft, selected)
         draft, way, why, receipt = await self._reword_draft(draft, given)
-        if way == "structural" and given.list_limit > MAX_LIST_ENTRIES:
-            draft = build_folder_draft(replace(given, list_limit=MAX_LIST_ENTRIES))
+        if way == "structural" and given.max_list_entries > MAX_LIST_ENTRIES:
+            draft = build_folder_draft(replace(given, max_list_entries=MAX_LIST_ENTRIES))
         draft = drop_forgotten(draft)
         landed = False
         try:
@@ -347,7 +349,7 @@ class _ConsolidationRun:
         verdict = review_model_handbook_edits(
             draft.values,
             {path: after for path, (_, after) in reworded.items() if path not in huge},
-            [row.extracted for row in given.rows],
+            [row.extracted for row in given.selected_extracts],
         )
         if huge and len(huge) == len(reworded):
             verdict = RejectedHandbookEdits(next(iter(huge.values())))
@@ -367,8 +369,8 @@ class _ConsolidationRun:
             else []
         )
         self._remarks += (
-            [f"{verdict.restored} claims that the model had left out were put back"]
-            if verdict.restored
+            [f"{verdict.restored_claim_count} claims that the model had left out were put back"]
+            if verdict.restored_claim_count
             else []
         )
         self._remarks += (
@@ -404,10 +406,12 @@ class _ConsolidationRun:
             draft=draft.values,
             changed_titles=draft.changed_titles,
             difference=render_difference(given.accepted_files, draft.files),
-            rows=[
-                row.extracted for row in given.rows if row.extracted.thread in draft.fresh_threads
+            changed_extracts=[
+                row.extracted
+                for row in given.selected_extracts
+                if row.extracted.thread in draft.fresh_threads
             ],
-            first=SUMMARY_FILE not in given.accepted_files,
+            is_first=SUMMARY_FILE not in given.accepted_files,
             today=given.today,
             lean=given.lean,
             window=window,
@@ -493,7 +497,7 @@ SESSIONS_PER_ROUND = 12
 list. Our choice.
 """
 MAX_ROUND_TOKENS = 40_000
-"""Tokens of their raw memories (`draft_review.MAX_RAW_MEMORIES_TOKENS`)."""
+"""Tokens of their raw memories (`stage_two_prompt.MAX_RAW_MEMORIES_TOKENS`)."""
 
 
 def plan_consolidation_rounds(

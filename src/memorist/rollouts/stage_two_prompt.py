@@ -58,9 +58,9 @@ class StageTwoInput(Struct, frozen=True, kw_only=True):
     changed_titles: Collection[str]
     """Titles of the changed groups: the others are named, not shown."""
     difference: str
-    rows: Sequence[RolloutExtract]
+    changed_extracts: Sequence[RolloutExtract]
     """The new or changed sessions."""
-    first: bool
+    is_first: bool
     """There was no handbook yet."""
     today: str
     lean: bool = False
@@ -91,7 +91,7 @@ def select_changed_group_titles(
 
 def build_stage_two_instruction(task: StageTwoInput, prompts: StageTwoPrompts) -> str:
     """Render the instruction, sent as the last message."""
-    mode = prompts.first if task.first else prompts.again
+    mode = prompts.first if task.is_first else prompts.again
     whole = prompts.lean if task.lean else prompts.consolidate
     values = {
         "folder": task.folder,
@@ -127,7 +127,7 @@ def render_stage_two_material(task: StageTwoInput) -> str:
             f"Task groups that stand in the file and are not shown, because nothing about them "
             f"changed or for want of room:\n{listed}"
         )
-    if not task.first:  # of a first draft all is new
+    if not task.is_first:  # of a first draft all is new
         difference = truncate_end(task.difference, task.scale_limit_to_window(MAX_DIFF_TOKENS))
         parts.append(f"<difference>\n{_escape_data(difference)}\n</difference>")
     parts.append(f"<raw_memories>\n{_render_raw_memories(task)}\n</raw_memories>")
@@ -138,7 +138,7 @@ def _render_raw_memories(task: StageTwoInput) -> str:
     """Render the newest sessions, as many as fit, and the number of the others, each with the signs
     and tasks by which a claim names it, and its summary.
     """
-    rows = task.rows
+    rows = task.changed_extracts
     left = task.scale_limit_to_window(MAX_RAW_MEMORIES_TOKENS)
     most = task.scale_limit_to_window(MAX_RAW_MEMORY_TOKENS)
     parts: list[str] = []

@@ -56,18 +56,18 @@ from memorist.store.extract_rows import RolloutExtract, StoredExtract
 class FolderDraftInput(Struct, frozen=True, kw_only=True):
     """The input of a draft."""
 
-    rows: tuple[StoredExtract, ...]
+    selected_extracts: tuple[StoredExtract, ...]
     """The selected sessions."""
     present_files: Mapping[str, bytes]
     """The folder as it is."""
     accepted_files: Mapping[str, bytes]
     """The folder as it was last accepted; empty if it never was."""
-    dropped: frozenset[str] = frozenset()
+    removed_digests: frozenset[str] = frozenset()
     """Fingerprints of what the user removed earlier."""
     today: str = ""
     lean_bytes: int | None = None
     """Bytes of the summary in the lean form; None in the full one."""
-    list_limit: int = MAX_LIST_ENTRIES
+    max_list_entries: int = MAX_LIST_ENTRIES
     """Entries of one list of a group; more where a model chooses what falls."""
 
     @property
@@ -144,7 +144,7 @@ def _draft_skills(
 
 def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
-    rows = [row.extracted for row in draft_input.rows]
+    rows = [row.extracted for row in draft_input.selected_extracts]
     named = map_summary_paths(rows)
     artifacts = build_extract_files(rows, raw=not draft_input.lean)
     edits = (
@@ -156,7 +156,7 @@ def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
         else None
     )
     present = edits.files if edits else _parse_handbook_files(draft_input.present_files)
-    dropped = draft_input.dropped | (edits.dropped if edits else frozenset())
+    dropped = draft_input.removed_digests | (edits.removed_digests if edits else frozenset())
     notes = parse_user_notes(draft_input.present_files)
     fit = tuple(
         UserNoteEntry(note.group, note.as_handbook_entry) for note in notes if not note.orders
@@ -174,17 +174,19 @@ def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
         if source.thread not in changed
     )
     learnt = extract_claims_per_session(
-        draft_input.rows, named, {(source.thread, source.updated) for source in sources}
+        draft_input.selected_extracts,
+        named,
+        {(source.thread, source.updated) for source in sources},
     )
     found = consolidate_handbook(
         start,
         ConsolidationInput(
             session_claims=learnt,
             notes=fit,
-            dropped=dropped,
+            removed_digests=dropped,
             changed_threads=changed,
             today=draft_input.today,
-            list_limit=draft_input.list_limit,
+            max_list_entries=draft_input.max_list_entries,
         ),
     )
     own = present.summary.profile.endswith(USER_PROFILE_MARK)
@@ -236,7 +238,7 @@ def is_handbook_settled(draft_input: FolderDraftInput) -> bool:
         and draft_input.present_files == draft_input.accepted_files
         and inputs
         == build_extract_files(
-            [row.extracted for row in draft_input.rows], raw=not draft_input.lean
+            [row.extracted for row in draft_input.selected_extracts], raw=not draft_input.lean
         )
     )
 

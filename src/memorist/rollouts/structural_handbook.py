@@ -81,15 +81,15 @@ class ConsolidationInput(Struct, frozen=True, kw_only=True):
     session_claims: tuple[SessionClaims, ...]
     notes: tuple[UserNoteEntry, ...] = ()
     """All notes that exist; entries of other notes are removed."""
-    dropped: Collection[str] = ()
-    """Fingerprints of what the user removed (`merging.claim_digest`,
+    removed_digests: Collection[str] = ()
+    """Fingerprints of what the user removed (`compute_claim_digest`,
     `compute_session_version_digest`).
     """
     changed_threads: Collection[str] = ()
     """Sessions whose extract changed although the session did not continue."""
     today: str = ""
     """ISO 8601 date."""
-    list_limit: int = MAX_LIST_ENTRIES
+    max_list_entries: int = MAX_LIST_ENTRIES
     """Entries of one list of a group."""
 
 
@@ -219,8 +219,9 @@ def _join_groups(groups: Sequence[HandbookGroup]) -> HandbookGroup | None:
 
 def _is_dropped_session(each: SessionClaims, title: str, given: ConsolidationInput) -> bool:
     return (
-        bool(given.dropped)
-        and compute_session_version_digest(title, each.thread, each.updated) in given.dropped
+        bool(given.removed_digests)
+        and compute_session_version_digest(title, each.thread, each.updated)
+        in given.removed_digests
     )
 
 
@@ -265,7 +266,7 @@ class _GroupUpdate:
             note.entry
             for note in given.notes
             if note.group == group.title
-            and not is_claim_removed_by_user(given.dropped, group.title, note.entry.text)
+            and not is_claim_removed_by_user(given.removed_digests, group.title, note.entry.text)
         ]
         self._notes = {entry.note: entry for entry in noted}
         existing = {entry.note for entry in group.all_entries if entry.by == "note" and entry.note}
@@ -287,7 +288,7 @@ class _GroupUpdate:
             holding = drop_superseded_claims(entries)
             self._count("superseded", len(entries) - len(holding))
             lists[name] = limit_session_derived_entries(
-                rank_handbook_entries(holding, uses), self._given.list_limit
+                rank_handbook_entries(holding, uses), self._given.max_list_entries
             )
             self._count("left_out", len(holding) - len(lists[name]))
         left = self._group.left_out + self.counts.get("left_out", 0)
@@ -367,7 +368,7 @@ class _GroupUpdate:
         wanted = [
             fact
             for fact in facts
-            if not is_claim_removed_by_user(self._given.dropped, title, fact.entry.text)
+            if not is_claim_removed_by_user(self._given.removed_digests, title, fact.entry.text)
         ]
         found = [
             replace(fact.entry, works=(numbers[build_claim_comparison_key(fact.title)],))

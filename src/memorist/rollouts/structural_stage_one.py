@@ -66,7 +66,7 @@ MAX_STEP_COMMANDS = 16
 
 
 def _asked_prefix(asked: TaskUserMessage) -> str:
-    return ASKED_PREFIX if _is_within(asked.text, asked.own) else PASSED_ON_PREFIX
+    return ASKED_PREFIX if _is_within(asked.text, asked.typed_text) else PASSED_ON_PREFIX
 
 
 def describe_task_steps(note: TaskRecord, cwd: str) -> list[str]:
@@ -74,7 +74,7 @@ def describe_task_steps(note: TaskRecord, cwd: str) -> list[str]:
     steps = [
         f"{_asked_prefix(each)}“{shorten_to_one_line(each.text, 300)}”{_line_mark(each.line)}"
         for each in note.requests
-        if each.act in (MessageTaskEffect.BEGINS, MessageTaskEffect.GOES_ON)
+        if each.task_effect in (MessageTaskEffect.BEGINS, MessageTaskEffect.GOES_ON)
     ][:6]
     if note.edited:
         steps.append(f"Changed {render_changed_files(note, cwd)}")
@@ -407,13 +407,13 @@ def has_memory_bullets(task: RawMemoryTask) -> bool:
 
 
 def _is_correction(lesson: SessionLesson) -> bool:
-    return lesson.act is MessageTaskEffect.CORRECTS
+    return lesson.task_effect is MessageTaskEffect.CORRECTS
 
 
 def _build_lesson_bullet(lesson: SessionLesson, note: TaskRecord) -> MemoryBullet:
     if lesson.section == TASK_SECTION:
         said = next((each for each in note.requests if each.turn == lesson.turn), None)
-        is_own = said is None or _is_within(lesson.text, said.own)
+        is_own = said is None or _is_within(lesson.text, said.typed_text)
         lead = CORRECTED_PREFIX if _is_correction(lesson) else ASKED_PREFIX
         return MemoryBullet(
             text=f"{lead if is_own else PASSED_ON_PREFIX}{lesson.text}",
@@ -448,7 +448,7 @@ def derive_task_name(note: TaskRecord) -> str:
         (
             each.text
             for each in note.requests
-            if each.act in (MessageTaskEffect.BEGINS, MessageTaskEffect.GOES_ON)
+            if each.task_effect in (MessageTaskEffect.BEGINS, MessageTaskEffect.GOES_ON)
         ),
         note.requests[0].text,
     )

@@ -81,10 +81,10 @@ class TaskUserMessage(Struct, frozen=True):
     text: str
     line: int
     date: str
-    act: MessageTaskEffect
+    task_effect: MessageTaskEffect
     turn: int = 0
     """Its turn in the ledger."""
-    own: str = ""
+    typed_text: str = ""
     """The words that the user typed to the agent: nothing pasted, nothing piped."""
 
 
@@ -404,9 +404,9 @@ class TaskLogBuilder:
             task.requests[-1] = asked  # the same words again, perhaps with more of them
         elif len(task.requests) < MAX_TASK_REQUESTS:
             task.requests.append(asked)
-        if asked.act is MessageTaskEffect.ACCEPTS:
+        if asked.task_effect is MessageTaskEffect.ACCEPTS:
             task.accept_order = self.order
-        elif asked.act is MessageTaskEffect.CORRECTS:
+        elif asked.task_effect is MessageTaskEffect.CORRECTS:
             task.complaint_order = self.order
 
     def _on_reply_text(self, text: str, line: int) -> None:
@@ -475,20 +475,20 @@ class TaskLogBuilder:
             return
         if action.kind == "look":
             return
-        run = task.runs.get(action.short)
+        run = task.runs.get(action.short_command)
         if run is None:
             if len(task.runs) >= MAX_LOGGED_COMMANDS:
                 del task.runs[next(iter(task.runs))]
-            run = task.runs[action.short] = CommandRuns(action.kind)
+            run = task.runs[action.short_command] = CommandRuns(action.kind)
         run.runs += 1
         run.failures += outcome.ok is False
         run.order, run.line, run.last = self.order, line, outcome
         if action.kind in CHECKS or (
-            action.kind in SHIPPING and not _SHIPS_NOTHING.search(action.short)
+            action.kind in SHIPPING and not _SHIPS_NOTHING.search(action.short_command)
         ):
             # A merge that meets conflicts has not failed: they are the work that follows.
             if outcome.ok or action.kind != "merge":
-                task.checks[action.kind] = (outcome.ok, self.order, action.short)
+                task.checks[action.kind] = (outcome.ok, self.order, action.short_command)
             words = outcome.line or (
                 find_commit_or_pr_message(action.command).partition("\n")[0]
                 if action.kind == "commit"

@@ -108,7 +108,7 @@ class KeyValueMatch(NamedTuple):
     name: tuple[int, int]
     value: tuple[int, int]
     quoted: bool
-    way: str
+    separator_kind: str
     """What `secret_assignments` calls what stands between: `sign`, `gap`, `quote`, …"""
 
 
@@ -148,10 +148,10 @@ def is_password_only_position(named: KeyValueMatch) -> bool:
     begin = text.rfind("\n", max(0, start - _LINE), start) + 1 or max(0, start - _LINE)
     before = text[begin:start]
     if _is_option(text, start, end):
-        return named.way in {"gap", "quote", "sign"}
+        return named.separator_kind in {"gap", "quote", "sign"}
     if text[start:end].lower() in _MEANS_MORE:
-        return named.way == "sign" and (_is_variable(named) or _is_pair(named, before))
-    check = _CHECKS.get(named.way)
+        return named.separator_kind == "sign" and (_is_variable(named) or _is_pair(named, before))
+    check = _CHECKS.get(named.separator_kind)
     return check is not None and check(named, before)
 
 

@@ -2,7 +2,7 @@
 name beside them: `DATADOG_API_KEY=…`.
 
 One line of the table: the names under which a provider is in keys, and the shapes of its
-values, in the notation of `secret_patterns`. A `*` before the names marks a common word, or a
+values, in the notation of `secret_token_formats`. A `*` before the names marks a common word, or a
 provider whose shape is that of a commit or a digest: the key must then name a credential as well
 (`linear_client_secret`, and not `linear`).
 """

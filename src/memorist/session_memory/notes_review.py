@@ -57,7 +57,7 @@ class ReviewedNotes(Struct, frozen=True, kw_only=True):
     """Whether anything of the model's edit stands."""
     added: int = 0
     """New lines of the model that stand."""
-    proven: int = 0
+    structural_line_count: int = 0
     """Lines of structure beside them, which the model's do not say."""
     dropped: tuple[tuple[str, str], ...] = ()
     """New lines that may not stand, each with the reason."""
@@ -69,7 +69,9 @@ class ReviewedNotes(Struct, frozen=True, kw_only=True):
                       for line, why in self.dropped), "")  # fmt: skip
         lines = (
             f"{len(self.dropped)} lines of the model were dropped{first}" if self.dropped else "",
-            f"{self.proven} lines that structure proves stand beside it" if self.proven else "",
+            f"{self.structural_line_count} lines that structure proves stand beside it"
+            if self.structural_line_count
+            else "",
         )
         return tuple(line for line in lines if line)
 
@@ -145,7 +147,9 @@ def review_notes_and_add_derived(
         text=compose_notes_with_derived(template, written, proven),
         stands=written != old_written,
         added=len(new) - len(dropped),
-        proven=sum(1 for body in proven.values() for line in body.split("\n") if line.strip()),
+        structural_line_count=sum(
+            1 for body in proven.values() for line in body.split("\n") if line.strip()
+        ),
         dropped=tuple(dropped),
     )
 

@@ -141,7 +141,7 @@ def render_session_title(ledger: TranscriptLedger) -> str:
     """The session's own title, or the beginning of the first request."""
     if ledger.title:
         return shorten_to_one_line(ledger.title, MAX_TITLE_CHARACTERS)
-    asks = [ask for ask in ledger.dialogue.asks if ask.how != ANSWERING]
+    asks = [ask for ask in ledger.dialogue.asks if ask.input_method != ANSWERING]
     spoken = [ask for ask in asks if len(ask.text) >= 16 and ask.text[0] not in "!/#"]
     first = next(iter(spoken or asks), None)
     if first is None:
@@ -232,7 +232,7 @@ def render_user_requests(ledger: TranscriptLedger, lines: list[NoteLine]) -> str
     out = []
     for at in sorted(asks):
         ask = ledger.dialogue.asks[at]
-        how = f"({ask.how}) " if ask.how else ""
+        how = f"({ask.input_method}) " if ask.input_method else ""
         chosen = sorted(asks[at], key=lambda each: each.order)
         whole = len(ask.sentences) or 1
         times = f" (×{ask.times})" if ask.times > 1 else ""
@@ -305,7 +305,7 @@ def build_assistant_statement_lines(ledger: TranscriptLedger, skip: set[int]) ->
     for each in ledger.dialogue.pool.candidates:
         if each.order in skip:
             continue
-        if not each.placed:
+        if not each.is_final:
             closed = each.turn != now
             each.line = _build_statement_line(
                 each,
@@ -313,7 +313,7 @@ def build_assistant_statement_lines(ledger: TranscriptLedger, skip: set[int]) ->
                 final=each.order in tail,
                 must=each.order in tables,
             )
-            each.placed = closed and not each.sentence.table
+            each.is_final = closed and not each.sentence.table
         if each.line is not None:
             lines.append(each.line)
     return lines
@@ -459,7 +459,7 @@ def _find_announcement(step: WorkStep) -> NoteSentenceCandidate | None:
     """The statement that introduces a step in the work log: its announcement, or a plain statement
     followed by actions.
     """
-    words = step.words
+    words = step.announcement
     if words is None or words.source == INTENT:
         return words
     return words if words.source == SAID and not words.cue and step.actions else None
@@ -498,7 +498,7 @@ def _render_turn(turn: TurnRecord, root: str, *, with_steps: bool) -> str:
 
 
 def _step_words(step: WorkStep) -> str:
-    return step.words.sentence.text if step.words is not None else ""
+    return step.announcement.sentence.text if step.announcement is not None else ""
 
 
 def _render_step(step: WorkStep, words: str, root: str) -> str:
@@ -564,7 +564,7 @@ def build_current_state_lines(
     used: set[int] = set()
     if ledger.branch:
         texts.append(f"Branch: `{ledger.branch}`")
-    asks = [ask for ask in ledger.dialogue.asks if ask.how != ANSWERING]
+    asks = [ask for ask in ledger.dialogue.asks if ask.input_method != ANSWERING]
     if asks:
         texts.append(f"Last request: “{shorten_to_one_line(asks[-1].text, 160)}”")
     spoken = [each for each in ledger.dialogue.tail[:_TAIL_STATEMENTS] if not each.sentence.table]
@@ -600,7 +600,7 @@ def build_current_state_lines(
 
 def _render_running_call(action: ToolAction, root: str) -> str:
     match action:
-        case CommandAction(short=short):
+        case CommandAction(short_command=short):
             return f"`{shorten_to_one_line(short, 80)}`"
         case ChangeAction(changes=changes) if changes:
             return f"an edit of `{make_display_path(changes[0].path, root)}`"

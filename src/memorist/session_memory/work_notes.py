@@ -300,7 +300,7 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     ]
     last = len(put_right) - _REQUIRED_CORRECTIONS
     for position, (at, ask, words) in enumerate(put_right):
-        who = f"The user, {ask.how}" if ask.how else "The user"
+        who = f"The user, {ask.input_method}" if ask.input_method else "The user"
         lines.append(
             build_note_line(
                 ERRORS_SECTION,
@@ -317,9 +317,9 @@ def _find_correction(ask: DialogueUserMessage, *, first: bool) -> str:
     """The words by which the user corrects or limits the work; empty for other messages and for the
     first one, which is a new request.
     """
-    if ask.how == ANSWERING:
+    if ask.input_method == ANSWERING:
         return ""
-    if ask.how:
+    if ask.input_method:
         return shorten_to_one_line(ask.text, 240)
     if first or not ask.sentences:
         return ""

@@ -93,8 +93,8 @@ def build_skill_catalogue(
     """Build the catalogue of the skills that a model may choose.
 
     `window` is the context window in tokens, `factor` the tokens per estimated token
-    (`core.token_count.family_factor`); without a window the limit is in characters. The whole text,
-    frame included, stays within the limit.
+    (`core.token_count.get_token_factor`); without a window the limit is in characters. The whole
+    text, frame included, stays within the limit.
     """
     listed = sorted(
         (skill for skill in skills if skill.listed),

@@ -52,7 +52,7 @@ group by label order by sum(cost_usd) desc, sum(requests) desc, label
 
 
 class ResourceAmount(Struct, frozen=True, kw_only=True):
-    """Resources that work used or may use. Tokens as counted by `forks.fork_spec.counted_tokens`."""
+    """Resources that work used or may use. Tokens as counted by `forks.fork_spec.count_budget_tokens`."""
 
     requests: int = 0
     tokens: int = 0

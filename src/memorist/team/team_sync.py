@@ -251,7 +251,7 @@ class TeamSync:
         return TeamSyncSides(
             here=local.hashes,
             there=there,
-            known=state.keys,
+            last_synced=state.keys,
             staying={each.key for each in local.unshareable}
             | local.find_names_behind_links(state.keys),
         )

@@ -61,7 +61,7 @@ class TeamSyncSides(Struct, frozen=True, kw_only=True):
 
     here: Mapping[str, str]
     there: Mapping[str, str]
-    known: Mapping[str, SyncedMemory] = {}
+    last_synced: Mapping[str, SyncedMemory] = {}
     staying: Collection[str] = ()
     """Names whose local text stays here: a secret, too large.
 
@@ -72,7 +72,7 @@ class TeamSyncSides(Struct, frozen=True, kw_only=True):
 def plan_team_sync(sides: TeamSyncSides) -> TeamSyncSteps:
     """Plan the steps that make both sides equal, each name in at most one of them, sorted."""
     found: dict[str, list[str]] = {}
-    for key in sorted({*sides.here, *sides.there, *sides.known}):
+    for key in sorted({*sides.here, *sides.there, *sides.last_synced}):
         step = _choose_step(key, sides)
         if step:
             found.setdefault(step, []).append(key)
@@ -80,13 +80,13 @@ def plan_team_sync(sides: TeamSyncSides) -> TeamSyncSteps:
 
 
 def _choose_step(key: str, sides: TeamSyncSides) -> str:
-    known = sides.known.get(key, SyncedMemory("", ""))
+    known = sides.last_synced.get(key, SyncedMemory("", ""))
     here, there = sides.here.get(key, ""), sides.there.get(key, "")
     here_moved, there_moved = here != known.here, there != known.there
     if here == there:
         return (
             "alike"
-            if here_moved or there_moved or known.waits or (key in sides.known and not here)
+            if here_moved or there_moved or known.waits or (key in sides.last_synced and not here)
             else ""
         )
     if not here_moved:

@@ -144,7 +144,7 @@ def _build_block(part: Say | Think | CallTool, number: int, index: int) -> JsonO
 
 
 class AnthropicWire:
-    """`wire.Wire` for Messages."""
+    """`ScriptedWire` for Messages."""
 
     def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:
         """A `message` object."""
@@ -327,7 +327,7 @@ def _build_call_item(call: CallTool, tail: str) -> JsonObject:
 
 
 class ResponsesWire:
-    """`wire.Wire` for Responses."""
+    """`ScriptedWire` for Responses."""
 
     def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:
         """A `response` object. `stop_reason` other than `completed` makes it incomplete for that
@@ -522,8 +522,8 @@ def _build_message(parts: tuple[Say | Think | CallTool, ...], number: int) -> Js
 
 
 class ChatWire:
-    """`wire.Wire` for Chat Completions. Reasoning goes into `reasoning_content`, as DeepSeek, vLLM
-    and llama.cpp write it.
+    """`ScriptedWire` for Chat Completions. Reasoning goes into `reasoning_content`, as DeepSeek,
+    vLLM and llama.cpp write it.
     """
 
     def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:

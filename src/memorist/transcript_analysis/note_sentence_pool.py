@@ -104,8 +104,8 @@ class NoteSentenceCandidate(Struct):
     weight: float
     cue: bool
     line: NoteLine | None = None
-    """Its line in the notes, None where it has no section; final once `placed`."""
-    placed: bool = False
+    """Its line in the notes, None where it has no section; final once `is_final`."""
+    is_final: bool = False
     """Its turn has ended, so that its section and weight are final."""
 
 

@@ -74,10 +74,12 @@ _USER_NAME_FACTOR = 3.0
 
 
 class DialogueUserMessage(Struct):
-    """A message of the user, in sentences; `how` says how it came if not typed at the prompt."""
+    """A message of the user, in sentences; `input_method` says how it came if not typed at the
+    prompt.
+    """
 
     turn: int
-    how: str
+    input_method: str
     text: str
     """Its beginning, on one line."""
     sentences: list[AnalyzedSentence]

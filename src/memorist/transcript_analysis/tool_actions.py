@@ -86,18 +86,18 @@ class ReadAction(Struct, frozen=True):
 
 
 class ChangeAction(Struct, frozen=True):
-    """Changes files."""
+    """A call that creates, edits, moves or deletes files, one change for each."""
 
     changes: tuple[FileEdit, ...]
 
 
 class CommandAction(Struct, frozen=True):
-    """Runs a command line; `short` is its shown form, `reads` are files it only prints, `changes`
-    those of an embedded patch.
+    """Runs a command line; `short_command` is its shown form, `reads` are files it only prints,
+    `changes` those of an embedded patch.
     """
 
     command: str
-    short: str
+    short_command: str
     kind: str
     """As returned by `command_lines.classify_command_purpose`."""
     reads: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class DelegateAction(Struct, frozen=True):
 
 
 class OtherToolAction(Struct, frozen=True):
-    """Any other tool."""
+    """A call of any other tool: its name, its first text, and the paths among its arguments."""
 
     name: str
     detail: str = ""

@@ -235,10 +235,10 @@ class SessionActions:
             self._record_commit_or_restore(action)
         if outcome.ok is None:
             if not action.filtered:
-                self._turns.record_action(StepAction(action.kind, action.short, ok=None))
+                self._turns.record_action(StepAction(action.kind, action.short_command, ok=None))
             return
         self.commands.record_outcome(
-            action.short,
+            action.short_command,
             action.kind,
             outcome,
             self._turns.current_turn.number,
@@ -247,7 +247,7 @@ class SessionActions:
         self._turns.record_action(
             StepAction(
                 action.kind,
-                action.short,
+                action.short_command,
                 ok=outcome.ok,
                 line=outcome.line,
                 about=action.description,
@@ -273,7 +273,7 @@ class SessionActions:
             self.files.record_read(path)
         if action.kind != "look":
             return
-        if "status" in action.short:
+        if "status" in action.short_command:
             self.dirty = parse_git_status(ends[0])
         else:
             alone = len(action.reads) == 1 and len(split_chained_commands(action.command)) == 1
@@ -353,7 +353,7 @@ def describe_tool_action(action: ToolAction) -> str:
     """Describe a call in a few words; used for refusals."""
     what = "a call"
     match action:
-        case CommandAction(short=short):
+        case CommandAction(short_command=short):
             what = f"`{shorten_to_one_line(short, 80)}`"
         case ChangeAction(changes=changes) if changes:
             what = f"an edit of {changes[0].path.rsplit('/', 1)[-1]}"

@@ -33,7 +33,7 @@ class WorkStep(Struct):
 
     turn: int
     order: int
-    words: NoteSentenceCandidate | None = None
+    announcement: NoteSentenceCandidate | None = None
     actions: list[StepAction] = field(default_factory=list)
     is_notable: bool = False
     """Something was changed, committed or broken in it."""
@@ -92,10 +92,10 @@ class TurnLog:
         self.steps = [step for step in self.steps if step.turn not in dropped]
         return dropped
 
-    def begin_step(self, words: NoteSentenceCandidate | None) -> WorkStep:
+    def begin_step(self, announcement: NoteSentenceCandidate | None) -> WorkStep:
         """The assistant's announcement begins a step."""
         self._order += 1
-        step = WorkStep(self.current_turn.number, self._order, words)
+        step = WorkStep(self.current_turn.number, self._order, announcement)
         self.steps.append(step)
         self.current_turn.steps += 1
         if len(self.steps) > 2 * MAX_DETAILED_STEPS:

@@ -91,7 +91,7 @@ def _walk(home: Path) -> Iterator[Path]:
         try:
             entries = sorted(folder.iterdir())
         except OSError:
-            continue  # `_unreadable` names it
+            continue  # another check names it
         for path in entries:
             seen += 1
             if path.is_symlink():

@@ -141,7 +141,7 @@ def build_sync_report_json(done: RolloutSyncReport) -> dict[str, object]:
                 "path": output.replace_invalid_utf8(each.path),
                 "why": output.replace_invalid_utf8(each.why),
             }
-            for each in done.passed
+            for each in done.skipped_files
         ],
         "remarks": [output.replace_invalid_utf8(each) for each in done.remarks],
     }
@@ -175,7 +175,7 @@ def format_sync_report(done: RolloutSyncReport) -> list[str]:
     if any(each.thread != GLOBAL_KEY for each in done.waits):
         found.append("what waits is done later: by itself, or by giving the command again")
     found += format_list_with_omitted_count(
-        "left out", [f"{each.path}: {each.why}" for each in done.passed]
+        "left out", [f"{each.path}: {each.why}" for each in done.skipped_files]
     )
     return found + [f"remark: {output.replace_invalid_utf8(each)}" for each in done.remarks]
 
