@@ -321,7 +321,7 @@ def test_a_fact_of_gemini_is_one_line_and_comes_back(texts: list[str]) -> None:
             line for line in (gemini_memory.render_gemini_line(each.body) for each in made) if line
         )
     )
-    told = {each.path: each.what for each in wrote.losses}
+    told = {each.path: each.lost_parts for each in wrote.losses}
     assert all(
         "lines" in told[each.path]
         for each in made
@@ -357,7 +357,7 @@ def test_hermes_keeps_the_person_apart_and_its_limits() -> None:
 
     assert wrote.files["USER.md"].decode() == "Likes short answers.\n§\nCite lines."
     assert wrote.files["MEMORY.md"].decode() == "kept ✓\n§\n" + "x" * 2_000
-    assert [(each.path, each.whole) for each in wrote.losses] == [
+    assert [(each.path, each.is_nothing_written) for each in wrote.losses] == [
         ("f.md", False),
         ("next.md", True),
     ]
@@ -513,11 +513,11 @@ def test_what_a_dialect_cannot_hold_is_said_for_each_memory(name: str) -> None:
     told = {each.path: each for each in dialect.write([rich, stated, old], {}).losses}
 
     assert (
-        set(told["a-name.md"].what)
+        set(told["a-name.md"].lost_parts)
         == {"kind", "name", "description", "pinned", "other keys"} - dialect.supported_traits
     )
-    assert told["s.md"].what == ("origin",)
-    assert told["o.md"].whole
+    assert told["s.md"].lost_parts == ("origin",)
+    assert told["o.md"].is_nothing_written
 
 
 def test_claude_code_holds_everything() -> None:

@@ -415,7 +415,7 @@ def test_secrets_and_planted_orders_do_not_leave(filled: AutoMemory, tmp_path: P
     topics, kept = separate_exportable_memories(filled)
 
     assert {each.path for each in kept} == {"key.md", "bad.md"}
-    assert all(each.whole for each in kept)
+    assert all(each.is_nothing_written for each in kept)
     assert not [topic for topic in topics if topic.path in {"key.md", "bad.md"}]
     assert SECRET not in str(kept)
 

@@ -96,7 +96,7 @@ async def test_only_an_edit_of_the_one_file_is_allowed(home: Path) -> None:
         UnknownToolCall("WebFetch"),
     )
 
-    assert made == ForkToolResult(text=f"Changed: {path}", changed=True)
+    assert made == ForkToolResult(text=f"Changed: {path}", wrote_file=True)
     assert path.read_text() == "1\ntwo\n"
     assert all(
         answer.is_error and "Only an edit of" in answer.text and str(path) in answer.text
@@ -139,7 +139,7 @@ async def test_a_folder_may_be_read_searched_and_written(home: Path) -> None:
     assert lines.text == f"{mem}/notes.md:2:two"
     assert counts.text.split("\n") == [f"{mem}/café.md:1", f"{mem}/hard:1", f"{mem}/notes.md:2"]
     assert command.text == "2"
-    assert all(answer.changed for answer in (edited, inserted, patched, written))
+    assert all(answer.wrote_file for answer in (edited, inserted, patched, written))
     assert (mem / "notes.md").read_text() == "1\n1.5\n2\n"
     assert {
         (Path(change.path).name, change.before, change.after)
@@ -323,7 +323,7 @@ async def test_the_one_file_in_another_spelling_is_another_file(home: Path) -> N
     )
 
     assert all("spelled differently" in answer.text for answer in wrong)
-    assert right.changed
+    assert right.wrote_file
 
 
 @pytest.mark.covers("FK-3")
@@ -331,7 +331,7 @@ async def test_reading_can_be_boxed_in_too(home: Path) -> None:
     """With `read_anywhere` off, reading and searching outside are denied, also through links, and
     so are commands.
     """
-    hands = ToolExecutor(FolderAccess(folder=home / "mem", read_anywhere=False), DiskFiles())
+    hands = ToolExecutor(FolderAccess(folder=home / "mem", may_read_anywhere=False), DiskFiles())
 
     denied = await do(
         hands,
@@ -351,7 +351,7 @@ async def test_reading_can_be_boxed_in_too(home: Path) -> None:
 @pytest.mark.covers("FK-3")
 async def test_reading_only_and_no_tools_refuse_writes(home: Path) -> None:
     """Without `write` nothing is changed; with `NoToolsPermission` nothing is done at all."""
-    reader = ToolExecutor(FolderAccess(folder=home / "mem", write=False), DiskFiles())
+    reader = ToolExecutor(FolderAccess(folder=home / "mem", may_write=False), DiskFiles())
     nothing = ToolExecutor(NoToolsPermission(), DiskFiles())
 
     assert (await reader.execute(ReadFileCall(path="notes.md"))).text == "one\ntwo"
@@ -378,7 +378,7 @@ async def test_a_file_must_be_read_before_it_is_changed(home: Path) -> None:
     stale = await first.execute(WriteFileCall("notes.md", "mine\n"))
 
     assert "Read the file" in unread.text
-    assert edited.changed
+    assert edited.wrote_file
     assert "changed since" in stale.text
     assert (home / "mem" / "notes.md").read_text() == "by the user\n"
 

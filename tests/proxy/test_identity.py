@@ -146,7 +146,7 @@ def test_clients_are_known_by_what_they_say(
     """
     who = read_declared_conversation(headers, body({"messages": [user("Hello.")], **request_body}))
 
-    assert (who.name, who.certainty, who.main, bool(who.unrelated_reason)) == expected
+    assert (who.name, who.certainty, who.is_main_agent, bool(who.unrelated_reason)) == expected
 
 
 @pytest.mark.covers("WD-3", "IN-3")
@@ -175,7 +175,7 @@ def test_print_mode_is_known(headers: dict[str, str], expected: bool) -> None:
     """A prompt of print mode may have come through a pipe; one that is typed has not."""
     who = read_declared_conversation(headers, body({"messages": [user("Hello.")], "tools": TOOLS}))
 
-    assert who.interactive is expected
+    assert who.has_typing_user is expected
 
 
 @pytest.mark.covers("WD-3", "IN-3")

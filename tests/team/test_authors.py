@@ -269,7 +269,7 @@ def test_the_newest_changes_of_each_memory_are_kept_in_order(
             assert store.apply_writes("shop", {key: write}, author) == {}
             if not deletes or now.get(key):
                 done.insert(0, (key, author, deletes))
-            now[key] = write.hash
+            now[key] = write.new_hash
         log = [
             (each.key, each.author, each.deleted) for each in store.list_revisions("shop", most=99)
         ]

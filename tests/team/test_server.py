@@ -759,15 +759,17 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
         )
 
         assert store.apply_writes("shop", {"a.md": one, "b.md": two}, "jo") == {}
-        assert store.apply_writes("shop", {"a.md": two, "c.md": one}, "jo") == {"a.md": one.hash}
+        assert store.apply_writes("shop", {"a.md": two, "c.md": one}, "jo") == {
+            "a.md": one.new_hash
+        }
         with pytest.raises(TeamStoreFull):
             store.apply_writes("shop", {"c.md": one}, "jo")
         assert store.apply_writes(
-            "shop", {"b.md": TeamMemoryWrite(None, "", two.hash)}, "kim", version=0
+            "shop", {"b.md": TeamMemoryWrite(None, "", two.new_hash)}, "kim", version=0
         ) == {"": ""}
         assert (
             store.apply_writes(
-                "shop", {"b.md": TeamMemoryWrite(None, "", two.hash)}, "kim", version=1
+                "shop", {"b.md": TeamMemoryWrite(None, "", two.new_hash)}, "kim", version=1
             )
             == {}
         )
@@ -779,7 +781,7 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
         assert again.read_or_create_snapshot("shop") == found
         assert (found.version, found.entries, found.deleted) == (
             2,
-            {"a.md": (one.hash, 4)},
+            {"a.md": (one.new_hash, 4)},
             ("b.md",),
         )
         assert {key: name for key, (name, _) in found.by.items()} == {"a.md": "jo", "b.md": "kim"}

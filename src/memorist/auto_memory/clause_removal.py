@@ -41,7 +41,9 @@ def remove_clauses(known: str, removed: Sequence[ClauseStance], said: str) -> st
     nothing of it can stand alone.
     """
     staying = {
-        (each.order, each.positive) for each in parse_clause_stances(known) if each not in removed
+        (each.order, each.is_positive)
+        for each in parse_clause_stances(known)
+        if each not in removed
     }
     kept = known
     for each in reversed(removed):
@@ -50,7 +52,7 @@ def remove_clauses(known: str, removed: Sequence[ClauseStance], said: str) -> st
         before = _LOOSE_END.sub("", kept[: each.start])
         after = _LOOSE_START.sub("", kept[each.end :])
         kept = f"{before}, {after}" if before and after else before or after
-    is_same = staying == {(each.order, each.positive) for each in parse_clause_stances(kept)}
+    is_same = staying == {(each.order, each.is_positive) for each in parse_clause_stances(kept)}
     return kept.strip() if staying and is_same else ""
 
 

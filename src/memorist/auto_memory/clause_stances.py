@@ -210,7 +210,7 @@ class ClauseStance(Struct, frozen=True):
     """Content words, each without its ending."""
     order: tuple[str, ...]
     """The same words in their order, each as often as it occurs."""
-    positive: bool
+    is_positive: bool
     value_length: int = 0
     """How many of the last words say the value that the clause gives something; 0 where it gives
     none, or one without a digit.
@@ -244,7 +244,7 @@ def _is_next_of_several(joint: str, clause: str, before: ClauseStance) -> bool:
     push`, `never commit, push or tag`.
     """
     words = clause.split()
-    if before.positive or len(before.words) > 1:
+    if before.is_positive or len(before.words) > 1:
         return False
     if _AND.fullmatch(joint):
         return len(words) == 1

@@ -701,7 +701,7 @@ class MemoryExtraction:
             history_summary=None if shares else redact(render_conversation_brief({}, newest)).text,
             instruction=render_extraction_prompt(task, headers, texts, settings),
             form=build_extraction_form(task, headers, texts, settings) if fills else None,
-            permission=FolderAccess(folder=folder, read_anywhere=settings.reads_anywhere),
+            permission=FolderAccess(folder=folder, may_read_anywhere=settings.reads_anywhere),
             limits=replace(self._runtime.settings.forks, turns=settings.turns),
             one_round=True,
         )

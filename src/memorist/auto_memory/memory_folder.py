@@ -327,7 +327,7 @@ class MemoryFolderReader:
 
     def has_untrusted_origin(self, path: str) -> bool:
         """Whether its claim of origin is not believed; see `ScannedFile.foreign`."""
-        return self._loaded_scan().files.get(path, ABSENT_FILE).foreign
+        return self._loaded_scan().files.get(path, ABSENT_FILE).is_by_other_program
 
     def determine_trust(self, topic: MemoryFile) -> Trust:
         """The origin of a memory that was read here, as far as its claim is believed."""
@@ -429,7 +429,8 @@ class MemoryFolderReader:
         new_files = {
             path: files[path].recorded_blob_id
             for path, each in data.items()
-            if files[path].foreign and parse_memory_file(path, each).provenance.trust in USER_TRUST
+            if files[path].is_by_other_program
+            and parse_memory_file(path, each).provenance.trust in USER_TRUST
         }
         if not new_files:
             return
@@ -477,7 +478,7 @@ class MemoryFolderReader:
             if (
                 before is not None
                 and before.is_judged
-                and (before.blob, before.foreign) == (blob, foreign)
+                and (before.blob, before.is_by_other_program) == (blob, foreign)
             ):
                 return update_scan_entry_metadata(before, facts), data
         return build_scan_entry(

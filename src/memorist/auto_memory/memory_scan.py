@@ -40,7 +40,7 @@ class ScannedFile(Struct, frozen=True, gc=False):
     """The history's blob id of its bytes; empty for a file that is too large."""
     head: MemoryHeader | None = None
     """None for the index, and for a file whose name cannot be in a list."""
-    foreign: bool = False
+    is_by_other_program: bool = field(default=False, name="foreign")
     """Another program made the file and nothing that passed the gate has changed it since: its
     claim of origin is not believed.
     """
@@ -128,7 +128,9 @@ def find_paths_with_trusted_origin(scan: FolderScan, *gated_paths: str) -> froze
 
     These are the paths of the last scan that are not foreign, and those that passed the gate.
     """
-    return frozenset(gated_paths) | {path for path, each in scan.files.items() if not each.foreign}
+    return frozenset(gated_paths) | {
+        path for path, each in scan.files.items() if not each.is_by_other_program
+    }
 
 
 class FilesChangedSinceScan(Struct, frozen=True):

@@ -222,11 +222,11 @@ def _read_choice(sentence: str) -> tuple[str, ...]:
     """
     text = _SPEAKER.sub("", _strip_openings(sentence))
     stances = parse_clause_stances(text)
-    chosen = {each.positive: separate_chosen_alternative(each) for each in stances}
+    chosen = {each.is_positive: separate_chosen_alternative(each) for each in stances}
     if not len(stances) == len(chosen) == 2 or _LOOSE.search(text):
         return ()
     last = stances[1]
-    if last.positive and last.end and " " not in text[last.start : last.end].strip():
+    if last.is_positive and last.end and " " not in text[last.start : last.end].strip():
         return ()  # "don't use npm, yarn" may rule out both
     (word, rest), (other, other_rest) = chosen[True], chosen[False]
     if rest or other_rest or other not in (find_word_alternatives(word) or ()):

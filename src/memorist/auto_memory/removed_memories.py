@@ -150,7 +150,7 @@ _Meaning = frozenset[tuple[frozenset[str], bool]]
 
 
 def _read_meaning(text: str) -> _Meaning:
-    return frozenset((each.words, each.positive) for each in parse_clause_stances(text))
+    return frozenset((each.words, each.is_positive) for each in parse_clause_stances(text))
 
 
 def _join_clauses(meaning: _Meaning) -> _Meaning:

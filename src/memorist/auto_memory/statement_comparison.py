@@ -122,8 +122,8 @@ def compare_statements(new: str, known: str) -> StatementRelation:
     if is_same_rule(new, known):
         return StatementRelation.SAME
     mine, theirs = parse_clause_stances(new), parse_clause_stances(known)
-    if mine and {(one.order, one.positive) for one in mine} == {
-        (each.order, each.positive) for each in theirs
+    if mine and {(one.order, one.is_positive) for one in mine} == {
+        (each.order, each.is_positive) for each in theirs
     }:
         return StatementRelation.RESTATED
     opposed = [
@@ -136,7 +136,7 @@ def compare_statements(new: str, known: str) -> StatementRelation:
     gives_up = any(pattern.search(known) for pattern in SWITCHES)
     covered = all(
         each in opposed
-        or (gives_up and not each.positive)
+        or (gives_up and not each.is_positive)
         or any(_is_alike(one, each) for one in mine)
         or any(_is_part_of_choice(each, choice, mine) for choice in opposed)
         for each in theirs
@@ -167,8 +167,8 @@ def _is_part_of_choice(
     group = find_word_alternatives(word) if word else None
     return (
         group is not None
-        and choice.positive
-        and not ban.positive
+        and choice.is_positive
+        and not ban.is_positive
         and (found := separate_chosen_alternative(ban))[0] in group
         and found[1] == rest
         and _count_choices(mine, group) == 1
@@ -176,7 +176,7 @@ def _is_part_of_choice(
 
 
 def _is_alike(one: ClauseStance, other: ClauseStance) -> bool:
-    return one.positive == other.positive and one.words == other.words
+    return one.is_positive == other.is_positive and one.words == other.words
 
 
 def _is_opposite(
@@ -185,11 +185,11 @@ def _is_opposite(
     mine: Sequence[ClauseStance],
     theirs: Sequence[ClauseStance],
 ) -> bool:
-    if one.positive != other.positive:
+    if one.is_positive != other.is_positive:
         return _is_same_choice(one, other) or not list_verb_folded_clause_keys(one).isdisjoint(
             list_verb_folded_clause_keys(other)
         )
-    return one.positive and (
+    return one.is_positive and (
         _is_other_choice(one, other, mine, theirs) or _is_other_value(one, other)
     )
 
@@ -217,7 +217,7 @@ def _is_other_choice(
 
 
 def _count_choices(stances: Sequence[ClauseStance], group: frozenset[str]) -> int:
-    return len({word for each in stances if each.positive for word in each.words & group})
+    return len({word for each in stances if each.is_positive for word in each.words & group})
 
 
 def _is_other_value(one: ClauseStance, other: ClauseStance) -> bool:
@@ -245,7 +245,7 @@ def _abandons(new: str, known: str) -> bool:
         and (bool(_find_order_verb(each)) or _asks_for_use(known[each.start : each.end or None]))
         for words in _list_given_up(new, parse_clause_stances(new))
         for each in parse_clause_stances(known)
-        if each.positive
+        if each.is_positive
     )
 
 
@@ -259,7 +259,7 @@ def _list_given_up(text: str, stances: Sequence[ClauseStance]) -> list[frozenset
     return [
         each.words
         for each in stances
-        if not each.positive and len(each.words) <= 2 and _speaks_of_giving_up(text)
+        if not each.is_positive and len(each.words) <= 2 and _speaks_of_giving_up(text)
     ] + [
         frozenset((fold_word_ending(found["old"] or found["name"]),))
         for found in _GIVEN_UP.finditer(text)
@@ -656,7 +656,7 @@ def _describe_opposed(stance: ClauseStance) -> OppositeClausePrefilter:
     return OppositeClausePrefilter(
         # What is a part of a German verb, apart or not, begins no word: it comes last.
         [*_list_marks(whole, group), *((part,) for part in parts)],
-        denies=stance.positive and not chosen and not stance.value_length,
+        denies=stance.is_positive and not chosen and not stance.value_length,
     )
 
 

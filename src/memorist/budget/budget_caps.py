@@ -49,7 +49,7 @@ class BudgetRequest(Struct, frozen=True, kw_only=True):
 
     label: str
     limits: ForkLimits
-    session: bool = True
+    belongs_to_session: bool = True
     """It belongs to a session, whose caps apply to it too."""
     is_asked_by_user: bool = False
     """The user asked for it and waits."""
@@ -116,7 +116,7 @@ def decide_budget_request(
 
 
 def _scopes_of(work: BudgetRequest) -> tuple[BudgetScope, ...]:
-    return ("day", "session") if work.session else ("day",)
+    return ("day", "session") if work.belongs_to_session else ("day",)
 
 
 def get_configured_budget_cap(

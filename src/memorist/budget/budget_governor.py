@@ -85,7 +85,7 @@ class BudgetGovernor:
         work = BudgetRequest(
             label=spec.label,
             limits=spec.limits,
-            session=bool(self._session),
+            belongs_to_session=bool(self._session),
             is_asked_by_user=spec.requested_by_user,
         )
         if isinstance(self._database, UnsavedDatabaseConnection) and not spec.requested_by_user:

@@ -152,7 +152,7 @@ def find_paused_work(
     found = []
     for label in CAP_SHARES:
         decided = decide_budget_request(
-            BudgetRequest(label=label, limits=ForkLimits(), session=False), own, settings
+            BudgetRequest(label=label, limits=ForkLimits(), belongs_to_session=False), own, settings
         )
         if isinstance(decided, BudgetRefused):
             found.append(

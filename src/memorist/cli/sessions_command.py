@@ -59,7 +59,7 @@ def _render_line(entry: KnownSession, id: str, prefix: str = "") -> str:
     day = datetime.fromtimestamp(entry.updated).astimezone().strftime("%Y-%m-%d %H:%M")
     title = output.make_terminal_safe_line(prefix + (entry.title or "(nothing was asked)"))
     return (
-        f"{day}  {id:<13}  {entry.agent:<11}  {'notes' if entry.notes else '     '}  "
+        f"{day}  {id:<13}  {entry.agent:<11}  {'notes' if entry.has_notes else '     '}  "
         f"{shorten_to_one_line(title, TITLE_CHARACTERS)}"
     )
 
@@ -88,5 +88,5 @@ def _print_one(home: Layout, name: str, *, as_json: bool) -> None:
         why = f"   (its folder is gone: {own.folder})" if own.folder and not folder else ""
         click.echo(f"open again  {output.make_terminal_safe_line(change + own.command + why)}")
     click.echo(f"hand over   memorist handoff {entry.id}")
-    if entry.notes:
+    if entry.has_notes:
         click.echo(f"notes       memorist notes {entry.id}")

@@ -62,7 +62,7 @@ class ContextWindowState(Struct, frozen=True, kw_only=True):
     manual: CompactionStrategy | None = None
     """The strategy the user asked for, `auto` for the ordered plan; None when the user did not ask.
     """
-    instructions: bool = False
+    has_user_instructions: bool = False
     """The user said what the summary should hold; notes cannot honor that."""
     has_notes: bool = False
     has_model: bool = False
@@ -138,13 +138,13 @@ def _plan_attempts(
     state: ContextWindowState, settings: CompactionSettings, *, with_model: bool
 ) -> tuple[PlanStep, ...]:
     steps: list[PlanStep] = []
-    if settings.provider and state.provider_compacts and not state.instructions:
+    if settings.provider and state.provider_compacts and not state.has_user_instructions:
         steps.append(
             TryStrategyStep("provider", "The settings prefer the provider's own compaction.")
         )
     match settings.family:
         case "file-native":
-            if state.has_notes and not state.instructions:
+            if state.has_notes and not state.has_user_instructions:
                 steps.append(
                     TryStrategyStep("session-memory", "The session's notes cost no further call.")
                 )

@@ -373,7 +373,7 @@ class Compactor(SessionExtension):
             prefix=max(0, used - measured.tokens),
             limits=call.limits,
             manual=call.manual,
-            instructions=bool(call.instructions),
+            has_user_instructions=bool(call.instructions),
             has_notes=self._has_model_notes(),
             has_model=self._runtime.model is not None,
             provider_compacts=call.provider_compacts,

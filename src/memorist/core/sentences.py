@@ -113,13 +113,13 @@ class AnalyzedSentence(Struct, frozen=True, gc=False):
     """The names in comparable form: the last part of a path, lower case."""
     cost: int
     """Estimated tokens."""
-    bullet: bool = False
+    is_bullet: bool = False
     """It was a list item."""
-    cue: bool = False
+    has_cue: bool = False
     """It contains a word that indicates a cause, rule or result."""
-    doubt: bool = False
+    has_doubt: bool = False
     """It contains a word that expresses doubt."""
-    table: bool = False
+    is_table: bool = False
     """It is a table: header, rule and rows, one line each."""
 
 
@@ -133,8 +133,8 @@ def analyze_sentence(text: str, *, bullet: bool = False) -> AnalyzedSentence:
         to_comparable_names(found.names),
         estimate_o200k_tokens(text),
         bullet,
-        found.cue,
-        found.doubt,
+        found.has_cue,
+        found.has_doubt,
     )
 
 
@@ -158,8 +158,8 @@ class UnanalyzedSentence(NamedTuple):
     """A sentence that is not weighed yet."""
 
     text: str
-    bullet: bool = False
-    table: bool = False
+    is_bullet: bool = False
+    is_table: bool = False
 
 
 def extract_prose_sentences(
@@ -182,8 +182,8 @@ def extract_prose_sentences(
 
 def analyze_raw_sentence(phrase: UnanalyzedSentence) -> AnalyzedSentence:
     """Weigh a raw sentence."""
-    found = analyze_sentence(phrase.text, bullet=phrase.bullet)
-    return structs.replace(found, table=True) if phrase.table else found
+    found = analyze_sentence(phrase.text, bullet=phrase.is_bullet)
+    return structs.replace(found, is_table=True) if phrase.is_table else found
 
 
 def _table_sentence(text: str) -> UnanalyzedSentence:
@@ -198,7 +198,7 @@ def _table_sentence(text: str) -> UnanalyzedSentence:
             break
         kept.append(row)
     kept[1] = "|" + "---|" * max(kept[0].strip("|").count("|") + 1, 1)
-    return UnanalyzedSentence("\n".join(kept), table=True)
+    return UnanalyzedSentence("\n".join(kept), is_table=True)
 
 
 def _split_prose(text: str, *, short: bool) -> Iterator[UnanalyzedSentence]:

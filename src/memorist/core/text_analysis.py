@@ -110,8 +110,8 @@ class TextFeatures(Struct, frozen=True, gc=False):
     names: tuple[str, ...]
     """Identifiers and paths, in order, each once: text in back-ticks, and words shaped like code.
     """
-    cue: bool
-    doubt: bool
+    has_cue: bool
+    has_doubt: bool
 
 
 def analyze_text(text: str) -> TextFeatures:

@@ -389,7 +389,7 @@ class DreamExtension(SessionExtension):
                     len(prepared.render_files_after_rules()), self._settings
                 ),
             ),
-            permission=FolderAccess(folder=folder, read_anywhere=False),
+            permission=FolderAccess(folder=folder, may_read_anywhere=False),
             limits=self._runtime.settings.forks,
             known_files=tuple(folder / path for path in material.paths),
             one_round=True,

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.auto_memory.statements.no_memory_and_pin_requests import find_text_to_pin
@@ -45,7 +45,7 @@ class ShownTexts(Struct, frozen=True, kw_only=True):
     """
 
     texts: tuple[str, ...] = ()
-    past: bool = False
+    was_rollout_memory_shown: bool = field(default=False, name="past")
 
 
 class ObservedSession:
@@ -77,7 +77,7 @@ class ObservedSession:
         self._shown = self._saved_shown = self._load_shown()
         if self._shown.texts and memory.recall is not None:
             memory.recall.restore_shown_from_texts(self._shown.texts)
-        if self._shown.past and rollout_memory is not None:
+        if self._shown.was_rollout_memory_shown and rollout_memory is not None:
             rollout_memory.mark_shown()
 
     @property
@@ -211,7 +211,8 @@ class ObservedSession:
                 past = self._rollout_memory.take_due_text()
         if texts or past:
             self._shown = ShownTexts(
-                texts=(*self._shown.texts, *texts), past=self._shown.past or bool(past)
+                texts=(*self._shown.texts, *texts),
+                was_rollout_memory_shown=self._shown.was_rollout_memory_shown or bool(past),
             )
         return [*texts, *filter(None, [past])]
 
@@ -253,7 +254,10 @@ class ObservedSession:
             said = self._session_recall.recall_for_prompt(strip_host_markup(prompt))
             texts += [said] if said and said not in self._shown.texts else []
         if texts:
-            self._shown = ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past)
+            self._shown = ShownTexts(
+                texts=(*self._shown.texts, *texts),
+                was_rollout_memory_shown=self._shown.was_rollout_memory_shown,
+            )
         return texts
 
     def recall_for_tool_call(self, call: ToolUse) -> list[str]:
@@ -261,7 +265,10 @@ class ObservedSession:
         text = self._log.extensions.before_tool(call)
         if not text or text in self._shown.texts:
             return []
-        self._shown = ShownTexts(texts=(*self._shown.texts, text), past=self._shown.past)
+        self._shown = ShownTexts(
+            texts=(*self._shown.texts, text),
+            was_rollout_memory_shown=self._shown.was_rollout_memory_shown,
+        )
         return [text]
 
     def preload_in_background(self) -> None:

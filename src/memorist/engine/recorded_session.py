@@ -59,7 +59,7 @@ def find_newest_session_preferring_notes(home: Layout, folder: Path) -> Recorded
     Raises NothingToDo, StoreError.
     """
     known = list_known_sessions(home, locate_project_root(folder))
-    with_notes = next((each for each in known if each.notes), None)
+    with_notes = next((each for each in known if each.has_notes), None)
     if with_notes is not None:
         layout = SessionLayout(Path(with_notes.folder))
         return RecordedSession(with_notes.id, layout.transcript, layout)

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.auto_memory.memory_location import locate_root_of_recorded_folder
 from memorist.core.prompt_templates import load_prompt
@@ -42,7 +42,7 @@ class KnownSession(Struct, frozen=True, kw_only=True):
     project: str
     agent: str
     title: str
-    notes: bool
+    has_notes: bool = field(name="notes")
     """Whether memorist keeps notes of it."""
     file: str = ""
     """Where it is recorded."""
@@ -131,7 +131,7 @@ def _from_row(
         project=project if file is None else file.repository or project,
         agent="memorist" if file is None else FORMAT_TITLES[file.format],
         title=title,
-        notes=bool(notes.strip()),
+        has_notes=bool(notes.strip()),
         file=str(transcript) if file is None else file.path,
         folder=folder,
     )
@@ -144,7 +144,7 @@ def _from_rollout(file: Rollout) -> KnownSession:
         project=file.repository or file.cwd,
         agent=FORMAT_TITLES[file.format],
         title=file.first_words,
-        notes=False,
+        has_notes=False,
         file=file.path,
     )
 

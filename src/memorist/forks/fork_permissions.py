@@ -152,7 +152,7 @@ def _check_folder_read(
         return PermissionDenied(target.why)
     if target.kind is ResolvedPathKind.OTHER:
         return PermissionDenied(f"{target.requested} is not a regular file.")
-    if not permission.read_anywhere and not target.path.is_relative_to(permission.folder):
+    if not permission.may_read_anywhere and not target.path.is_relative_to(permission.folder):
         return PermissionDenied(
             f"Reading is allowed only inside {permission.folder}; {target.requested} leads to "
             f"{target.path}."
@@ -163,7 +163,7 @@ def _check_folder_read(
 def _check_folder_write(
     permission: FolderAccess, target: ResolvedPath | UnresolvedPath
 ) -> PermissionDenied | None:
-    if not permission.write:
+    if not permission.may_write:
         return PermissionDenied("Only reading is allowed here.")
     if isinstance(target, UnresolvedPath):
         return PermissionDenied(target.why)
@@ -186,7 +186,7 @@ def _check_folder_write(
 
 
 def _check_folder_shell(permission: FolderAccess, command: str) -> PermissionDenied | None:
-    if not permission.read_anywhere:
+    if not permission.may_read_anywhere:
         return PermissionDenied(
             "Commands are not allowed here, since the paths that they read are not limited: "
             "use the tools that read and search."

@@ -387,7 +387,7 @@ async def _apply_reply(
         failures=tuple(failures),
         shown=tuple(_render_read_file(path, result) for path, result in shown),
         keys=frozenset(keys),
-        changed=any(result.changed for result in results),
+        changed=any(result.wrote_file for result in results),
         succeeded=not failures and not any(result.is_error for result in results),
         dropped=edits.dropped,
     )

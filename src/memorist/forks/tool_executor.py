@@ -74,7 +74,7 @@ class ForkToolResult(Struct, frozen=True, kw_only=True):
 
     text: str
     is_error: bool = False
-    changed: bool = False
+    wrote_file: bool = False
     """Whether bytes were written."""
 
 
@@ -100,8 +100,8 @@ def resolve_granted_paths(permission: ForkPermission, files: FileSystem) -> Fork
         case FolderAccess(folder=folder):
             return FolderAccess(
                 folder=files.resolve(folder),
-                write=permission.write,
-                read_anywhere=permission.read_anywhere,
+                may_write=permission.may_write,
+                may_read_anywhere=permission.may_read_anywhere,
             )
         case NoToolsPermission():
             return permission
@@ -345,7 +345,7 @@ class ToolExecutor:
         for change in changes:
             self._write_planned(change)
         return ForkToolResult(
-            text="Changed: " + ", ".join(str(change.path) for change in changes), changed=True
+            text="Changed: " + ", ".join(str(change.path) for change in changes), wrote_file=True
         )
 
     def _plan_write(

@@ -526,7 +526,7 @@ def _write_group(turn: SpeakerGroup) -> Iterable[object]:
     yield from map(_translate_result, turn.tool_results)
     waiting: list[Message] = []
     for message in turn.messages:
-        if not _is_native(message) and turn.assistant:
+        if not _is_native(message) and turn.is_assistant:
             waiting.append(message)
             continue
         yield from _translate_assistant(waiting)

@@ -538,7 +538,7 @@ class SpeakerGroup(Struct):
     else.
     """
 
-    assistant: bool
+    is_assistant: bool
     messages: list[Message]
     tool_results: list[ToolResult]
     """Tool results from messages of other formats; they come before the messages."""
@@ -592,6 +592,6 @@ def _add_translated(found: list[SpeakerGroup], asked: dict[str, int], message: M
 
 
 def _last_group(found: list[SpeakerGroup], *, assistant: bool) -> SpeakerGroup:
-    if not found or found[-1].assistant is not assistant:
-        found.append(SpeakerGroup(assistant=assistant, messages=[], tool_results=[]))
+    if not found or found[-1].is_assistant is not assistant:
+        found.append(SpeakerGroup(is_assistant=assistant, messages=[], tool_results=[]))
     return found[-1]

@@ -40,8 +40,8 @@ class AnthropicModel(StreamingModel):
         self._status_error = anthropic.APIStatusError
         self._stream_type = anthropic.AsyncStream[object]
         self._client = anthropic.AsyncAnthropic(
-            api_key=None if access.bearer else access.key,
-            auth_token=access.key if access.bearer else None,
+            api_key=None if access.is_bearer_token else access.key,
+            auth_token=access.key if access.is_bearer_token else None,
             base_url=access.base_url or "https://api.anthropic.com",
             max_retries=0,
             timeout=None,

@@ -21,12 +21,14 @@ class ModelAccess(Struct, frozen=True, kw_only=True):
 
     key: str
     base_url: str | None = None
-    bearer: bool = False
+    is_bearer_token: bool = False
     """Anthropic only: the key is a token for `Authorization: Bearer`."""
     headers: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"ModelAccess(key=<hidden>, base_url={self.base_url!r}, bearer={self.bearer})"
+        return (
+            f"ModelAccess(key=<hidden>, base_url={self.base_url!r}, bearer={self.is_bearer_token})"
+        )
 
 
 def resolve_model_access(
@@ -58,6 +60,6 @@ def resolve_model_access(
     return ModelAccess(
         key=key,
         base_url=base_url or environment.get(f"{provider}_BASE_URL"),
-        bearer=bearer,
+        is_bearer_token=bearer,
         headers=settings.headers,
     )

@@ -139,7 +139,7 @@ def _session_row(each: KnownSession, outcome: str) -> PageRow:
             build_view_address("session", id=each.id),
         ),
         get_last_path_part(each.project) or "—",
-        PageCell(each.agent, quiet=translate("with notes") if each.notes else ""),
+        PageCell(each.agent, quiet=translate("with notes") if each.has_notes else ""),
         build_outcome_cell(outcome),
     )
 

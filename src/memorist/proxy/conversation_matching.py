@@ -56,8 +56,8 @@ class ProxyConversation(Struct, eq=False, kw_only=True):
     id: str
     """The id of the engine's session."""
     format: str
-    main: bool = True
-    interactive: bool = True
+    is_main_agent: bool = True
+    has_typing_user: bool = True
     """Whether a user types into it, as its client said when it began."""
     tenant: str = ""
     project: str | None = None
@@ -147,9 +147,9 @@ class ConversationMatcher:
 
     def _restore(self, each: StoredConversation) -> None:
         conversation = ProxyConversation(
-            id=each.id, format=each.format, main=each.main, interactive=each.interactive,
-            project=each.declared_project, name=each.name, declared_project=each.declared_project,
-            restored_project=each.folder, shape=each.shape,
+            id=each.id, format=each.format, is_main_agent=each.is_main_agent,
+            has_typing_user=each.has_typing_user, project=each.declared_project, name=each.name,
+            declared_project=each.declared_project, restored_project=each.folder, shape=each.shape,
             history_ends=(each.asked, each.answered), response_key=each.response,
         )  # fmt: skip
         if each.response:
@@ -210,8 +210,8 @@ class ConversationMatcher:
             conversation = self._named[key] = ProxyConversation(
                 id=id,
                 format=asked.format,
-                main=asked.identity.main,
-                interactive=asked.identity.interactive,
+                is_main_agent=asked.identity.is_main_agent,
+                has_typing_user=asked.identity.has_typing_user,
                 project=folder,
                 name=name,
                 declared_project=folder,
@@ -239,12 +239,12 @@ class ConversationMatcher:
             conversation = None
         if conversation is None:
             id = f"{who.name[:60]}-{self._new_id()}" if who.name else self._new_id()
-            main = who.main and who.certainty != "likely"
+            main = who.is_main_agent and who.certainty != "likely"
             conversation = ProxyConversation(
                 id=id,
                 format=asked.format,
-                main=main,
-                interactive=who.interactive,
+                is_main_agent=main,
+                has_typing_user=who.has_typing_user,
                 project=who.project,
                 declared_project=who.project,
             )
@@ -300,8 +300,8 @@ class ConversationMatcher:
             conversation = ProxyConversation(
                 id=self._new_id(),
                 format=conversation.format,
-                main=conversation.main,
-                interactive=conversation.interactive,
+                is_main_agent=conversation.is_main_agent,
+                has_typing_user=conversation.has_typing_user,
                 project=conversation.project,
                 declared_project=conversation.declared_project,
                 response_id=previous,
@@ -393,8 +393,8 @@ def to_stored_conversation(conversation: ProxyConversation) -> StoredConversatio
     if not (conversation.name or conversation.history_ends[0] or conversation.response_key):
         return None
     return StoredConversation(
-        id=conversation.id, format=conversation.format, main=conversation.main,
-        interactive=conversation.interactive, name=conversation.name,
+        id=conversation.id, format=conversation.format, is_main_agent=conversation.is_main_agent,
+        has_typing_user=conversation.has_typing_user, name=conversation.name,
         declared_project=conversation.declared_project,
         folder=conversation.project or conversation.restored_project,
         shape=conversation.shape, asked=conversation.history_ends[0],

@@ -108,8 +108,8 @@ class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str
     format: str
-    main: bool = True
-    interactive: bool = True
+    is_main_agent: bool = field(default=True, name="main")
+    has_typing_user: bool = field(default=True, name="interactive")
     name: str = ""
     declared_project: str | None = field(default=None, name="told")
     folder: str = ""

@@ -52,9 +52,9 @@ class DeclaredConversation(Struct, frozen=True, kw_only=True):
     name: str = ""
     """The conversation, or the group it belongs to."""
     certainty: Certainty = "unknown"
-    main: bool = True
+    is_main_agent: bool = True
     """Whether this is the main agent, not one of its subagents."""
-    interactive: bool = True
+    has_typing_user: bool = True
     """Whether a user types into it; not in print mode, which may get its prompt through a pipe."""
     unrelated_reason: str = ""
     """Why the request is not part of a conversation; empty if it is."""
@@ -93,7 +93,7 @@ def read_declared_conversation(
         or _identify_by_cache_key(body)
     )
     if headers.get("x-parent-session-id"):
-        found = msgspec.structs.replace(found, main=False)
+        found = msgspec.structs.replace(found, is_main_agent=False)
     return found if project is None else msgspec.structs.replace(found, project=project)
 
 
@@ -127,8 +127,8 @@ def _identify_codex(headers: Mapping[str, str]) -> DeclaredConversation | None:
     return DeclaredConversation(
         name=thread,
         certainty="named",
-        main=thread == session and not by_agent,
-        interactive=_is_typed_originator(headers.get("originator", "")),
+        is_main_agent=thread == session and not by_agent,
+        has_typing_user=_is_typed_originator(headers.get("originator", "")),
         unrelated_reason=aside,
     )
 
@@ -150,24 +150,28 @@ def _identify_claude_code(
         return DeclaredConversation(
             name=session,
             certainty="named",
-            main=not agent,
+            is_main_agent=not agent,
             unrelated_reason="a request of Claude Code without tools is no turn",
         )
     if _newest_text(body).lower().startswith(_COMPACTION_LEADS):
         return DeclaredConversation(
             name=session,
             certainty="named",
-            main=not agent,
+            is_main_agent=not agent,
             unrelated_reason="Claude Code asks for a summary",
         )
     if agent:
-        return DeclaredConversation(name=f"{session}/{agent}", certainty="named", main=False)
+        return DeclaredConversation(
+            name=f"{session}/{agent}", certainty="named", is_main_agent=False
+        )
     if "cc_is_subagent=true" in _first_text(body.values.get("system")):
-        return DeclaredConversation(name=f"{session}/agents", certainty="grouped", main=False)
+        return DeclaredConversation(
+            name=f"{session}/agents", certainty="grouped", is_main_agent=False
+        )
     return DeclaredConversation(
         name=session,
         certainty="likely",
-        interactive=not _UNATTENDED.search(headers.get("user-agent", "")),
+        has_typing_user=not _UNATTENDED.search(headers.get("user-agent", "")),
     )
 
 

@@ -297,7 +297,7 @@ class TenantSessionOpener:
         in a session beside it that neither learns nor recalls.
         """
         id, format = conversation.id, conversation.format
-        host = HostInfo(main=conversation.main, interactive=conversation.interactive)
+        host = HostInfo(main=conversation.is_main_agent, interactive=conversation.has_typing_user)
         if isinstance(self._engines, Tenants):
             name = project and str(UNROOTED_PROJECTS / make_portable_folder_name(project))
             return await self._engines.open(

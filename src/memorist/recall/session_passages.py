@@ -388,7 +388,7 @@ def _find_report(answered: str, words: Collection[str]) -> str:
     """
     best, most = "", 0
     for each in extract_prose_sentences(answered):
-        if not each.table and refine_or_reject_sentence_source(SAID, each.text) == SAID:
+        if not each.is_table and refine_or_reject_sentence_source(SAID, each.text) == SAID:
             count = len(set(words) & set(list_search_keys(each.text)))
             if count >= max(most, 1):
                 best, most = each.text, count

@@ -51,7 +51,7 @@ def build_agent_statement_lines(log: TaskLogBuilder) -> list[NoteLine]:
     opened = _find_opened_numbers(log)
     for line in build_assistant_statement_lines(log.ledger, set()):
         is_last = line.order[-2] == log.ledger.turns.count
-        skipped = line.table or not _is_lasting(line, last=is_last)
+        skipped = line.is_table or not _is_lasting(line, last=is_last)
         each = None if skipped else _cut_narration(line)
         if each is None or (
             len(each.stems) <= _MAX_ANNOUNCING_STEMS

@@ -23,7 +23,7 @@ def get_project_name(thread: Rollout) -> str:
     return extract_codex_repository_name(path) or re.split(r"[\\/]", path.rstrip("\\/"))[-1]
 
 
-def get_rollout_default_scope(thread: Rollout) -> ClaimScope:
+def choose_repository_or_directory_scope(thread: Rollout) -> ClaimScope:
     """Return the repository scope, or the folder scope for a folder that belongs to none."""
     return (
         "directory"

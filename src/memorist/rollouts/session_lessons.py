@@ -408,7 +408,8 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
     ]
     found += [
         replace(
-            _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, -at, line), 3.0), must=True
+            _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, -at, line), 3.0),
+            is_required=True,
         )
         for task in tasks
         for at, (text, line) in enumerate(render_opened_pull_requests_and_issues(task))

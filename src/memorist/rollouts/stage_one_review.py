@@ -32,7 +32,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
-from memorist.rollouts.lesson_scope import get_rollout_default_scope
+from memorist.rollouts.lesson_scope import choose_repository_or_directory_scope
 from memorist.rollouts.message_task_effect import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -320,7 +320,7 @@ class _EntryJudge:
         if task.name and not self.is_harmless(task.name):
             return None
         task = named
-        own = get_rollout_default_scope(self._thread)
+        own = choose_repository_or_directory_scope(self._thread)
         preferences, requests = self._part_from_requests(task.preferences)
         return replace(
             task,

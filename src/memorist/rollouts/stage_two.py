@@ -429,7 +429,7 @@ class _ConsolidationRun:
             why="what past sessions say has changed",
             material=render_stage_two_material(work),
             instruction=build_stage_two_instruction(work, texts),
-            permission=FolderAccess(folder=self._folder, read_anywhere=False),
+            permission=FolderAccess(folder=self._folder, may_read_anywhere=False),
             limits=self._limits,
             known_files=(self._folder / HANDBOOK_FILE, self._folder / SUMMARY_FILE),
             form=build_handbook_form(work, texts.form, on_refused=refused.append)

@@ -20,7 +20,7 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
-from memorist.rollouts.lesson_scope import get_project_name, get_rollout_default_scope
+from memorist.rollouts.lesson_scope import choose_repository_or_directory_scope, get_project_name
 from memorist.rollouts.message_task_effect import MessageTaskEffect
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -332,7 +332,7 @@ def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[SessionLesson]
         name=name,
         group=get_project_name(thread),
         outcome=derive_task_outcome(note),
-        scope=get_rollout_default_scope(thread),
+        scope=choose_repository_or_directory_scope(thread),
         cwd=cwd or UNKNOWN_FOLDER,
         preferences=tuple(note.preferences),
         knowledge=(

@@ -107,7 +107,7 @@ class KeyValueMatch(NamedTuple):
     text: str
     name: tuple[int, int]
     value: tuple[int, int]
-    quoted: bool
+    is_quoted: bool
     separator_kind: str
     """What `secret_assignments` calls what stands between: `sign`, `gap`, `quote`, …"""
 
@@ -199,7 +199,7 @@ def _is_named(named: KeyValueMatch) -> bool:
     """`the new password: hunter22` within a line, at its end or that of a sentence."""
     value = named.text[slice(*named.value)]
     between = named.text[named.name[1] : named.value[0]]
-    if named.quoted or not between.rstrip().endswith((":", "：")):
+    if named.is_quoted or not between.rstrip().endswith((":", "：")):
         return False
     if _IDENTIFIER.match(value):
         return False
@@ -232,7 +232,7 @@ def _is_variable(named: KeyValueMatch) -> bool:
 def _is_after_login(named: KeyValueMatch, before: str) -> bool:
     """`user: bob, password: …`; arguments of a call and members of an object are code."""
     at, stop = named.value
-    is_code = not named.quoted and (
+    is_code = not named.is_quoted and (
         _glued(named)
         or _IDENTIFIER.match(named.text[at:stop]) is not None
         or named.text[stop : stop + 2].lstrip()[:1] in {"}", ")", "]"}
@@ -256,7 +256,9 @@ def _is_pair(named: KeyValueMatch, before: str) -> bool:
 
 def _is_in_json(named: KeyValueMatch) -> bool:
     text, end = named.text, named.name[1]
-    return named.quoted and text[end : end + 1] in {'"', "'"} and ":" in text[end : named.value[0]]
+    return (
+        named.is_quoted and text[end : end + 1] in {'"', "'"} and ":" in text[end : named.value[0]]
+    )
 
 
 def _is_in_xml(named: KeyValueMatch) -> bool:
@@ -271,7 +273,7 @@ def _is_own_line(named: KeyValueMatch, before: str) -> bool:
     text, (start, end), (at, stop) = named.text, named.name, named.value
     if _LINE_BEGINNING.match(before) is None:
         return False
-    if named.quoted:
+    if named.is_quoted:
         return _LINE_END.match(text, stop) is not None
     after = _BARE_LINE_END.match(text, stop)
     if (

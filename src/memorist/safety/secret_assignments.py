@@ -174,7 +174,7 @@ def find_keys_named_after_provider(
         "pair",
     }:
         return
-    if provider.common and not CREDENTIAL.search(text, at + len(name), end):
+    if provider.is_common_word and not CREDENTIAL.search(text, at + len(name), end):
         return
     value = found.value
     if (

@@ -187,10 +187,10 @@ NOT_CREDENTIAL = lazy_pattern(
 
 
 class NamedSecretProvider(Struct, frozen=True):
-    """Values known by a name beside them. `common`: the name alone says too little."""
+    """Values known by a name beside them. `is_common_word`: the name alone says too little."""
 
     name: str
-    common: bool
+    is_common_word: bool
     value: re.Pattern[str]
 
 

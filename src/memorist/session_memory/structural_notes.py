@@ -24,7 +24,7 @@ from memorist.session_memory.work_notes import (
     build_error_lines,
     build_file_lines,
     build_workflow_lines,
-    render_command_outcome,
+    render_command_state,
 )
 from memorist.settings import SessionMemorySettings
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
@@ -132,8 +132,8 @@ def build_sentence_line(
         weight,
         order,
         must,
-        found.bullet,
-        found.table,
+        found.is_bullet,
+        found.is_table,
     )
 
 
@@ -241,7 +241,7 @@ def render_user_requests(ledger: TranscriptLedger, lines: list[NoteLine]) -> str
     return "\n".join(out)
 
 
-def render_turn_results(lines: list[NoteLine]) -> str:
+def render_results_by_turn(lines: list[NoteLine]) -> str:
     """Render final words and commit messages, grouped by turn."""
     turns: dict[int, list[NoteLine]] = {}
     for each in sorted(lines, key=lambda each: each.order):
@@ -263,21 +263,24 @@ def join_sentences_with_ellipses(parts: list[NoteLine], whole: int) -> str:
         gap = each.order[-1] != last + 1
         if not text:
             text = ("… " if gap else "") + _indent_table(each)
-        elif each.table or before == "table":
+        elif each.is_table or before == "table":
             text += f"\n\n  {_indent_table(each)}"
-        elif each.bullet:
+        elif each.is_bullet:
             text += f"\n  - {each.text}"
         elif before == "bullet":
             text += f"\n  {each.text}"
         else:
             text += f" … {each.text}" if gap and not text.endswith("…") else f" {each.text}"
-        last, before = each.order[-1], "table" if each.table else "bullet" if each.bullet else ""
+        last, before = (
+            each.order[-1],
+            "table" if each.is_table else "bullet" if each.is_bullet else "",
+        )
     return text if not whole or last == whole - 1 or text.endswith("…") else f"{text} …"
 
 
 def _indent_table(each: NoteLine) -> str:
     """The line's text; the rows of a table indented to stay inside the list item."""
-    return each.text.replace("\n", "\n  ") if each.table else each.text
+    return each.text.replace("\n", "\n  ") if each.is_table else each.text
 
 
 def build_assistant_statement_lines(ledger: TranscriptLedger, skip: set[int]) -> list[NoteLine]:
@@ -288,7 +291,7 @@ def build_assistant_statement_lines(ledger: TranscriptLedger, skip: set[int]) ->
     tail = {each.order for each in ledger.dialogue.tail}
     tables = {
         each.order
-        for each in [each for each in ledger.dialogue.pool.candidates if each.sentence.table][
+        for each in [each for each in ledger.dialogue.pool.candidates if each.sentence.is_table][
             -_LAST_TABLES:
         ]
     }
@@ -313,7 +316,7 @@ def build_assistant_statement_lines(ledger: TranscriptLedger, skip: set[int]) ->
                 final=each.order in tail,
                 must=each.order in tables,
             )
-            each.is_final = closed and not each.sentence.table
+            each.is_final = closed and not each.sentence.is_table
         if each.line is not None:
             lines.append(each.line)
     return lines
@@ -364,12 +367,12 @@ def render_lines_by_source(lines: list[NoteLine]) -> str:
 
 def _choose_section(each: NoteSentenceCandidate, *, final: bool) -> tuple[str, float]:
     """The section of a statement, empty for none, and its weight there."""
-    if each.source == FINAL or each.sentence.table or (final and each.source == SAID):
+    if each.source == FINAL or each.sentence.is_table or (final and each.source == SAID):
         return RESULTS_SECTION, max(each.weight, BASE_WEIGHT[FINAL])
     if each.source == SAID and each.sentence.text.endswith("?"):
         return "", 0.0
     if each.source in (SAID, THOUGHT):
-        return LEARNINGS_SECTION if each.cue else DOCS_SECTION, each.weight
+        return LEARNINGS_SECTION if each.has_cue else DOCS_SECTION, each.weight
     return _SECTION_OF_SOURCE.get(each.source, ""), each.weight
 
 
@@ -462,7 +465,7 @@ def _find_announcement(step: WorkStep) -> NoteSentenceCandidate | None:
     words = step.announcement
     if words is None or words.source == INTENT:
         return words
-    return words if words.source == SAID and not words.cue and step.actions else None
+    return words if words.source == SAID and not words.has_cue and step.actions else None
 
 
 def _choose_steps(ledger: TranscriptLedger) -> list[WorkStep]:
@@ -526,7 +529,7 @@ def _render_actions(with_steps: list[StepAction], root: str) -> str:
             parts.append(f"agent: {shorten_to_one_line(action.what, 80)}")
         elif action.kind not in ("look", "read", "search", "ask", "use", "edit"):
             line = shorten_to_one_line(action.line, 90)
-            outcome = render_command_outcome(action.ok, line, action.kind)
+            outcome = render_command_state(action.ok, line, action.kind)
             parts.append(f"`{shorten_to_one_line(action.what, 70)}` {outcome}")
     if edits:
         parts.insert(
@@ -567,7 +570,9 @@ def build_current_state_lines(
     asks = [ask for ask in ledger.dialogue.asks if ask.input_method != ANSWERING]
     if asks:
         texts.append(f"Last request: “{shorten_to_one_line(asks[-1].text, 160)}”")
-    spoken = [each for each in ledger.dialogue.tail[:_TAIL_STATEMENTS] if not each.sentence.table]
+    spoken = [
+        each for each in ledger.dialogue.tail[:_TAIL_STATEMENTS] if not each.sentence.is_table
+    ]
     words = (
         spoken[:1] if spoken and len(spoken[0].sentence.text) >= _SHORT_STATEMENT else spoken[:2]
     )
@@ -728,7 +733,7 @@ def render_structural_sections(
         render_lines_by_source(by_section.get(DOCS_SECTION, [])),
         render_lines_by_source(by_section.get(LEARNINGS_SECTION, [])),
     )
-    texts[RESULTS_SECTION] = render_turn_results(by_section.get(RESULTS_SECTION, []))
+    texts[RESULTS_SECTION] = render_results_by_turn(by_section.get(RESULTS_SECTION, []))
     texts[TASK_SECTION] = render_user_requests(ledger, by_section.get(TASK_SECTION, []))
     plan = _render_bullets(by_section.get(PLAN_SECTION, []))
     if plan:

@@ -246,7 +246,7 @@ def _render_command(note: CommandRecord) -> str:
     ok, text = (note.last.ok, note.last.line) if note.last else (None, "")
     return (
         f"`{truncate_command(note.text, 120)}`{runs} → "
-        f"{render_command_outcome(ok, text, note.kind)}{_render_hooks(note)}"
+        f"{render_command_state(ok, text, note.kind)}{_render_hooks(note)}"
     )
 
 
@@ -258,7 +258,7 @@ def _render_hooks(note: CommandRecord) -> str:
     )
 
 
-def render_command_outcome(ok: bool | None, text: str, kind: str) -> str:
+def render_command_state(ok: bool | None, text: str, kind: str) -> str:
     """Describe how a command ended."""
     if ok is None:
         return "running"

@@ -25,7 +25,7 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
-from memorist.session_memory.work_notes import build_error_lines, render_command_outcome
+from memorist.session_memory.work_notes import build_error_lines, render_command_state
 from memorist.skills.skill_file import MAX_NAME_CHARS, SkillPrompts
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
 from memorist.transcript_analysis.tool_actions import MAX_SHORT_COMMAND_CHARACTERS
@@ -210,7 +210,7 @@ def _render_step(at: int, step: SkillStep) -> list[str]:
     else:
         lines = [f"{at}. Run {_inline_code(step.what)}{times}."]
         if step.kind in _CHECK_KINDS or step.line:
-            lines.append(f"   - Success: {render_command_outcome(True, step.line, step.kind)}")
+            lines.append(f"   - Success: {render_command_state(True, step.line, step.kind)}")
     if step.earlier_failure:
         lines.append(f"   - It had failed before: {_quote(step.earlier_failure)}")
     return lines

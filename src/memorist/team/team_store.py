@@ -82,8 +82,8 @@ class TeamMemoryWrite(Struct, frozen=True):
     """
 
     text: str | None
-    hash: str
-    was: str
+    new_hash: str
+    replaced_hash: str
 
 
 class StoredMemoryRevision(Struct, frozen=True, kw_only=True):
@@ -181,12 +181,14 @@ class TeamStore:
             moved = {
                 key: now
                 for key, write in writes.items()
-                if (now := self._current_hash(space, key)) != write.was
+                if (now := self._current_hash(space, key)) != write.replaced_hash
             }
             if moved or version not in (None, present):
                 return moved or {"": ""}
             changes = {
-                key: write for key, write in writes.items() if write.text is not None or write.was
+                key: write
+                for key, write in writes.items()
+                if write.text is not None or write.replaced_hash
             }
             if not changes:
                 return {}
@@ -198,7 +200,9 @@ class TeamStore:
                 "select count(*) as many from team_entries where space = :space and hash <> ''",
                 {"space": space},
             )
-            if rows[0]["many"] > self._most and any(not write.was for write in changes.values()):
+            if rows[0]["many"] > self._most and any(
+                not write.replaced_hash for write in changes.values()
+            ):
                 raise TeamStoreFull(f"a team has at most {self._most:,} memories")
             self._state.execute(
                 "update team_spaces set version = :version where name = :space",
@@ -212,7 +216,7 @@ class TeamStore:
         values = {
             "space": space,
             "key": key,
-            "hash": write.hash,
+            "hash": write.new_hash,
             "text": write.text,
             "version": version,
             "author": author,

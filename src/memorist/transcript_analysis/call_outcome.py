@@ -178,7 +178,7 @@ def parse_call_outcome(
     `get_result_head_and_tail`.
     """
     kind = find_call_kind(action)
-    filtered = isinstance(action, CommandAction) and action.filtered
+    filtered = isinstance(action, CommandAction) and action.is_output_filtered
     asked = list_questions_by_id(action)
     return _parse_outcome(*ends, kind, asked, is_error=result.is_error, filtered=filtered)
 

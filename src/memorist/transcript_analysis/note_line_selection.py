@@ -47,9 +47,9 @@ class NoteLine(Struct, frozen=True, gc=False):
     cost: int
     weight: float
     order: tuple[int, ...]
-    must: bool = False
-    bullet: bool = False
-    table: bool = False
+    is_required: bool = False
+    is_bullet: bool = False
+    is_table: bool = False
 
 
 def build_note_line(
@@ -135,9 +135,9 @@ def select_note_lines(
     """
     chosen = NoteLineSelection(budget, caps)
     for each in lines:
-        if each.must:
+        if each.is_required:
             chosen.add(each)
-    rest = [each for each in lines if not each.must]
+    rest = [each for each in lines if not each.is_required]
     worth: dict[int, float] = {}
     for section, floor in floors.items():
         _fill(chosen, [each for each in rest if each.section == section], floor, worth)

@@ -102,7 +102,7 @@ class NoteSentenceCandidate(Struct):
     """Increases through the session."""
     sentence: AnalyzedSentence
     weight: float
-    cue: bool
+    has_cue: bool
     line: NoteLine | None = None
     """Its line in the notes, None where it has no section; final once `is_final`."""
     is_final: bool = False
@@ -126,7 +126,9 @@ class NoteSentencePool:
             _weigh_cached_statements if len(text) <= MAX_EXAMINED_CHARACTERS else _weigh_statements
         )(source, text):
             self._order += 1
-            added.append(NoteSentenceCandidate(kind, turn, self._order, found, weight, found.cue))
+            added.append(
+                NoteSentenceCandidate(kind, turn, self._order, found, weight, found.has_cue)
+            )
             self.add_name_weight(found.names, weight)
         self.candidates.extend(added)
         if len(self.candidates) > 2 * MAX_POOL_SENTENCES:
@@ -138,7 +140,12 @@ class NoteSentencePool:
         self._order += 1
         self.candidates.append(
             NoteSentenceCandidate(
-                source, turn, self._order, analyze_sentence(text), BASE_WEIGHT[source], cue=False
+                source,
+                turn,
+                self._order,
+                analyze_sentence(text),
+                BASE_WEIGHT[source],
+                has_cue=False,
             )
         )
 
@@ -176,23 +183,23 @@ def _weigh_statements(source: str, text: str) -> tuple[tuple[str, AnalyzedSenten
     """The sentences of a text that are worth keeping, each with its kind and weight."""
     kept = []
     for phrase in extract_prose_sentences(text, tables=source == SAID):
-        kind = source if phrase.table else refine_or_reject_sentence_source(source, phrase.text)
+        kind = source if phrase.is_table else refine_or_reject_sentence_source(source, phrase.text)
         if not kind:
             continue
         found = analyze_raw_sentence(phrase)
         if (
             kind in (SAID, THOUGHT)
-            and not found.table
+            and not found.is_table
             and not found.names
-            and len(found.stems) < (3 if found.cue else 4)
+            and len(found.stems) < (3 if found.has_cue else 4)
         ):
             continue
         weight = (
             BASE_WEIGHT[kind]
-            * (1.15 if found.cue else 1.0)
-            * (1.0 if found.table or found.text[-1] in _SENTENCE_ENDS else FRAGMENT_FACTOR)
+            * (1.15 if found.has_cue else 1.0)
+            * (1.0 if found.is_table or found.text[-1] in _SENTENCE_ENDS else FRAGMENT_FACTOR)
         )
-        if kind == THOUGHT and found.doubt:
+        if kind == THOUGHT and found.has_doubt:
             weight *= DOUBT_FACTOR
         kept.append((kind, found, weight))
     return tuple(kept)

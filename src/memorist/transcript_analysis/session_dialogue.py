@@ -197,7 +197,7 @@ class SessionDialogue:
             return
         self.tail.extend(statement)
         del self.tail[:-_TAIL_LIMIT]
-        spoken = [each for each in statement if not each.sentence.table]
+        spoken = [each for each in statement if not each.sentence.is_table]
         self._commands.record_explanation(
             next((each.sentence.text for each in spoken if each.source == SAID), "")
         )

@@ -105,7 +105,7 @@ class CommandAction(Struct, frozen=True):
     description: str = ""
     escalated: bool = False
     """It asks to run outside the client's sandbox."""
-    filtered: bool = False
+    is_output_filtered: bool = False
     """As returned by `command_lines.filters_check_output`."""
 
 

@@ -234,7 +234,7 @@ class SessionActions:
             self._record_look(action, ends)
             self._record_commit_or_restore(action)
         if outcome.ok is None:
-            if not action.filtered:
+            if not action.is_output_filtered:
                 self._turns.record_action(StepAction(action.kind, action.short_command, ok=None))
             return
         self.commands.record_outcome(

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.auto_memory.memory_file import (
     MEMORIST_KEY,
@@ -191,11 +191,13 @@ class DialectImport(Struct, frozen=True, kw_only=True):
 
 
 class ExportLoss(Struct, frozen=True):
-    """What a dialect cannot hold of one memory. `whole` when nothing of the memory was written."""
+    """What a dialect cannot hold of one memory. `is_nothing_written` when nothing of the memory was
+    written.
+    """
 
     path: str
-    what: tuple[str, ...]
-    whole: bool = False
+    lost_parts: tuple[str, ...] = field(name="what")
+    is_nothing_written: bool = field(default=False, name="whole")
 
 
 class DialectExport(Struct, frozen=True, kw_only=True):
@@ -363,7 +365,9 @@ def separate_superseded_memories(
     superseded = [topic for topic in topics if topic.provenance.status != "active"]
     return active, tuple(
         ExportLoss(
-            topic.path, ("it was superseded, and the layout has no word for that",), whole=True
+            topic.path,
+            ("it was superseded, and the layout has no word for that",),
+            is_nothing_written=True,
         )
         for topic in superseded
     )

@@ -98,7 +98,7 @@ def export_gemini_memory(
         line = render_gemini_line(topic.body)
         if not line:
             why = "nothing of it is left on one line without signs"
-            losses.append(ExportLoss(topic.path, (why,), whole=True))
+            losses.append(ExportLoss(topic.path, (why,), is_nothing_written=True))
             continue
         brackets = ("angle brackets",) if "<" in topic.body or ">" in topic.body else ()
         losses += build_memory_export_loss(

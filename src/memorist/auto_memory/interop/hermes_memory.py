@@ -101,7 +101,7 @@ def export_hermes_memory(
             continue
         why = _why_refused(text, name, stores[name])
         if why:
-            losses.append(ExportLoss(topic.path, (why,), whole=True))
+            losses.append(ExportLoss(topic.path, (why,), is_nothing_written=True))
             continue
         stores[name].append(text)
         kind = () if topic.kind in (None, _HERMES_KINDS[name]) else ("kind",)

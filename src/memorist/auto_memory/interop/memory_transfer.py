@@ -209,7 +209,7 @@ def separate_exportable_memories(
         try:
             topic, doubts = memory.read_memory_with_suspicions(path)
         except InputError as error:
-            kept.append(ExportLoss(path, (str(error),), whole=True))
+            kept.append(ExportLoss(path, (str(error),), is_nothing_written=True))
             continue
         if kinds and topic.kind not in kinds:
             continue
@@ -219,7 +219,7 @@ def separate_exportable_memories(
             *([f"it holds what looks like a secret ({', '.join(rules)})"] if rules else []),
         )
         if why:
-            kept.append(ExportLoss(path, why, whole=True))
+            kept.append(ExportLoss(path, why, is_nothing_written=True))
         else:
             topics.append(topic)
     return topics, tuple(kept)

@@ -22,14 +22,14 @@ class CheckResult(Struct, frozen=True):
 
 
 class DoctorContext(Struct, frozen=True, kw_only=True):
-    """What a check may use. It may change something only with `fix`, and then loses no data."""
+    """What a check may use. Only with `may_repair` may it change something, and loses no data."""
 
     resolved: ResolvedSettings
     layout: Layout
     now: float
     """Seconds since the epoch."""
-    fix: bool = False
-    reach: bool = False
+    may_repair: bool = False
+    may_use_network: bool = False
     """Whether network connections are allowed."""
 
     @property

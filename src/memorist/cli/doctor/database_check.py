@@ -196,7 +196,7 @@ def _check_reservations(context: DoctorContext, expired: list[int]) -> Iterator[
 
     They no longer count, and the next reservation removes them.
     """
-    if expired and context.fix:
+    if expired and context.may_repair:
         yield repair_or_report_fault(
             context,
             f"dead processes left {pluralize(len(expired), 'reservation')}",

@@ -126,7 +126,9 @@ def run_doctor_checks(
         )
         return
     layout = Layout(Path(resolved.settings.home).expanduser().absolute())
-    context = DoctorContext(resolved=resolved, layout=layout, now=time.time(), fix=fix, reach=reach)
+    context = DoctorContext(
+        resolved=resolved, layout=layout, now=time.time(), may_repair=fix, may_use_network=reach
+    )
     for area, check in checks:
         try:
             for finding in check(context):

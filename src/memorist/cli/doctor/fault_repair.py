@@ -20,7 +20,7 @@ def repair_or_report_fault(
     """Report the fault, or with `fix` run `repair` and report what it did; if the disk refuses, the
     fault stays.
     """
-    if not context.fix:
+    if not context.may_repair:
         return CheckResult("wrong", what, remedy)
     try:
         return CheckResult("fixed", f"{what}: {repair()}")

@@ -108,7 +108,7 @@ def _check_folder(
             str(error),
             lambda: _rescan(where, folder, "moved aside; a new one was started"),
         )
-        if not context.fix:
+        if not context.may_repair:
             return
         recorded = folder.history.map_paths_to_blob_ids()
     yield from _check_texts(where, folder)
@@ -181,7 +181,7 @@ def _check_history(
             f"{where.folder}: files were changed past memorist; the next session looks at "
             f"them and records it"
         )
-        if context.fix:
+        if context.may_repair:
             yield repair_or_report_fault(
                 context,
                 changed,
@@ -262,7 +262,7 @@ def _check_recall_index(
         )
         return
     missing = sorted(name for name in entries if not (where.folder / name).exists())
-    if missing and context.fix:
+    if missing and context.may_repair:
         yield repair_or_report_fault(
             context,
             f"the index of recall {where.recall_index} is behind the folder",

@@ -26,7 +26,7 @@ from memorist.budget.budget_status import BudgetStatus
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
-from memorist.cli.doctor.notes_trial import build_notes_trial_request, judge_notes
+from memorist.cli.doctor.notes_trial import build_notes_trial_request, find_notes_trial_fault
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_sentences
 from memorist.core.messages import (
@@ -106,7 +106,7 @@ class TrialVerdict(Struct, frozen=True):
 
     why: str = ""
     """Why it is not good; empty where it is."""
-    narrow: bool = False
+    is_barely_enough: bool = False
     """Whether one line or name fewer would not have been enough."""
 
 
@@ -164,7 +164,7 @@ class TrialResult(Struct, frozen=True):
         if not self.runs[-1].got_reply or self.runs[-1].seconds > SLOW_SECONDS:
             return True
         if len(self.runs) == 1:
-            return not (self.runs[0].verdict.why or self.runs[0].verdict.narrow)
+            return not (self.runs[0].verdict.why or self.runs[0].verdict.is_barely_enough)
         return max(self.right_runs, len(self.runs) - self.right_runs) > MAX_RUNS // 2
 
     @property
@@ -398,7 +398,7 @@ def _judge_summary(reply: Reply) -> TrialVerdict:
     present_count, needed = sum(present[name] for name in wanted), len(wanted) * MIN_NAME_SHARE
     if present_count < needed:
         return TrialVerdict(f"it holds {present_count} of {len(wanted)} identifiers")
-    return TrialVerdict(narrow=present_count - 1 < needed)
+    return TrialVerdict(is_barely_enough=present_count - 1 < needed)
 
 
 def _judge_choice(reply: Reply) -> TrialVerdict:
@@ -475,7 +475,7 @@ TASKS = (
         "notes and memories of a model on this machine",
         'Where edits as text are right, set models.forms = "never": it writes edits then.',
         lambda _: build_notes_trial_request(),
-        lambda reply: TrialVerdict(*judge_notes(_reply_text(reply))),
+        lambda reply: TrialVerdict(*find_notes_trial_fault(_reply_text(reply))),
     ),
     TrialTask("a summary", "compaction", _STRUCTURE_SERVES, _build_summary, _judge_summary),
 )
@@ -514,7 +514,7 @@ def check_background_model(context: DoctorContext) -> Iterator[CheckResult]:
         return
     yield CheckResult("good", f"the model {name} is set up (it was not called)")
     address = find_model_server_url(name, read_environment())
-    if address and context.reach:
+    if address and context.may_use_network:
         yield _check_reachable(address)
 
 

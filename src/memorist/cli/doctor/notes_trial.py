@@ -59,7 +59,7 @@ def build_notes_trial_request() -> JsonObject:
     }
 
 
-def judge_notes(text: str) -> tuple[str, bool]:
+def find_notes_trial_fault(text: str) -> tuple[str, bool]:
     """Why the notes in an answer are not good, and whether they are only just good. The reason is
     empty where at least half of the lines stand, and one says more than is derived without a model.
     """

@@ -98,7 +98,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
         yield from _check_mirror(context, where.team_layout, remote)
         yield from _check_token(chosen, context)
         yield from _check_address(chosen.remote)
-        if context.reach:
+        if context.may_use_network:
             yield from _check_remote(remote, context.now)
     finally:
         remote.close()

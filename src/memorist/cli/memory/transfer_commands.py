@@ -195,10 +195,14 @@ def _print_export(plan: ExportPlan, kept: Sequence[ExportLoss], *, dry_run: bool
     for path in plan.unchanged:
         click.echo(f"{plan.folder / path} holds it already")
     for each in (*kept, *plan.losses):
-        what = "; ".join(each.what) if each.whole else f"without {', '.join(each.what)}"
+        what = (
+            "; ".join(each.lost_parts)
+            if each.is_nothing_written
+            else f"without {', '.join(each.lost_parts)}"
+        )
         click.echo(
             output.replace_invalid_utf8(
-                f"  {each.path}: {'not exported: ' if each.whole else ''}{what}"
+                f"  {each.path}: {'not exported: ' if each.is_nothing_written else ''}{what}"
             )
         )
     if not plan.files and not plan.unchanged:
