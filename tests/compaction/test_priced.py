@@ -66,7 +66,7 @@ def money(**more: Any) -> EditCostInputs:
             "cached": 30_000,
             "age_seconds": 10.0,
             "calls": 40,
-            "first": 1_000,
+            "first_request_tokens": 1_000,
             **more,
         }
     )

@@ -353,15 +353,15 @@ def test_contradictions_are_told_and_not_settled() -> None:
         "c.md": files["c.md"].replace(b"type: project", b"type: project\npinned: true")
     }
     assert "d.md" in {each.path for each in planned(pinned, changed=changed).questions}
-    again = planned(files, changed=changed, asked=[each.mark for each in done.questions])
+    again = planned(files, changed=changed, asked_question_keys=[each.mark for each in done.questions])
     assert not again.questions
-    waiting = planned(files, changed=changed, waiting={"a.md", "d.md"})
+    waiting = planned(files, changed=changed, questioned_paths={"a.md", "d.md"})
     assert [each.path for each in waiting.questions] == ["g.md"]
     files["d.md"] = data("The port is 9091", name="d")
     assert [
         each.path
         for each in planned(
-            files, changed=changed, asked=[each.mark for each in done.questions]
+            files, changed=changed, asked_question_keys=[each.mark for each in done.questions]
         ).questions
     ] == ["c.md"]
 
@@ -405,7 +405,7 @@ def test_what_the_person_took_back_is_left_alone() -> None:
         "l.md": data("In [[gone]] it is", name="l"),
     }
 
-    done = planned(files, kept=set(files), ever={"gone.md"})
+    done = planned(files, restored_paths=set(files), ever={"gone.md"})
 
     assert not done.changes
     assert planned(files, ever={"gone.md"}).changes

@@ -217,7 +217,7 @@ def test_what_a_person_asked_for_and_waits_for_is_not_capped() -> None:
     full = ResourceAmount(requests=9_999, tokens=10**9, cost_usd=1e6, seconds=1e6)
     standing = BudgetUsage(now=NOW, day=full, session=full, holds=(HOLD,))
 
-    assert decide_budget_request(notes(asked=True), standing, PLAIN) == BudgetGranted(ForkLimits())
+    assert decide_budget_request(notes(is_asked_by_user=True), standing, PLAIN) == BudgetGranted(ForkLimits())
 
 
 @pytest.mark.covers("SG-1")
@@ -227,7 +227,7 @@ def test_work_for_no_session_knows_only_the_days_caps() -> None:
 
     assert isinstance(
         decide_budget_request(
-            BudgetRequest(label="dream", limits=ForkLimits(), session=False), used, PLAIN
+            BudgetRequest(label="dream", limits=ForkLimits(), belongs_to_session=False), used, PLAIN
         ),
         BudgetGranted,
     )

@@ -26,7 +26,7 @@ sides = st.builds(
     TeamSyncSides,
     here=st.dictionaries(keys, sums.filter(bool)),
     there=st.dictionaries(keys, sums.filter(bool)),
-    known=st.dictionaries(
+    last_synced=st.dictionaries(
         keys, st.builds(SyncedMemory, there=sums, here=sums, waits=st.booleans())
     ),
     staying=st.sets(keys),
