@@ -166,7 +166,7 @@ def test_switched_off_only_the_guard_remains() -> None:
 def test_instructions_of_the_person_pass_by_the_notes() -> None:
     """Notes cannot answer them; below every threshold a person may ask."""
     assert planned(manual="auto", used=5) == ["session-memory", "full", "structural"]
-    assert planned(manual="auto", used=5, instructions=True) == ["full", "structural"]
+    assert planned(manual="auto", used=5, has_user_instructions=True) == ["full", "structural"]
     assert planned(manual="session-memory") == ["session-memory"]
 
 

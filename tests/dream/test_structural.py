@@ -173,8 +173,8 @@ def test_a_number_that_memorist_put_behind_a_taken_name_tells_nothing_apart() ->
         (said("Use pnpm here.", name="use-pnpm-2", session=""), {}),
         (said("Use pnpm here.", name="use-pnpm-2", trust=Trust.DERIVED), {}),
         (said("Use pnpm here.", name="use-pnpm-2"), {"foreign": {"use-pnpm-2.md"}}),
-        (said("Use pnpm here.", name="use-pnpm-2"), {"kept": {"use-pnpm-2.md"}}),
-        (said("Use pnpm here.", name="use-pnpm-2"), {"kept": {"use-pnpm.md"}}),
+        (said("Use pnpm here.", name="use-pnpm-2"), {"restored_paths": {"use-pnpm-2.md"}}),
+        (said("Use pnpm here.", name="use-pnpm-2"), {"restored_paths": {"use-pnpm.md"}}),
     ],
     ids=[
         "text",
