@@ -353,7 +353,9 @@ def test_contradictions_are_told_and_not_settled() -> None:
         "c.md": files["c.md"].replace(b"type: project", b"type: project\npinned: true")
     }
     assert "d.md" in {each.path for each in planned(pinned, changed=changed).questions}
-    again = planned(files, changed=changed, asked_question_keys=[each.mark for each in done.questions])
+    again = planned(
+        files, changed=changed, asked_question_keys=[each.mark for each in done.questions]
+    )
     assert not again.questions
     waiting = planned(files, changed=changed, questioned_paths={"a.md", "d.md"})
     assert [each.path for each in waiting.questions] == ["g.md"]

@@ -217,7 +217,9 @@ def test_what_a_person_asked_for_and_waits_for_is_not_capped() -> None:
     full = ResourceAmount(requests=9_999, tokens=10**9, cost_usd=1e6, seconds=1e6)
     standing = BudgetUsage(now=NOW, day=full, session=full, holds=(HOLD,))
 
-    assert decide_budget_request(notes(is_asked_by_user=True), standing, PLAIN) == BudgetGranted(ForkLimits())
+    assert decide_budget_request(notes(is_asked_by_user=True), standing, PLAIN) == BudgetGranted(
+        ForkLimits()
+    )
 
 
 @pytest.mark.covers("SG-1")

@@ -141,7 +141,7 @@ def apply_result_budget(
             ResultToStore(each.tool_use_id, make_result_file_name(*key), each.text)
             for each, key in stored
         ),
-        cut=tuple(cut),
+        removed_items=tuple(cut),
     )
 
 
