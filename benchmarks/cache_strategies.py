@@ -233,7 +233,11 @@ class ByPrice:
         )
         output = (price.output or 0.0) / MILLION
         offered = _Offer(
-            play, rates, output, only_forced=tokens < self.talk_from * play.terms.limit
+            play,
+            rates,
+            (price.input or 0.0) / MILLION,
+            output,
+            only_forced=tokens < self.talk_from * play.terms.limit,
         )
         choice = choose_profitable_or_required_edits(
             offered.edits(), state, rest, rates, limit=play.terms.price_limit
@@ -252,9 +256,12 @@ class ByPrice:
 class _Offer:
     """The edits that are possible now, with their prices."""
 
-    def __init__(self, play: Play, rates: TokenRates, output: float, *, only_forced: bool) -> None:
+    def __init__(
+        self, play: Play, rates: TokenRates, uncached: float, output: float, *, only_forced: bool
+    ) -> None:
         self.play = play
         self.rates = rates
+        self.uncached = uncached
         self.output = output
         self.only_forced = only_forced
         self.chunks: dict[int, list[int]] = {}
@@ -345,9 +352,9 @@ class _Offer:
     def _summary_cost(self) -> float:
         play = self.play
         warm = play.gap <= play.terms.ttl_seconds
-        reading = play.tokens * (self.rates.cache_read if warm else self.rates.uncached)
+        reading = play.tokens * (self.rates.cache_read if warm else self.uncached)
         return (
             reading
-            + SUMMARY_PROMPT * play.terms.factor * self.rates.uncached
+            + SUMMARY_PROMPT * play.terms.factor * self.uncached
             + 2 * play.notes * self.output
         )

@@ -24,7 +24,7 @@ from memorist.models.model_pricing import ModelPrice, load_shipped_prices, match
 
 # Whole dollars a token, so that the sums below can be done by hand: reading 1, writing 12, plain
 # input 10.
-RATES = TokenRates(uncached=10.0, cache_read=1.0, cache_write=12.0)
+RATES = TokenRates(cache_read=1.0, cache_write=12.0)
 STEADY = ExpectedRestOfSession(20.0, 0.0, 20.0)
 
 
@@ -231,12 +231,10 @@ def test_prices_come_from_the_price_table() -> None:
 
     assert opus is not None
     assert hour is not None
-    assert (opus.uncached, opus.cache_read, opus.cache_write) == pytest.approx(
-        (5e-6, 0.5e-6, 6.25e-6)
-    )
+    assert (opus.cache_read, opus.cache_write) == pytest.approx((0.5e-6, 6.25e-6))
     assert hour.cache_write == pytest.approx(10e-6)
     assert derive_token_rates(ModelPrice(input=2.0)) == TokenRates(
-        uncached=2e-6, cache_read=2e-6, cache_write=2e-6
+        cache_read=2e-6, cache_write=2e-6
     )
     assert derive_token_rates(None) is None
     assert derive_token_rates(ModelPrice(output=1.0)) is None
@@ -247,9 +245,7 @@ def test_staying_below_a_dearer_tier_counts() -> None:
     """Above 1,000 tokens everything costs five times as much: by hand, the calls to come are 1,200
     × 5 against 900 × 1 each.
     """
-    tiered = TokenRates(
-        uncached=10.0, cache_read=1.0, cache_write=12.0, long_from=1_000, long_factor=5.0
-    )
+    tiered = TokenRates(cache_read=1.0, cache_write=12.0, long_from=1_000, long_factor=5.0)
     verdict = price_edit(
         clear(1_150, 300, end=1_200),
         state(context=1_200, cached=1_200),

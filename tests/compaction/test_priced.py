@@ -27,7 +27,7 @@ from memorist.settings import CompactionSettings, Settings
 from memorist.testing.frozen_clock import FrozenClock
 
 SETTINGS = CompactionSettings()
-RATES = TokenRates(uncached=5e-6, cache_read=0.5e-6, cache_write=6.25e-6)
+RATES = TokenRates(cache_read=0.5e-6, cache_write=6.25e-6)
 
 
 def history(reads: int, size: int = 4_000) -> MeasuredConversation:

@@ -458,7 +458,7 @@ class Compactor(SessionExtension):
         rates = derive_token_rates(price)
         age = 0.0 if self._last_reply is None else now - self._last_reply
         return EditCostInputs(
-            rates=rates or TokenRates(uncached=0.0, cache_read=0.0, cache_write=0.0),
+            rates=rates or TokenRates(cache_read=0.0, cache_write=0.0),
             output=(price.output or 0.0) / MILLION,
             cached=self._cached_tokens,
             age_seconds=age,

@@ -90,7 +90,6 @@ class TokenRates(Struct, frozen=True, kw_only=True):
     `long_factor`.
     """
 
-    uncached: float
     cache_read: float
     cache_write: float
     long_from: float = inf
@@ -152,7 +151,6 @@ def derive_token_rates(
     if ttl_seconds > 300 and price.cache_write_1h is not None:
         write = price.cache_write_1h
     return TokenRates(
-        uncached=price.input / MILLION,
         cache_read=(price.input if price.cache_read is None else price.cache_read) / MILLION,
         cache_write=write / MILLION,
         long_from=inf if price.long_from is None else price.long_from,

@@ -136,7 +136,7 @@ def assemble_compacted_history(
     exceeded. `UnchangedHistory` when even then the result is not below the limit, or not smaller
     than what it replaces (CP-14).
     """
-    texts = options.texts
+    texts, factor = options.texts, conversation.token_factor
     unanswered = find_unanswered_start(conversation.messages)
     start = min(replaced.first_kept_index, unanswered)
     if not start:
@@ -145,21 +145,15 @@ def assemble_compacted_history(
             if unanswered
             else "There is nothing before what still waits for an answer."
         )
-    used_tokens = (
-        estimate_text_tokens(replaced.text, conversation.token_factor) + MAX_REMARKS_TOKENS
-    )
+    used_tokens = estimate_text_tokens(replaced.text, factor) + MAX_REMARKS_TOKENS
     room = options.limit - used_tokens - 1
-    kept = keep_messages_from_index(
-        conversation.messages, start, sys.maxsize, conversation.token_factor
-    )
-    if start == unanswered and estimate_messages_tokens(kept, conversation.token_factor) > room:
+    kept = keep_messages_from_index(conversation.messages, start, sys.maxsize, factor)
+    if start == unanswered and estimate_messages_tokens(kept, factor) > room:
         least = room - options.limit // USER_TEXTS_LIMIT_DIVISOR
-        kept = keep_messages_from_index(
-            conversation.messages, start, least, conversation.token_factor
-        )
+        kept = keep_messages_from_index(conversation.messages, start, least, factor)
     shown = sum(1 for message in kept if get_typed_text(message))
     wanted = _choose_words_room(conversation, options)
-    left = room - estimate_messages_tokens(kept, conversation.token_factor)
+    left = room - estimate_messages_tokens(kept, factor)
     words = render_older_user_texts(conversation, shown, min(wanted, left), texts)
     if start < unanswered and words != render_older_user_texts(conversation, shown, wanted, texts):
         return UnchangedHistory(
@@ -171,15 +165,13 @@ def assemble_compacted_history(
     summary = _build_summary_message(
         "\n\n".join(piece for piece in (replaced.text, words, "\n".join(remarks)) if piece)
     )
-    fixed = estimate_messages_tokens((summary, *kept), conversation.token_factor)
+    fixed = estimate_messages_tokens((summary, *kept), factor)
     if fixed >= conversation.tokens:
         return UnchangedHistory("The result would not be smaller than what it replaces.")
     if fixed >= options.limit:
         return UnchangedHistory("The result would fill the window again at once.")
     back = _fit_restored(
-        build_restored_items(
-            options.facts, kept, options.settings, texts, conversation.token_factor
-        ),
+        build_restored_items(options.facts, kept, options.settings, texts, factor),
         min(options.limit, conversation.tokens) - fixed,
     )
     again = tuple(each.message for each in back)
@@ -189,11 +181,7 @@ def assemble_compacted_history(
     restored = [each.restored for each in back]
     if words:
         restored.append(
-            RestoredRecord(
-                "user",
-                "the user's messages",
-                estimate_text_tokens(words, conversation.token_factor),
-            )
+            RestoredRecord("user", "the user's messages", estimate_text_tokens(words, factor))
         )
     return CompactedHistory(
         strategy=replaced.strategy,

@@ -173,11 +173,8 @@ def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
         for source in work.sources
         if source.thread not in changed
     )
-    learnt = extract_claims_per_session(
-        draft_input.selected_extracts,
-        named,
-        {(source.thread, source.updated) for source in sources},
-    )
+    counted = {(source.thread, source.updated) for source in sources}
+    learnt = extract_claims_per_session(draft_input.selected_extracts, named, counted)
     found = consolidate_handbook(
         start,
         ConsolidationInput(
