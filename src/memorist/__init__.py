@@ -14,7 +14,7 @@ The main names:
 Memorist          the engine: opens sessions over one home folder; `async with`, or `with` for a
                   program without an event loop (then `BlockingMemorist`, `BlockingSession`)
 Session           one conversation: `prepare` each request, `observe` each reply, `end_turn`;
-                  `compact`, `notes`, `search`, `pin`, `turn_memory_off`
+                  `compact`, `notes`, `search_project`, `pin`, `turn_memory_off`
 Settings          everything that can be set, as in docs/settings.md
 HostInfo          what a host says of itself: its window, a subagent, a session without memory
 HostContext       the surroundings that `Session.assemble_context` shows to the model
@@ -75,8 +75,12 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first asked for, so that `import memorist` stays instant."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'memorist' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - part of the lazy loading
+
+    if name not in _HOMES:
+        guessed = import_module("memorist.core.guessed_names").PUBLIC_NAMES.get(name)
+        if guessed:  # `from memorist import …` says nothing of the text of an AttributeError
+            raise ImportError(f"memorist has no {name!r}: {guessed}", name=name)
+        raise AttributeError(f"module 'memorist' has no attribute {name!r}")
 
     return getattr(import_module(_HOMES[name]), name)

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message, Usage
+from memorist.core.token_count import TokenCounter
 
 
 class HostInfo(Struct, frozen=True, kw_only=True):
@@ -34,6 +35,11 @@ class HostInfo(Struct, frozen=True, kw_only=True):
     window: int | None = None
     """Context window of its model in tokens, where the host knows better than any table; None: the
     settings, the price table, or what the model's server shows.
+    """
+    count_tokens: TokenCounter | None = None
+    """Counts the tokens of a text for that model, in place of the estimate by its bytes: until a
+    provider reports usage, and for what came after it. Called once for each text of the history, in
+    the engine's thread.
     """
     memory: bool = True
     """False for a session without memory: nothing is read, shown or written.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import (
+    DocumentBlock,
     ImageBlock,
     Message,
     Origin,
@@ -23,6 +26,7 @@ from memorist.core.token_count import (
     estimate_text_tokens,
     get_token_factor,
 )
+from memorist.formats.openai_chat import decode_content_part
 
 
 def message(text: str, **more: object) -> Message:
@@ -70,6 +74,72 @@ def test_a_picture_counts_flat_and_a_call_counts_its_arguments() -> None:
 
     assert estimate_message_tokens(picture) == 2_000
     assert 100 <= estimate_message_tokens(call) <= 110
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+WAV = b"RIFF" + bytes(24) + (32_000).to_bytes(4, "little") + bytes(32_000 * 60)
+PAGES = b"<</Type /Page /Parent 2 0 R>>" * 30 + b"<</Type /Pages /Count 30>>"
+PDF = b"%PDF-1.4\n" + PAGES + bytes(900_000)
+PACKED_PDF = (
+    b"%PDF-1.5\n<</Type /ObjStm /Filter /FlateDecode>>stream\n"
+    + zlib.compress(PAGES)
+    + bytes(900_000)
+)
+MP4 = b"ftyp" + bytes(99) + b"mvhd" + bytes(12) + b"\0\0\x03\xe8\0\0\xea\x60" + bytes(900_000)
+
+
+@pytest.mark.parametrize(
+    ("part", "tokens"),
+    [
+        ({"type": "input_audio", "input_audio": {"data": _base64(WAV), "format": "wav"}}, 1_500),
+        ({"type": "audio", "mimeType": "audio/wav", "data": _base64(WAV)}, 1_500),
+        ({"type": "input_audio", "input_audio": {"data": "A" * 900_000, "format": "opus"}}, 2_100),
+        (
+            {"type": "video_url", "video_url": {"url": f"data:video/mp4;base64,{_base64(MP4)}"}},
+            15_000,
+        ),
+        ({"type": "image_generation_call", "result": "A" * 900_000}, 2_000),
+        ({"type": "file", "file": {"filename": "a.pdf", "file_data": _base64(PDF)}}, 45_000),
+        (
+            {
+                "type": "file",
+                "file": {"file_data": f"data:application/pdf;base64,{_base64(PACKED_PDF)}"},
+            },
+            45_000,
+        ),
+        ({"type": "file", "file": {"file_id": "file-1"}}, 2_000),
+        ({"type": "reasoning", "encrypted_content": "A" * 40_000}, 10_000),
+    ],
+)
+def test_media_count_by_their_seconds_and_pages(part: dict[str, Any], tokens: int) -> None:
+    """Three megabytes of speech are some minutes, not a million tokens; what is not known to be
+    media still counts by its length.
+    """
+    counted = estimate_message_tokens(message("", blocks=(decode_content_part(part),)))
+
+    assert tokens <= counted <= tokens * 1.1
+
+
+def test_the_words_of_a_text_document_count() -> None:
+    """Its source is plain text in the request."""
+    text = {"type": "text", "media_type": "text/plain", "data": "word " * 8_000}
+
+    assert estimate_message_tokens(message("", blocks=(DocumentBlock(text),))) > 9_000
+
+
+def test_a_counter_of_the_host_counts_messages_instructions_and_calls() -> None:
+    """What it says of the texts so far is also the factor for all other estimates."""
+    meter = ContextMeter(count_tokens=lambda text: len(text.split()))
+    meter.assume_prefix(["You are brief."], limit=5_000)
+    meter.add(message("one two three"))
+    meter.add(message("", blocks=(ToolUse("t1", "Read", {"path": "a b"}),)))
+    assert meter.tokens == 3 + 3 + 3
+
+    meter.add(message("words " * 4_000))
+    assert 0.6 < meter.calibrated_factor < 0.7
 
 
 @pytest.mark.covers("SM-2")
@@ -201,11 +271,11 @@ def test_instructions_and_tools_count_by_an_estimate_until_a_provider_counted() 
     measured context takes its place for good.
     """
     meter = ContextMeter()
-    meter.assume_prefix(1_000, limit=5_000)
+    meter.assume_prefix(["s" * 4_000], limit=5_000)
     meter.add(message("x" * 400))
     assert meter.tokens == 1_100
 
-    meter.assume_prefix(9_000, limit=5_000)
+    meter.assume_prefix(["s" * 36_000], limit=5_000)
     assert meter.tokens == 5_100
 
     meter.reset_to_fixed_prefix()
@@ -213,5 +283,5 @@ def test_instructions_and_tools_count_by_an_estimate_until_a_provider_counted() 
 
     meter.add(message("x" * 400))
     meter.add(reply("y" * 400, "r1", Usage(input=2_000, output=100)))
-    meter.assume_prefix(9_000, limit=5_000)
+    meter.assume_prefix(["s" * 36_000], limit=5_000)
     assert meter.tokens == 2_100

@@ -14,11 +14,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.statement_comparison import RelatedStatementSearch
 from memorist.core.messages import Message
 from memorist.engine import background_loading
-from memorist.engine.background_loading import (
-    PROMPT_IN_PROGRESS,
-    PromptInProgress,
-    run_steps_between_prompts,
-)
+from memorist.engine.background_loading import PROMPT_IN_PROGRESS, BackgroundSteps, PromptInProgress
 from memorist.extensions import SessionView
 
 
@@ -52,11 +48,56 @@ def test_steps_wait_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
             yield
 
     with PROMPT_IN_PROGRESS:
-        thread = run_steps_between_prompts(take_steps(), "steps")
+        owner = Owner()
+        BackgroundSteps(take_steps, "steps").start(owner)
+        (thread,) = running("steps")
         thread.join(0.05)
         assert len(taken) <= 1
     thread.join()
     assert len(taken) == 5
+
+
+def test_steps_stop_with_the_last_who_needs_them_and_go_on_from_there() -> None:
+    """No thread outlives the last engine, and no step is done twice."""
+    taken = []
+
+    def take_steps() -> Iterator[None]:
+        for step in range(100):
+            taken.append(step)
+            yield
+
+    steps, one, other = BackgroundSteps(take_steps, "steps"), Owner(), Owner()
+    with PROMPT_IN_PROGRESS:
+        steps.start(one)
+        steps.start(other)
+        steps.stop(one)
+        assert running("steps")
+        steps.stop(other)
+        assert not running("steps")
+        assert len(taken) < 100
+    steps.start(one)
+    for thread in running("steps"):
+        thread.join()
+    assert taken == list(range(100))
+    steps.start(other)
+    steps.stop(one)
+    steps.stop(other)
+    assert taken == list(range(100))
+
+
+def test_no_thread_outlives_the_engine(tmp_path: Path) -> None:
+    """A test or a function that opens one for a moment leaves nothing behind."""
+    with Memorist(home=tmp_path / "home") as engine:
+        engine.open("one", project=tmp_path).prepare({"model": "m", "messages": []})
+    assert not running("memorist")
+
+
+class Owner:
+    """Somebody who needs steps done."""
+
+
+def running(name: str) -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name.startswith(name)]
 
 
 async def test_a_request_is_prepared_with_priority(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+import memorist
 from memorist import BlockingMemorist, HostInfo, Memorist, SessionContext, SessionExtension
 from memorist.adapters.engine_thread import EngineThread
 from memorist.core.messages import Message
@@ -49,6 +50,22 @@ WRONG: dict[str, tuple[Call, str]] = {
     "a message that is a text": (
         lambda e: e.open("s").prepare(REQUEST | {"messages": [*MESSAGES, "Hello."]}),
         r"messages\[1\] .* not str",
+    ),
+    "a message of Gemini": (
+        lambda e: e.open("s").prepare(
+            REQUEST | {"messages": [{"role": "user", "parts": [{"text": "Hello."}]}]}
+        ),
+        r"messages\[0\] has 'parts' .* LiteLLM",
+    ),
+    "a message of Bedrock's Converse": (
+        lambda e: e.open("s").prepare(
+            REQUEST | {"messages": [{"role": "user", "content": [{"text": "Hello."}]}]}
+        ),
+        r"messages\[0\] has content without a 'type'",
+    ),
+    "a tokenizer for a token counter": (
+        lambda e: e.open("s", host=HostInfo(count_tokens=_any(str.split))),
+        "number of tokens of a text, not list",
     ),
     "a text for a reply": (lambda e: e.open("s").observe("Hello."), "not str"),
     "settings that are a dictionary": (
@@ -111,6 +128,81 @@ def test_a_wrong_call_says_what_is_wanted(tmp_path: Path, name: str) -> None:
     with Memorist(home=tmp_path) as engine, pytest.raises(MemoristError, match=said) as caught:
         call(engine)
     assert isinstance(caught.value, UsageError | FormatError)
+
+
+@pytest.mark.parametrize(
+    ("guess", "said"),
+    [
+        (lambda e: e.open("s").add_message("Hello."), "session.prepare"),
+        (lambda e: e.create_session("s"), "engine.open"),
+        (lambda e: e.memory("/srv/shop").get_all(), "read_memory_files"),
+        (lambda _: _any(memorist).MemoryClient, "memorist.Memorist"),
+        (lambda _: _any(memorist).Tenants, "memorist.engine.tenants"),
+    ],
+)
+def test_names_of_other_libraries_lead_to_the_right_one(
+    tmp_path: Path, guess: Callable[[Any], object], said: str
+) -> None:
+    """The error says what to write, and a name that nobody could mean is refused as ever."""
+    with Memorist(home=tmp_path) as engine:
+        with pytest.raises((AttributeError, ImportError), match=said):
+            guess(engine)
+        assert not hasattr(engine, "frobnicate")
+        assert not hasattr(memorist, "frobnicate")
+
+
+def test_the_same_reply_counts_once(tmp_path: Path) -> None:
+    """A loop that tries again after an error of its own hands it over twice."""
+    with Memorist(home=tmp_path) as engine, engine.open("s1") as session:
+        session.prepare(REQUEST)
+        for _ in range(2):
+            session.observe({"role": "assistant", "content": [{"type": "text", "text": "Hi."}]})
+        session.close()
+        (transcript,) = tmp_path.glob("projects/*/*/transcript.jsonl")
+        assert transcript.read_text().count("Hi.") == 1
+
+
+def test_a_relative_project_counts_from_where_the_engine_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that changes its folder keeps its memory; a path of Windows is the same from
+    everywhere.
+    """
+    monkeypatch.chdir(tmp_path)
+    with Memorist(home=tmp_path / "home") as engine:
+        for project in (".", r"C:\Users\Ana\shop"):
+            engine.memory(project).add("Use pnpm, never npm.")
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path / "other")
+        for path in (".", str(tmp_path), r"C:\Users\Ana\shop"):
+            assert len(engine.memory(path).headers()) == 1
+            assert engine.search("pnpm or npm?", project=path).memories
+    assert Memorist(home=tmp_path / "home").memory(".").headers() == []
+
+
+def test_a_token_counter_decides_when_the_window_is_full(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Until a provider counts; a text that it fails at is estimated, and the log says so once."""
+
+    def count(text: str) -> int:
+        if "fail" in text:
+            raise ValueError(text)
+        return len(text)
+
+    long = {"role": "user", "content": "A long letter. " * 400}
+    answer = {"role": "assistant", "content": "Read."}
+    messages = [long, answer, long, answer, {"role": "user", "content": "fail"}]
+    sizes = []
+    for counter in (None, count):
+        host = HostInfo(window=12_000, count_tokens=counter)
+        with Memorist(home=tmp_path, model="structural") as engine:
+            session = engine.open(f"s{counter}", host=host)
+            sizes.append(len(str(session.prepare(REQUEST | {"messages": messages}))))
+    assert sizes[1] < sizes[0] / 2
+    assert [each.message for each in caplog.records if "count_tokens" in each.message] == [
+        "HostInfo.count_tokens failed, and the session goes on: fail"
+    ]
 
 
 def test_a_closed_session_takes_nothing_more(tmp_path: Path) -> None:

@@ -22,9 +22,10 @@ from memorist.adapters.host_conversation import (
 from memorist.core.lru_cache import LruCache
 from memorist.core.process_bound import ProcessBound
 from memorist.engine.blocking_engine import EventLoopThread
+from memorist.engine.callback_guards import guard_listener
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
-from memorist.engine.listener_guard import guard_listener
+from memorist.engine.project_folder import resolve_project
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.engine.tenants import MAX_IDLE_SECONDS, Tenants
@@ -139,13 +140,12 @@ class EngineThread(ProcessBound):
         """Return the conversation of this id, new or known. Opened by its first request.
 
         `user` is any text that names whose memory it is; empty for the home's own. `project`,
-        `format` and `host` are those of `Memorist.open`; a relative `project` is resolved from the
-        working folder. Raises UsageError for an empty id.
+        `format` and `host` are those of `Memorist.open`; a relative `project` counts from the
+        folder in which the engine was opened. Raises UsageError for an empty id.
         """
         if not id:
             raise UsageError("a conversation needs an id; any text that is not empty will do")
-        if project:
-            project = str(Path(project).expanduser().absolute())
+        project = resolve_project(project, self._engine.folder)
         name = ConversationName(user, project, id, format)
         with self._conversations_lock:
             return self._conversations.get_or_create(

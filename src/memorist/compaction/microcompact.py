@@ -15,8 +15,9 @@ from memorist.compaction.compaction_result import (
     RemovedItem,
     UnchangedHistory,
 )
+from memorist.core.media_size import MEDIA_TOKENS
 from memorist.core.messages import Block, Message, TextBlock, ToolResult
-from memorist.core.token_count import MEDIA_TOKENS, estimate_message_tokens, estimate_text_tokens
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.settings import CompactionSettings
 
 COMPACTABLE_TOOLS = frozenset(

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import msgspec
 
+from memorist.core.media_size import MEDIA_TOKENS, estimate_media_tokens, iterate_media
 from memorist.core.messages import (
     Block,
     DocumentBlock,
     ImageBlock,
+    JsonObject,
     Message,
     Origin,
     RedactedThinkingBlock,
@@ -31,16 +33,18 @@ from memorist.core.messages import (
     Usage,
 )
 
+TokenCounter = Callable[[str], int]
+"""Returns how many tokens a text has for the host's model."""
+
 BYTES_PER_TOKEN = 4
 """Both clients estimate with four bytes (Claude Code, Codex)."""
-
-MEDIA_TOKENS = 2_000
-"""Tokens of one image or document of any size (Claude Code)."""
 
 _NEWER_CLAUDE = re.compile(
     r"claude.*?(?:-4-[789]\b|-(?:opus|sonnet|haiku|fable|mythos)-([5-9]|\d{2})\b)"
 )
 _encode = msgspec.json.Encoder().encode
+_INLINE_TEXT = ("text", "content")
+"""Sources of a document whose words stand in the request."""
 
 
 _KEEPS_REASONING = re.compile(r"gpt-(?:5\.[6-9]|[6-9]|\d\d)")
@@ -69,32 +73,54 @@ def estimate_text_tokens(text: str, factor: float = 1.0) -> int:
     return math.ceil(size / BYTES_PER_TOKEN * factor)
 
 
-def estimate_json_tokens(value: object) -> int:
-    """Estimate the tokens of a part of a request that is no message: a system prompt, tools."""
-    try:
-        size = _utf8_length(value) if isinstance(value, str) else len(_encode(value))
-    except TypeError:  # an SDK's object, which goes out as that SDK writes it
-        size = _utf8_length(str(value))
-    return math.ceil(size / BYTES_PER_TOKEN)
-
-
 def _block_bytes(block: Block) -> int:
+    return _measure_block(block, _length, BYTES_PER_TOKEN)
+
+
+def _measure_block(block: Block, measure: Callable[[str | bytes], int], token: int) -> int:
+    """The size of a block in the unit of `measure`, in which a token of media has the size
+    `token`.
+    """
     match block:
         case TextBlock(text=text) | ThinkingBlock(text=text):
-            size = _utf8_length(text)
+            size = measure(text)
         case ToolUse(name=name, arguments=arguments):
-            size = len(name) + (
-                len(_encode(block.input)) if arguments is None else _utf8_length(arguments)
-            )
+            size = measure(name) + measure(_encode(block.input) if arguments is None else arguments)
         case ToolResult(content=content):
-            size = sum(map(_block_bytes, content))
-        case ImageBlock() | DocumentBlock():
-            size = MEDIA_TOKENS * BYTES_PER_TOKEN
+            size = sum(_measure_block(part, measure, token) for part in content)
+        case ImageBlock():
+            size = MEDIA_TOKENS * token
+        case DocumentBlock(source=source):
+            least = 0 if source.get("type") in _INLINE_TEXT else MEDIA_TOKENS
+            size = _measure_json(source, measure, token, least)
         case RedactedThinkingBlock(data=data):
-            size = len(data)
+            size = measure(data)
         case UnknownBlock(raw=raw):
-            size = len(_encode(raw))
+            size = _measure_json(raw, measure, token)
     return size
+
+
+def _measure_json(
+    raw: JsonObject, measure: Callable[[str | bytes], int], token: int, least: int = 0
+) -> int:
+    """The size of JSON without its media, and of these `least` tokens where there are none."""
+    media = tuple(iterate_media(raw))
+    text = _encode(raw)
+    for data, _ in media:
+        text = text.replace(data.encode(), b"")
+    tokens = sum(estimate_media_tokens(*each) for each in media)
+    return measure(text) + (tokens or least) * token
+
+
+def _encode_part(value: object) -> str | bytes:
+    try:
+        return value if isinstance(value, str) else _encode(value)
+    except TypeError:  # an SDK's object, which goes out as that SDK writes it
+        return str(value)
+
+
+def _length(text: str | bytes) -> int:
+    return _utf8_length(text) if isinstance(text, str) else len(text)
 
 
 def _utf8_length(text: str) -> int:
@@ -111,6 +137,15 @@ def estimate_message_tokens(message: Message, factor: float = 1.0) -> int:
     own numbers include it.
     """
     return math.ceil(sum(map(_block_bytes, message.blocks)) / BYTES_PER_TOKEN * factor)
+
+
+def count_message_tokens(message: Message, count_tokens: TokenCounter) -> int:
+    """The tokens of a message's blocks by a counter of the host's; media are estimated."""
+
+    def measure(text: str | bytes) -> int:
+        return count_tokens(text if isinstance(text, str) else text.decode())
+
+    return sum(_measure_block(block, measure, 1) for block in message.blocks)
 
 
 def estimate_messages_tokens(messages: Iterable[Message], factor: float = 1.0) -> int:
@@ -179,8 +214,9 @@ class ContextMeter:
     its records, while what stands between them (results of parallel calls) stays counted.
     """
 
-    def __init__(self, factor: float = 1.0) -> None:
+    def __init__(self, factor: float = 1.0, count_tokens: TokenCounter | None = None) -> None:
         self.factor = factor
+        self._count_tokens = count_tokens
         self._model = ""
         self._base = 0
         self._since = 0
@@ -193,6 +229,8 @@ class ContextMeter:
         self._assumed_prefix = 0
         """Estimated size of the instructions and tools, until a count tells."""
         self._estimated = 0
+        self._counted = self._counted_bytes = 0
+        """Tokens by the host's counter, and by a quarter of their bytes."""
         self._first_measured: tuple[int, int] | None = None
         """The first measured context since the history was replaced, and the estimate for it."""
         self._ratio = 1.0
@@ -219,12 +257,12 @@ class ContextMeter:
         """Whether a provider has counted this context."""
         return self._prefix is not None
 
-    def assume_prefix(self, tokens: int, *, limit: int) -> None:
-        """Count the instructions and tools that go with the history, of so many estimated tokens
-        and at most `limit`, until a provider has counted the context.
+    def assume_prefix(self, parts: Iterable[object], *, limit: int) -> None:
+        """Count the instructions and tools that go with the history, as at most `limit` tokens,
+        until a provider has counted the context.
         """
         if self._prefix is None:
-            size = min(round(tokens * self.factor), limit)
+            size = min(sum(map(self._measure_part, parts)), limit)
             self._base += size - self._assumed_prefix
             self._assumed_prefix = size
 
@@ -238,7 +276,9 @@ class ContextMeter:
         """Tokens for one estimated token as the provider counts them: the model family's factor,
         corrected by how the measured context grew.
         """
-        return self.factor * self._ratio
+        counted = self._counted_bytes >= MIN_CALIBRATION_TOKENS
+        factor = self._counted / self._counted_bytes if counted else self.factor
+        return factor * self._ratio
 
     def _calibrate(self, measured: int, estimated: int) -> None:
         if self._first_measured is None:
@@ -256,7 +296,7 @@ class ContextMeter:
         """Count one more message. With `measure=False` its usage is ignored, because it was
         measured on another context.
         """
-        size = estimate_message_tokens(message, self.factor)
+        size = self._measure(message)
         if message.origin is Origin.USER and message.role == "user":
             left_out = self._reasoning.drop_hidden_reasoning_at_user_turn()
             self._base = max(min(self._base, self._fixed), self._base - left_out)
@@ -275,6 +315,20 @@ class ContextMeter:
                 output=message.usage.output,
                 reasoning=message.usage.reasoning,
             )
+
+    def _measure(self, message: Message) -> int:
+        if self._count_tokens is None:
+            return estimate_message_tokens(message, self.factor)
+        size = count_message_tokens(message, self._count_tokens)
+        self._counted += size
+        self._counted_bytes += estimate_message_tokens(message)
+        return size
+
+    def _measure_part(self, value: object) -> int:
+        part = _encode_part(value)
+        if self._count_tokens is None:
+            return math.ceil(_length(part) / BYTES_PER_TOKEN * self.factor)
+        return self._count_tokens(part if isinstance(part, str) else part.decode())
 
     def _begins_reply(self, reply_id: str, usage: Usage | None) -> bool:
         """Tell whether a record is the first of its reply. Some servers give all replies one id: a

@@ -5,9 +5,9 @@ answered: threads share the interpreter's lock, and the prompt would wait for it
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
 from itertools import chain
+from weakref import WeakSet
 
 from memorist.auto_memory.statements.pattern_alternatives import compile_opening_patterns_stepwise
 from memorist.auto_memory.statements.statement_parser import (
@@ -25,6 +25,8 @@ from memorist.platforms.background_thread import start_background_thread
 
 STEP_PAUSE_SECONDS = 0.001
 """Seconds between two steps, in which the host's own threads run."""
+MAX_STEP_SECONDS = 1.0
+"""Longest wait for the end of a step: most take some milliseconds."""
 MAX_PROMPT_WAIT_SECONDS = 0.05
 """Longest wait of one step, in seconds, for a prompt: a compaction may wait for a model."""
 
@@ -67,36 +69,75 @@ PROMPT_IN_PROGRESS = PromptInProgress()
 """Of all prompts of the process."""
 
 
-@cache
-def compile_patterns_in_thread() -> None:
-    """Compile in a thread, once in a process, the patterns that messages are read with, and stem
-    the common words of other languages: a second and a half, which the first prompts had to wait
-    for.
+class BackgroundSteps:
+    """Steps in a background thread, each once no prompt is being answered. They stop when none of
+    those who started them needs them any more, and go on when they are started again.
     """
-    run_steps_between_prompts(
-        chain(
-            _stem_common_words(),
-            _read_samples(),
-            compile_statement_patterns_stepwise(),
-            compile_unconfirmed_patterns_stepwise(),
-            compile_opening_patterns_stepwise(),
-            precompile_patterns_stepwise(),
-        ),
-        "memorist-patterns",
+
+    def __init__(self, begin: Callable[[], Iterator[None]], name: str) -> None:
+        self._begin = begin
+        self._name = name
+        self._steps: Iterator[None] | None = None
+        self._is_done = False
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._owners: WeakSet[object] = WeakSet()
+
+    def start(self, owner: object) -> None:
+        """Do them for `owner`, once in a process."""
+        with self._lock:
+            self._owners.add(owner)
+            self._stopping.clear()
+            if self._is_done or (self._thread is not None and self._thread.is_alive()):
+                return
+            if self._steps is None or self._thread is not None:  # in a child of fork: from the top
+                self._steps = self._begin()
+            self._thread = start_background_thread(
+                self._run, self._steps, name=self._name, stopping=self._stopping
+            )
+
+    def stop(self, owner: object) -> None:
+        """`owner` needs them no more; waits for the step that was begun if nobody else does."""
+        with self._lock:
+            self._owners.discard(owner)
+            if self._owners:
+                return
+            self._stopping.set()
+            thread = self._thread
+        if thread is not None:
+            thread.join(MAX_STEP_SECONDS)
+
+    def _run(self, steps: Iterator[None]) -> None:
+        for _ in steps:
+            if self._stopping.wait(STEP_PAUSE_SECONDS) and self._has_ended():
+                return
+            PROMPT_IN_PROGRESS.wait_until_idle(MAX_PROMPT_WAIT_SECONDS)
+        self._is_done = True
+
+    def _has_ended(self) -> bool:
+        """Whether to end the thread: it was not started again meanwhile."""
+        with self._lock:
+            if self._stopping.is_set():
+                self._thread = None
+            return self._thread is None
+
+
+def _load_patterns() -> Iterator[None]:
+    return chain(
+        _stem_common_words(),
+        _read_samples(),
+        compile_statement_patterns_stepwise(),
+        compile_unconfirmed_patterns_stepwise(),
+        compile_opening_patterns_stepwise(),
+        precompile_patterns_stepwise(),
     )
 
 
-def run_steps_between_prompts(steps: Iterator[None], name: str) -> threading.Thread:
-    """Do these steps in a background thread, each once no prompt is being answered."""
-    stopping = threading.Event()
-    return start_background_thread(_run_steps, steps, stopping, name=name, stopping=stopping)
-
-
-def _run_steps(steps: Iterator[None], stopping: threading.Event) -> None:
-    for _ in steps:
-        if stopping.wait(STEP_PAUSE_SECONDS):
-            return
-        PROMPT_IN_PROGRESS.wait_until_idle(MAX_PROMPT_WAIT_SECONDS)
+PATTERN_LOADING = BackgroundSteps(_load_patterns, "memorist-patterns")
+"""Compiles the patterns that messages are read with, and stems the common words of other languages:
+a second and a half, which the first prompts had to wait for.
+"""
 
 
 def _stem_common_words() -> Iterator[None]:

@@ -39,21 +39,22 @@ from memorist.core.messages import Message
 from memorist.core.process_bound import ProcessBound
 from memorist.dream.dream import DreamExtension
 from memorist.dream.project_dream import open_dream_extension
+from memorist.engine.background_loading import PATTERN_LOADING
 from memorist.engine.blocking_engine import BlockingMemorist
+from memorist.engine.callback_guards import guard_listener
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fallback_session_folders import FallbackSessionFolders
-from memorist.engine.listener_guard import guard_listener
 from memorist.engine.long_term_memory_gates import has_auto_memory, has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import decide_and_record_holdout
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import PastSessionRecall, open_past_session_recall
+from memorist.engine.project_folder import find_working_folder, resolve_project
 from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
 from memorist.engine.session_arguments import (
     check_ports,
-    check_project,
     check_search,
     check_session_arguments,
     check_settings_type,
@@ -149,21 +150,20 @@ class Memorist(ProcessBound):
         files: FileSystem | None = None,
     ) -> None:
         self.environment: Mapping[str, str] = os.environ
-        """Where sessions find the folders of a user's skills (`HOME`) and a team's token; each
-        tenant has its own.
+        """Where sessions find a user's skills (`HOME`) and a team's token; each tenant has its
+        own.
         """
         self.owner = ""
         """Whose sessions these are, where several homes share them on one server."""
+        self.folder = find_working_folder()
+        """Where the engine was opened: a project that is a relative path counts from there."""
         self.starts_workers = True
-        """Whether opening a session starts a worker process for due work on past sessions;
-        `memorist worker` does that work too.
-        """
+        """Whether opening a session starts a process for due work on past sessions."""
         self.run_heavy: HeavyRunner = asyncio.to_thread
         """Runs work of seconds outside the event loop."""
         self.extensions: list[Callable[[SessionContext], SessionExtension]] = []
-        """What opens the host's own extensions of each live session: mostly subclasses of
-        `memorist.SessionExtension` whose constructor takes the session's context. They follow
-        memorist's own.
+        """What opens the host's own extensions of each live session, after memorist's: mostly
+        subclasses of `memorist.SessionExtension`, whose constructor takes the session's context.
         """
         check_ports(model, clock, files)
         where = None if home is None else Path(home).expanduser().absolute()
@@ -247,7 +247,8 @@ class Memorist(ProcessBound):
 
         Args:
             session: any text that names it; the same text finds it again.
-            project: root folder of the project; separates projects on disk.
+            project: root folder of the project, which need not exist; separates projects on
+                disk. A relative one counts from the folder in which the engine was opened.
             format: wire format of `prepare` and `observe`: `anthropic`, `openai_responses` or
                 `openai_chat`.
             host: what the host says of itself; decides whether notes are kept.
@@ -261,7 +262,7 @@ class Memorist(ProcessBound):
         SettingsError for a project's settings file that cannot be used; UsageError for an argument
         of another type.
         """
-        project = check_session_arguments(session, project, host)
+        project = resolve_project(check_session_arguments(session, project, host), self.folder)
         known = self._apply_off_switch(host or HostInfo())
         home = self.layout.session_layout(project, redact_id_keeping_ids_distinct(session)).folder
         share = None if folder is not None else self._open_share(home)
@@ -322,7 +323,7 @@ class Memorist(ProcessBound):
 
         Raises as `open` does.
         """
-        project = check_session_arguments(session, project, None)
+        project = resolve_project(check_session_arguments(session, project, None), self.folder)
         known = self._apply_off_switch(HostInfo())
         log = self._open_log(session, project, format, known, None, listener)
         memory = self._begin_session(log)
@@ -376,6 +377,8 @@ class Memorist(ProcessBound):
                 MemoryOffRequestExtension(lambda: self.turn_memory_off(log)),
             )
         log.start([*extensions, *(open_own(context) for open_own in self.extensions)])
+        if memory.extraction is not None:
+            PATTERN_LOADING.start(self)
         memory.start_background_work()
         if learns:
             self._start_worker(context.layout.folder)
@@ -576,14 +579,14 @@ class Memorist(ProcessBound):
         Raises SettingsError for an unsafe `auto_memory.directory`, UsageError for what names no
         project.
         """
-        return self._home.memory(check_project(project))
+        return self._home.memory(resolve_project(project, self.folder))
 
     def search(self, query: str, *, project: str | PurePath, limit: int = 10) -> SearchResults:
         """Search all that is kept of a project, by any folder of its repository, without a session:
         memories, the team's, past sessions as far as they are indexed, notes and the memory of past
         sessions; at most `limit` of each. Raises StoreError, UsageError for what is no query.
         """
-        query, project = check_search(query, limit), check_project(project)
+        query, project = check_search(query, limit), resolve_project(project, self.folder)
         recall = self.settings.recall
         path = self.layout.session_index
         root = find_repository_root_or_folder(project)
@@ -616,6 +619,7 @@ class Memorist(ProcessBound):
 
     async def _close_shared(self) -> None:
         """Close what the sessions used."""
+        PATTERN_LOADING.stop(self)
         for search in self._memory_searches:
             search.close()
         self._memory_searches.clear()

@@ -21,7 +21,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse, UnknownBlock
+from memorist.core.messages import (
+    JsonObject,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+)
 from memorist.errors import FormatError
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.request_codec import Codec
@@ -84,7 +92,8 @@ def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK tur
 
 def check_entry_types(items: Iterable[object], key: str) -> None:
     """Raises FormatError for an entry of a history that cannot be an object of JSON, such as a
-    tuple of role and text: nothing of it would be read, and no provider takes it.
+    tuple of role and text, and for a message of another kind of API: nothing of it would be read,
+    and no provider of the format takes it.
     """
     for number, item in enumerate(items):
         is_object = isinstance(item, Mapping) or hasattr(item, "model_dump") or is_dataclass(item)
@@ -93,6 +102,32 @@ def check_entry_types(items: Iterable[object], key: str) -> None:
                 f"{key}[{number}] is an object with a role and content, such as a dict, not "
                 f"{type(item).__name__}"
             )
+        if isinstance(item, dict) and (foreign := _find_foreign_shape(item)):
+            raise FormatError(f"{key}[{number}] {foreign}")
+
+
+_BEDROCK_PARTS = frozenset(
+    ("text", "toolUse", "toolResult", "image", "document", "reasoningContent", "cachePoint")
+)
+
+
+def _find_foreign_shape(item: JsonObject) -> str:
+    """What shows that a message is of an API whose format memorist does not read, and what to do;
+    empty where nothing does.
+    """
+    content = item.get("content")
+    if "parts" in item and content is None:
+        return (
+            "has 'parts' in place of 'content', as messages of Gemini and of the AI SDK do: send "
+            "Gemini's OpenAI-compatible requests, or use the adapters for Google ADK or LiteLLM"
+        )
+    first = content[0] if isinstance(content, list) and content else None
+    if isinstance(first, dict) and "type" not in first and not _BEDROCK_PARTS.isdisjoint(first):
+        return (
+            "has content without a 'type', as messages of Bedrock's Converse do: give each part "
+            "its type, or use the adapter for LiteLLM"
+        )
+    return ""
 
 
 def replace_lone_surrogates(item: object) -> object:

@@ -14,7 +14,7 @@ from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
-from memorist.engine.background_loading import compile_patterns_in_thread, run_steps_between_prompts
+from memorist.engine.background_loading import BackgroundSteps
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
@@ -66,8 +66,8 @@ class MemoryExtension(SessionExtension):
         self._recent_tools: tuple[str, ...] = ()
         """Tools that the agent used with success in the turn before."""
         self._history_replaced = False
-        self._is_search_prepared = False
-        """Whether the search for what a statement repeats or contradicts was begun to be built."""
+        self._statement_search: BackgroundSteps | None = None
+        """Builds the search for what a statement repeats or contradicts."""
         self._retired_recall: MemoryRecall | None = None
         """Recall that was turned off and is still to be closed."""
 
@@ -75,8 +75,6 @@ class MemoryExtension(SessionExtension):
         """Start the background work of a live session: the initial scan of the memory folder, and
         the watcher of the team's memories.
         """
-        if self.extraction is not None:
-            compile_patterns_in_thread()
         if self._initial_scan is not None:
             self._initial_scan.start()
         if self._team_watcher is not None:
@@ -261,12 +259,13 @@ class MemoryExtension(SessionExtension):
 
     def _begin_statement_search(self) -> None:
         """Build in a thread, once, what the first rule that is stated is compared in."""
-        if self.extraction is None or self._is_search_prepared or not self._is_scanned:
+        if self.extraction is None or self._statement_search or not self._is_scanned:
             return
-        self._is_search_prepared = True
         memory = self.extraction.memory
         with memory.folder.scan_once(at_prompt=True), contextlib.suppress(StoreError):
-            run_steps_between_prompts(memory.prepare_statement_search(), "memorist-statements")
+            steps = memory.prepare_statement_search()
+            self._statement_search = BackgroundSteps(lambda: steps, "memorist-statements")
+            self._statement_search.start(self)
 
     def before_tool(self, call: ToolUse) -> str:
         """The memories that name a file which the call changes, unless they were shown."""
@@ -305,6 +304,8 @@ class MemoryExtension(SessionExtension):
                 await self._initial_scan.wait_until_done(MAX_SCAN_WAIT_SECONDS)
             self.extraction.apply_statements()
             await self.extraction.wait_or_cancel()
+        if self._statement_search is not None:
+            self._statement_search.stop(self)
         if self._team_watcher is not None:
             await self._team_watcher.close()
         if self._initial_scan is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
@@ -18,7 +18,6 @@ from memorist.context.first_context_assembly import HostContext
 from memorist.core.argument_types import check_text, check_type
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.core.process_bound import ProcessBound
-from memorist.core.token_count import estimate_json_tokens
 from memorist.engine.background_loading import PROMPT_IN_PROGRESS
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
@@ -306,10 +305,7 @@ class Session(ProcessBound):
         parts = [request[name] for name in FIXED_PARTS if request.get(name)]
         if not meter.is_measured and parts != self._fixed_parts:
             self._fixed_parts = parts
-            meter.assume_prefix(
-                sum(map(estimate_json_tokens, parts)),
-                limit=int(self._limits.auto * MAX_ASSUMED_SHARE),
-            )
+            meter.assume_prefix(parts, limit=int(self._limits.auto * MAX_ASSUMED_SHARE))
 
     def _update_limits(self, request: JsonObject) -> None:
         """Update thresholds and price; looked up again only when the request's model or output
@@ -400,7 +396,8 @@ class Session(ProcessBound):
 
     async def observe(self, reply: object) -> None:
         """Take the model's reply: the SDK's object or its JSON. Starts an update of the notes in
-        the background when one is due.
+        the background when one is due. The same reply once more, as from a loop that tries again,
+        changes nothing.
 
         Raises FormatError when the reply is not of the session's format, UsageError after `close`.
         """
@@ -410,8 +407,10 @@ class Session(ProcessBound):
             raise FormatError(
                 f"a reply of format {self._format!r} is an object, not {type(reply).__name__}"
             )
-        self._reply = cast("JsonObject", body)
-        answer = self._codec.decode_reply(self._reply)
+        if body == self._reply:
+            return
+        answer = self._codec.decode_reply(body)
+        self._reply = body
         sent = self.tracker.tokens
         for message in self._history.add_reply(answer.messages):
             self._log.add_message(message)

@@ -47,12 +47,23 @@ def check_session_arguments(session: object, project: object, host: HostInfo | N
         raise UsageError(f"a session's id is a text, not {type(session).__name__}: give str(id)")
     if not session:
         raise UsageError("a session needs an id; any text that is not empty will do")
-    if host is not None and not isinstance(host, HostInfo):
+    if host is not None:
+        _check_host(host)
+    return check_project(project, "; leave it out for a session of no project")
+
+
+def _check_host(host: object) -> None:
+    if not isinstance(host, HostInfo):
         raise UsageError(f"host is a memorist.HostInfo, not {type(host).__name__}")
-    window: object = None if host is None else host.window
+    window: object = host.window
     if window is not None and (not isinstance(window, int) or window < 1):
         raise UsageError(f"HostInfo.window is a number of tokens, such as 128_000, not {window!r}")
-    return check_project(project, "; leave it out for a session of no project")
+    counted: object = 0 if host.count_tokens is None else host.count_tokens("a word")
+    if not isinstance(counted, int):
+        raise UsageError(
+            "HostInfo.count_tokens returns the number of tokens of a text, not "
+            f"{type(counted).__name__}: lambda text: len(tokenizer.encode(text))"
+        )
 
 
 def check_project(project: object, instead: str = "") -> str:

@@ -17,6 +17,7 @@ from memorist.compaction.compaction_prompts import load_shipped_compaction_promp
 from memorist.compaction.compactor import Compactor
 from memorist.context.turn_rollback import starts_turn
 from memorist.core.messages import Message
+from memorist.engine.callback_guards import guard_token_counter
 from memorist.engine.whole_conversation_reader import read_whole_conversation
 from memorist.errors import StoreError, UnreadableSession
 from memorist.events import (
@@ -91,7 +92,9 @@ class SessionLog:
             runtime=self.runtime,
             host=replace(context.host, auto_compact=self.is_auto_compaction_enabled),
         )
-        self.tracker = ConversationTracker(self._session_memory_settings)
+        self.tracker = ConversationTracker(
+            self._session_memory_settings, guard_token_counter(context.host.count_tokens)
+        )
         self._transcript = TranscriptWriter(
             layout.transcript, redacts=not runtime.settings.raw_transcripts
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from memorist.core.media_size import MEDIA_TOKENS
 from memorist.core.messages import (
     DocumentBlock,
     ImageBlock,
@@ -16,7 +17,7 @@ from memorist.core.messages import (
     ToolUse,
     UnknownBlock,
 )
-from memorist.core.token_count import MEDIA_TOKENS, estimate_message_tokens, estimate_text_tokens
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.events import (
     ConversationCompacted,
     Event,

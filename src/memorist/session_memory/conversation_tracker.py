@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 
 from memorist.core.messages import Message, Origin, Usage
-from memorist.core.token_count import ContextMeter
+from memorist.core.token_count import ContextMeter, TokenCounter
 from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.transcript_format import SessionHead
 from memorist.session_memory.notes_trigger import NotesDue, NotesProgress, check_notes_due
@@ -25,9 +25,11 @@ class ConversationTracker:
     where neither comes, when the next message of another speaker shows that the reply has ended.
     """
 
-    def __init__(self, settings: SessionMemorySettingsSource) -> None:
+    def __init__(
+        self, settings: SessionMemorySettingsSource, count_tokens: TokenCounter | None = None
+    ) -> None:
         self._settings = settings
-        self.meter = ContextMeter()
+        self.meter = ContextMeter(count_tokens=count_tokens)
         self.ledger = TranscriptLedger()
         self.messages = 0
         self.turns = 0

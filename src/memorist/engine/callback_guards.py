@@ -1,10 +1,13 @@
-"""A host's listener cannot stop a session: what it raises is logged, and the session goes on."""
+"""A host's listener and its token counter cannot stop a session: what they raise is logged, and the
+session goes on.
+"""
 
 from __future__ import annotations
 
 import logging
 from types import TracebackType
 
+from memorist.core.token_count import TokenCounter, estimate_text_tokens
 from memorist.errors import MemoristError
 from memorist.events import Event, EventListener
 
@@ -18,18 +21,34 @@ def guard_listener(listener: EventListener) -> EventListener:
     failures = _LoggedFailures()
 
     def on_event(event: Event) -> None:
-        failures.event = type(event).__name__
+        failures.what = f"a listener failed at {type(event).__name__}"
         with failures:
             listener(event)
 
     return on_event
 
 
+def guard_token_counter(count_tokens: TokenCounter | None) -> TokenCounter | None:
+    """Wrap a token counter so that a text that it fails at is estimated, with one line in the
+    log for each kind of exception.
+    """
+    if count_tokens is None:
+        return None
+    failures = _LoggedFailures("HostInfo.count_tokens failed")
+
+    def count(text: str) -> int:
+        with failures:
+            return count_tokens(text)
+        return estimate_text_tokens(text)
+
+    return count
+
+
 class _LoggedFailures:
     """Logs any error, and nothing more comes of it; a cancellation goes on."""
 
-    def __init__(self) -> None:
-        self.event = ""
+    def __init__(self, what: str = "") -> None:
+        self.what = what
         self._reported: set[tuple[str, str]] = set()
 
     def __enter__(self) -> None:
@@ -43,12 +62,12 @@ class _LoggedFailures:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        mark = (self.event, type(error).__name__)
+        mark = (self.what, type(error).__name__)
         if mark not in self._reported:
             self._reported.add(mark)
             _log.warning(
-                "a listener failed at %s, and the session goes on: %s",
-                self.event,
+                "%s, and the session goes on: %s",
+                self.what,
                 error,
                 exc_info=None if isinstance(error, MemoristError) else error,
             )

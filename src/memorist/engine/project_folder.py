@@ -1,0 +1,28 @@
+"""Which folder a project is that a program names."""
+
+from __future__ import annotations
+
+import os.path
+from pathlib import Path, PurePath, PureWindowsPath
+
+from memorist.engine.session_arguments import check_project
+
+
+def find_working_folder() -> Path:
+    """The working folder of the process; the root of all where it was deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path("/")
+
+
+def resolve_project(project: str | PurePath, folder: Path) -> str:
+    """Return the project as an absolute path, a relative one from `folder`; empty for none. A path
+    of Windows stays as it is on other systems, below the root of all. Raises UsageError for what is
+    neither a path nor a text.
+    """
+    text = check_project(project)
+    if not text or Path(text).is_absolute():
+        return text
+    of_windows = os.path.sep == "/" and PureWindowsPath(text).drive
+    return f"/{text}" if of_windows else os.path.normpath(folder / Path(text).expanduser())
