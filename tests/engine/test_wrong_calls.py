@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import pickle
 import uuid
@@ -36,6 +37,8 @@ WRONG: dict[str, tuple[Call, str]] = {
     "no id": (lambda e: e.open(_any(None)), "not NoneType"),
     "an empty id": (lambda e: e.open(""), "needs an id"),
     "no project by None": (lambda e: e.open("s", project=_any(None)), "leave it out"),
+    "a project with a NUL": (lambda e: e.memory("a\0b"), "no name of a folder"),
+    "a text for a project": (lambda e: e.open("s", project="x" * 300), "no name of a folder"),
     "a host by its window": (lambda e: e.open("s", host=_any(8_000)), "HostInfo, not int"),
     "a window in words": (
         lambda e: e.open("s", host=HostInfo(window=_any("8k"))),
@@ -149,6 +152,21 @@ def test_names_of_other_libraries_lead_to_the_right_one(
             guess(engine)
         assert not hasattr(engine, "frobnicate")
         assert not hasattr(memorist, "frobnicate")
+
+
+async def test_a_cancelled_request_loses_nothing(tmp_path: Path) -> None:
+    """A timeout in the middle of a long history: the next request records each message once."""
+    messages = [{"role": "user", "content": f"Letter {each}."} for each in range(600)]
+    async with Memorist(home=tmp_path) as engine:
+        session = await engine.open("s1", project=tmp_path)
+        for _ in range(2):
+            preparing = asyncio.ensure_future(session.prepare(REQUEST | {"messages": messages}))
+            await asyncio.sleep(0)
+            preparing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await preparing
+        await session.prepare(REQUEST | {"messages": messages})
+        assert session.tracker.messages == 600
 
 
 def test_the_same_reply_counts_once(tmp_path: Path) -> None:

@@ -6,6 +6,10 @@ import os.path
 from pathlib import Path, PurePath, PureWindowsPath
 
 from memorist.engine.session_arguments import check_project
+from memorist.errors import UsageError
+
+MAX_NAME_BYTES = 255
+"""Longest name of a folder in bytes, on all usual file systems."""
 
 
 def find_working_folder() -> Path:
@@ -22,6 +26,8 @@ def resolve_project(project: str | PurePath, folder: Path) -> str:
     neither a path nor a text.
     """
     text = check_project(project)
+    if "\0" in text or max(map(len, text.encode("utf-8", "replace").split(b"/"))) > MAX_NAME_BYTES:
+        raise UsageError(f"{text[:80]!r} is no name of a folder; give the project's root folder")
     if not text or Path(text).is_absolute():
         return text
     of_windows = os.path.sep == "/" and PureWindowsPath(text).drive

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
@@ -38,7 +38,7 @@ from memorist.engine.session_arguments import check_search, check_strategy
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
 from memorist.engine.shared_session_lease import SharedSessionLease
-from memorist.engine.shown_history import ShownHistory
+from memorist.engine.shown_history import RolledBackTurns, ShownHistory
 from memorist.errors import FormatError, NothingToDo, UsageError
 from memorist.events import (
     CacheBroke,
@@ -62,6 +62,8 @@ from memorist.session_memory.notes_trigger import NotesDue
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.store.home_layout import SessionLayout
 
+Result = TypeVar("Result")
+
 STEP_SECONDS, STEP_MESSAGES = 0.004, 256
 """After so many seconds or messages of reading a history, others get their turn. Our choice: less
 than a request takes on the network.
@@ -74,6 +76,18 @@ MAX_ASSUMED_SHARE = 0.5
 """Share of the threshold that instructions and tools may take by an estimate alone: it may be far
 off, and a count that leaves no room for the conversation stops compaction. Our choice.
 """
+
+
+async def finish_before_cancellation(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run `work` to its end, and only then pass on a cancellation: half of it done would count as
+    all.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait((task,))
+        raise
 
 
 class Session(ProcessBound):
@@ -224,6 +238,28 @@ class Session(ProcessBound):
             raise UsageError(f"the session {self.id} is closed; open it again by its id")
 
     async def _prepare(self, request: JsonObject) -> JsonObject:
+        new_messages, back = await finish_before_cancellation(self._read_history(request))
+        if len(new_messages.entries) > STEP_MESSAGES:
+            await asyncio.sleep(0)
+        if not self._resumed:
+            self._log.recount_if_more_is_shown(self._view.messages())
+        if back is not None or not self._resumed:
+            self._resumed = True
+            self._extensions.on_resume(self._view)
+        self._update_limits(request)
+        self._count_fixed_parts(request)
+        self._recovery_tried = False
+        if self._log.is_auto_compaction_enabled and self._log.compactor.is_due(
+            self._log.runtime.clock.now(), self._limits
+        ):
+            await self._compact()
+        await self._run_extensions(request, new_messages.new_messages)
+        return self._build_request(request, rewritten=new_messages.rewritten)
+
+    async def _read_history(
+        self, request: JsonObject
+    ) -> tuple[HistoryAdditions, RolledBackTurns | None]:
+        """Record what is new in a request's history, and what it takes back."""
         new_messages = await self._add_history(self._history_items(request))
         following = self._log.tracker
         following.meter.set_model(str(request.get("model", "")))
@@ -243,25 +279,10 @@ class Session(ProcessBound):
             self._extensions.on_history_replaced("rewritten")
         await self._add_messages(new_messages.new_messages)
         self._view.add_request(new_messages, back)
-        if len(new_messages.entries) > STEP_MESSAGES:
-            await asyncio.sleep(0)
         if back is not None:
             self._extensions.on_history_replaced("rolled back")
             self._log.flush()
-        if not self._resumed:
-            self._log.recount_if_more_is_shown(self._view.messages())
-        if back is not None or not self._resumed:
-            self._resumed = True
-            self._extensions.on_resume(self._view)
-        self._update_limits(request)
-        self._count_fixed_parts(request)
-        self._recovery_tried = False
-        if self._log.is_auto_compaction_enabled and self._log.compactor.is_due(
-            self._log.runtime.clock.now(), self._limits
-        ):
-            await self._compact()
-        await self._run_extensions(request, new_messages.new_messages)
-        return self._build_request(request, rewritten=new_messages.rewritten)
+        return new_messages, back
 
     async def _add_history(self, items: Sequence[Any]) -> HistoryAdditions:
         """Find what is new in a history; one that is long and new as a whole is decoded in a
