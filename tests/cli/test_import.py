@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -127,6 +129,47 @@ def test_a_named_folder_is_imported_alone(user: Path, tmp_path: Path) -> None:
 
     assert "to remember: 1 of Codex" in ran.stdout
     assert extracts() == 1
+    assert user.exists()
+
+
+@pytest.mark.parametrize(
+    ("made_in", "word", "is_said"),
+    [
+        ("/Users/colleague/shop", "", False),
+        ("/Users/colleague/shop", "--mine", True),
+        ("/home/{name}/shop", "", True),
+        ("/home/{name}/shop", "--not-mine", False),
+        ("/gone/shop", "", False),
+    ],
+)
+def test_a_recording_that_is_not_shown_to_be_the_users_states_nothing_for_them(
+    user: Path, tmp_path: Path, made_in: str, word: str, is_said: bool
+) -> None:
+    """By the home that it was made in, or as the user says; what another person typed was the
+    user's own word. What the agents keep for the user stays theirs.
+    """
+    folder = made_in.format(name=user.name)
+    codex(tmp_path / "got" / "c.jsonl", ["Always sweep the shop."], session="c", cwd=folder)
+    words = [str(tmp_path / "got"), *filter(None, [word])]
+    shown = memorist("import", *words, input="n\n")
+    memorist("import", *words, "--yes")
+    memorist("import", "--yes")
+
+    assert ("not shown to be yours" in shown.stdout) is not is_said
+    book = Path(os.environ["MEMORIST_HOME"]) / "memories" / "MEMORY.md"
+    assert bool(re.search(r"Always sweep the shop.*\[said", book.read_text("utf-8"))) is is_said
+    assert "Never round an amount down" in book.read_text("utf-8")
+
+
+def test_who_a_recording_is_of_may_be_said_when_it_was_asked(user: Path, tmp_path: Path) -> None:
+    """A first look that names it changes nothing about a second one that says whose it is."""
+    other = {"session": "c", "cwd": "/Users/colleague/shop"}
+    codex(tmp_path / "got" / "c.jsonl", ["Always sweep the shop."], **other)
+    assert "--mine" in memorist("import", str(tmp_path / "got"), input="n\n").stdout
+    memorist("import", str(tmp_path / "got"), "--mine", "--yes")
+
+    book = Path(os.environ["MEMORIST_HOME"]) / "memories" / "MEMORY.md"
+    assert re.search(r"Always sweep the shop.*\[said", book.read_text("utf-8"))
     assert user.exists()
 
 

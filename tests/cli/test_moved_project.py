@@ -214,3 +214,45 @@ def test_a_home_can_be_copied_while_a_session_is_open(
     assert found_here() == (["run make lint before each commit.", "Use pnpm, never npm."], ["aaaa"])
     assert not [each for each in report["findings"] if each["state"] == "wrong"], report
     assert memorist("memory", "undo", "--yes").exit_code == 0
+
+
+@pytest.mark.covers("AM-4")
+def test_projects_that_change_places_keep_their_own_memory(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another repository at the place of one had its memory, and wrote into it. Each takes its own
+    over, there and back; one that only has another address, or was cloned anew from the same, is
+    the same.
+    """
+    site = tmp_path / "site"
+    for folder, name in ((shop, "shop"), (site, "site")):
+        folder.mkdir(exist_ok=True)
+        git("init", cwd=folder)
+        git("commit", "--allow-empty", "-m", name, cwd=folder)
+        git("remote", "add", "origin", f"git@example.com:team/{name}.git", cwd=folder)
+        monkeypatch.chdir(folder)
+        memorist("memory", "add", f"Only of the {name}.")
+
+    def described() -> str:
+        return memorist("memory", "list").stdout
+
+    for _ in range(2):
+        shop.rename(tmp_path / "aside")
+        site.rename(shop)
+        (tmp_path / "aside").rename(site)
+        for folder, former in ((site, shop), (shop, site)):
+            monkeypatch.chdir(folder)
+            assert "Only of the" not in described()
+            memorist("memory", "rebind", str(former), "--yes")
+        shop, site = site, shop
+        for folder, name in ((shop, "shop"), (site, "site")):
+            monkeypatch.chdir(folder)
+            assert f"Only of the {name}" in described()
+            assert described().count("Only of the") == 1
+
+    monkeypatch.chdir(shop)
+    git("remote", "set-url", "origin", "https://example.org/other/store.git", cwd=shop)
+    assert "Only of the shop" in described()
+    git("remote", "set-url", "origin", "https://example.org/other/shop", cwd=shop)
+    (shop / ".git" / "logs" / "HEAD").write_text("cloned anew\n")
+    assert "Only of the shop" in described()

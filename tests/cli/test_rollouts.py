@@ -213,8 +213,8 @@ def test_a_sync_in_which_everything_failed_ends_with_a_status(
 
     planned = RolloutPipeline.plan_sync
 
-    def vanish(past: RolloutPipeline, *arguments: Any) -> RolloutSyncPlan:
-        plan = planned(past, *arguments)
+    def vanish(past: RolloutPipeline, *arguments: Any, **named: Any) -> RolloutSyncPlan:
+        plan = planned(past, *arguments, **named)
         for thread in plan.eligible:
             Path(thread.path).unlink()
         return plan

@@ -61,11 +61,12 @@ def test_what_one_shares_the_other_has_with_its_origin(machines: Pair) -> None:
 
 
 @pytest.mark.covers("TM-2")
+@pytest.mark.parametrize("is_begun_anew", [False, True])
 def test_a_folder_that_is_gone_deletes_nothing_elsewhere(
-    machines: Pair, remote: MemoryRemote
+    machines: Pair, remote: MemoryRemote, is_begun_anew: bool
 ) -> None:
     """A memory folder that somebody removed, or whose disk is not mounted, is no decision on the
-    team's few memories: they are received again.
+    team's few memories: they are received again, also where it has others by now.
     """
     a, b = machines
     for name in ("one.md", "two.md"):
@@ -73,8 +74,11 @@ def test_a_folder_that_is_gone_deletes_nothing_elsewhere(
     a.sync.pull_and_push()
     b.sync.pull()
     shutil.rmtree(b.team)
+    if is_begun_anew:
+        b.write("three.md", note("Text of three.md."))
 
     assert b.sync.pull_and_push().removed == ()
+    remote.texts.pop("three.md", None)
     assert sorted(remote.texts) == ["one.md", "two.md"]
     assert b.body("one.md") == "Text of one.md."
 

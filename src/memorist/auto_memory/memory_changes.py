@@ -16,14 +16,14 @@ from memorist.safety.secrets import redact
 
 Actor = Literal[
     "user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "team",
-    "memorist", "other",
+    "memorist", "other", "missing",
 ]  # fmt: skip
 """Who made a change.
 
 `user` on the command line, `said` the user's words in a session, `extraction` a fork at the end of
 a turn, `agent` the host's agent with its own tools, `inbox` an accepted proposal, `import`,
 `dream`, `undo`, `team` a team mate, `memorist` itself (index, moves), `other` an editor or another
-program.
+program, `missing` nobody: files that went with their folder, or are not in an older copy of it.
 """
 
 
@@ -192,8 +192,12 @@ def _find_twin(path: str, existing_paths: Collection[str]) -> str:
     )
 
 
+OUTSIDE_ACTORS: frozenset[Actor] = frozenset({"other", "missing"})
+"""Actors of what was found in the folder, and passed no gate."""
+
+
 def build_external_change_reason(
-    changes: Mapping[str, bytes | None], known_paths: Collection[str]
+    changes: Mapping[str, bytes | None], known_paths: Collection[str], actor: Actor = "other"
 ) -> ChangeReason:
     """Describe changes made by other programs; `known_paths` are the files that existed before."""
     verbs = [
@@ -202,7 +206,7 @@ def build_external_change_reason(
     ]
     shown = ", ".join(f"{verb} {path}" for verb, path in verbs[:3])
     return ChangeReason(
-        actor="other", what=shown + (f" and {len(verbs) - 3} more" if len(verbs) > 3 else "")
+        actor=actor, what=shown + (f" and {len(verbs) - 3} more" if len(verbs) > 3 else "")
     )
 
 

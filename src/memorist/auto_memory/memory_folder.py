@@ -20,6 +20,7 @@ from memorist.auto_memory.folder_mtimes import FolderMtimeChangeDetector
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import (
+    OUTSIDE_ACTORS,
     ChangeReason,
     MemoryChange,
     WriteAheadChange,
@@ -455,7 +456,7 @@ class MemoryFolderReader:
         return [
             path
             for recorded in self.history.list_changes()
-            if recorded.why.actor != "other"
+            if recorded.why.actor not in OUTSIDE_ACTORS
             for path in recorded.paths
         ]
 
@@ -535,6 +536,16 @@ class MemoryFolderReader:
                 self._clock.now(),
                 undoes=pending.undoes,
             )
+        lost = {
+            path
+            for path, read in changes.items()
+            if read is None and self._went_with_its_folder(path, known, former)
+        }
+        if lost:
+            removed = dict.fromkeys(lost)
+            why = build_external_change_reason(removed, known, "missing")
+            self.history.record_change(removed, why, self._clock.now())
+            changes = {path: read for path, read in changes.items() if path not in lost}
         why = (
             build_external_change_reason(changes, known)
             if changes
@@ -544,6 +555,18 @@ class MemoryFolderReader:
             changes |= self._rebuild_indexes_if_writable(former)
         if changes:
             self.history.record_change(changes, why, self._clock.now())
+
+    def _went_with_its_folder(
+        self, path: str, recorded: Collection[str], before: FolderScan
+    ) -> bool:
+        """Whether a file is missing as its folder was removed, is not mounted, or was replaced by
+        an older copy: the index, which nobody deletes with a memory, is gone or older, too.
+        """
+        index = TEAM_INDEX_PATH if is_team_path(path) else INDEX_NAME
+        now = self._loaded_scan().files.get(index)
+        if now is None:
+            return index in recorded
+        return now.modified_ns < before.files.get(index, ABSENT_FILE).modified_ns
 
     def _read_pending(self) -> WriteAheadChange | None:
         try:
@@ -690,7 +713,7 @@ def find_restored_own_files(
         files = history.map_paths_to_blob_ids(change.id) if paths else {}
         for path in paths:
             blob = files.get(path, "")
-            if change.why.actor != "other":
+            if change.why.actor not in OUTSIDE_ACTORS:
                 settled.add(path)
                 returned.add(blob)
             elif blob and blob not in blobs:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import unicodedata
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -242,16 +245,54 @@ def resolve_memory_layout(
     layout: Layout, project: str, settings: AutoMemorySettings
 ) -> MemoryLayout:
     """Return where a project's memory is stored: the configured folder, else its own below the
-    home.
+    home; one of its own, too, where that belongs to another repository that was in its place.
 
     Raises SettingsError.
     """
     own = parse_memory_folder_setting(settings.directory)
-    return (
-        layout.memory_layout_at(own)
-        if own is not None
-        else layout.memory_layout(str(locate_project_root(Path(project))))
-    )
+    if own is not None:
+        return layout.memory_layout_at(own)
+    root = locate_project_root(Path(project))
+    layouts = list_memory_layouts(layout, str(root))
+    return next(each for each in layouts if not _is_of_another_repository(each, root))
+
+
+def list_memory_layouts(layout: Layout, root: str) -> Iterator[MemoryLayout]:
+    """Where the memories of the repositories are that were at `root`, one after another; without
+    an end.
+    """
+    yield layout.memory_layout(root)
+    yield from (layout.memory_layout(f"{root}#{number}") for number in count(2))
+
+
+def _is_of_another_repository(memory_layout: MemoryLayout, root: Path) -> bool:
+    try:
+        known = msgspec.json.decode(
+            _read_small_file(memory_layout.project_record) or "", type=ProjectRecord
+        )
+    except msgspec.DecodeError:
+        return False
+    return holds_another_repository(known, root)
+
+
+def holds_another_repository(known: ProjectRecord, root: Path) -> bool:
+    """Whether a folder holds another repository than the recorded one, as where two projects
+    changed places: no remote of the one has the name of one of the other's, and its reflog is not
+    that of the recorded clone. A repository that only got another address is the same.
+    """
+    before, now = map(_list_remote_names, (known.identity, read_remote_identity(root)))
+    if not (before and now and known.clone) or before & now:
+        return False
+    lines = hash_reflog_lines(root)
+    return bool(lines) and known.clone not in lines
+
+
+def _list_remote_names(identity: str) -> set[str]:
+    """The names of repositories in the URLs of an identity, without their addresses."""
+    return {
+        re.split(r"[/:]", url.rstrip("/").removesuffix(".git"))[-1].casefold()
+        for url in identity.split()
+    }
 
 
 def record_project(files: FileSystem, memory_layout: MemoryLayout, project: str) -> None:

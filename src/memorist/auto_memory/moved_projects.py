@@ -19,11 +19,14 @@ from memorist.auto_memory.memory_location import (
     ProjectRecord,
     build_project_record,
     hash_reflog_lines,
+    holds_another_repository,
     is_repository_root,
+    list_memory_layouts,
     list_projects_with_memory,
     locate_project_root,
     read_project_record,
     read_remote_identity,
+    resolve_memory_layout,
 )
 from memorist.errors import InputError
 from memorist.platforms.user_home import expand_user
@@ -51,10 +54,16 @@ def find_possible_former_projects(
     """
     root = locate_project_root(Path(project))
     remotes, lines = read_remote_identity(root), set(hash_reflog_lines(root))
-    others = [
-        known for known in list_projects_with_memory(files, layout) if known.root != str(root)
-    ]
-    missing = [known for known in others if not Path(known.root).exists()]
+    missing, others = [], []
+    for known in list_projects_with_memory(files, layout):
+        former = Path(known.root)
+        if not former.exists() or (
+            holds_another_repository(known, former)
+            and layout.memory_layout(known.root).folder.exists()
+        ):
+            missing.append(known)
+        elif former != root:
+            others.append(known)
     found = [
         known
         for known in missing
@@ -244,8 +253,15 @@ def rebind_memory(
     """
     files = DiskFiles()  # folders are moved, which only a disk can
     root = str(locate_project_root(Path(project)))
-    source, target = layout.memory_layout(old_root), layout.memory_layout(root)
-    if Path(old_root).exists() and old_root != root and not _is_part_of(old_root, Path(root)):
+    source = _find_memory_of_clone(files, layout, old_root, Path(root))
+    target = resolve_memory_layout(layout, root, AutoMemorySettings())
+    left = read_project_record(files, source)
+    is_replaced = left is not None and holds_another_repository(left, Path(old_root))
+    if (
+        Path(old_root).exists()
+        and old_root != root
+        and not (is_replaced or _is_part_of(old_root, Path(root)))
+    ):
         raise InputError(
             f"{old_root} is still there, and its memory with it; use `memorist memory export` "
             f"and `import` to copy memories"
@@ -272,7 +288,26 @@ def rebind_memory(
         )
         merge_memory_folder_into(files, source, target, reason, clock=clock, settings=settings)
     _record_move(files, target, root, old_root, clock.now())
+    if left is not None and is_replaced:
+        # What is at the old place now keeps the memory that it has beside this one.
+        files.write(source.project_record, msgspec.json.encode(left))
     return target
+
+
+def _find_memory_of_clone(
+    files: FileSystem, layout: Layout, old_root: str, root: Path
+) -> MemoryLayout:
+    """Where the memory is that the clone at `root` had at its old place, which other repositories
+    may have had, too; the first one's where none is known to be this clone's.
+    """
+    lines, found = set(hash_reflog_lines(root)), layout.memory_layout(old_root)
+    for each in list_memory_layouts(layout, old_root):
+        known = read_project_record(files, each)
+        if known is None:
+            return found
+        if known.clone in lines and each.folder.exists():
+            return each
+    return found
 
 
 def _is_half_moved(known: ProjectRecord | None, old_root: str) -> bool:

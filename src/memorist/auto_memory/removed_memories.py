@@ -69,6 +69,25 @@ def list_removed_paths(memory: AutoMemory) -> tuple[str, ...]:
     )
 
 
+def find_deleted_paths(history: FolderHistory, paths: AbstractSet[str]) -> frozenset[str]:
+    """Those of some paths that somebody deleted: the history has the removal, or nothing at all of
+    a memory that was forgotten for good. What went missing with its folder was not. Raises
+    StoreError.
+    """
+    left = set(paths) - history.map_paths_to_blob_ids().keys()
+    if not left or not history.find_newest_change_id():
+        return frozenset()
+    deleted = frozenset(left)
+    for change in history.iter_changes():
+        found = left.intersection(change.paths)
+        left -= found
+        if change.why.actor == "missing":
+            deleted -= found
+        if not left:
+            break
+    return deleted
+
+
 class ForgottenUserQuotes:
     """What the user said and a memory rested on which they took out, and on which none rests that
     is there now. Read from the reasons of the changes alone, and once for each state of the

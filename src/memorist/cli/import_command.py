@@ -22,12 +22,18 @@ from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.rollouts.extraction_cost import describe_extraction_cost
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.rollouts.session_sources import AGENTS
+from memorist.store.rollout_rows import OTHERS_SOURCE
 
 _NAMED = "memorist.import.sessions"
+_IS_MINE = "memorist.import.mine"
 
 
 def _keep_named(context: click.Context, _option: click.Parameter, named: tuple[Path, ...]) -> None:
     context.meta[_NAMED] = named
+
+
+def _keep_is_mine(context: click.Context, _option: click.Parameter, is_mine: bool | None) -> None:
+    context.meta[_IS_MINE] = is_mine
 
 
 @click.command("import")
@@ -59,6 +65,14 @@ def _keep_named(context: click.Context, _option: click.Parameter, named: tuple[P
     default=None,
     help="Model of both stages, such as anthropic:NAME, or structural. [default: as set]",
 )
+@click.option(
+    "--mine/--not-mine",
+    "is_mine",
+    default=None,
+    callback=_keep_is_mine,
+    expose_value=False,
+    help="Whether you typed what is in PATHS. [default: by the home folder they were made in]",
+)
 @output.YES_OPTION
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text; needs --yes."
@@ -76,7 +90,8 @@ def import_sessions_command(
 
     Of Claude Code, Codex, Copilot CLI, Gemini CLI, opencode and pi, and of Cursor when named. Shows
     what was found and what it would cost with the model, and asks. Sessions are never changed; they
-    are read in place, and those in a database are copied.
+    are read in place, and those in a database are copied. Of a session in PATHS that is not shown
+    to be yours, nothing counts as your word.
 
     Example: memorist import --from opencode --from gemini --yes
     """
@@ -84,12 +99,14 @@ def import_sessions_command(
         raise click.UsageError("--json needs --yes: a script cannot be asked")
 
     async def work(past: RolloutPipeline) -> RolloutSyncReport | None:
+        said = click.get_current_context().meta
         chosen = [
             *paths,
-            *click.get_current_context().meta[_NAMED],
+            *said[_NAMED],
             *(each for name in agents for each in past.copy_and_list_session_folders(name)),
         ]
-        plan = past.plan_sync(chosen, ANY_AGE_DAYS if max_age_days is None else max_age_days)
+        age = ANY_AGE_DAYS if max_age_days is None else max_age_days
+        plan = past.plan_sync(chosen, age, is_mine=said[_IS_MINE])
         if not as_json:
             click.echo("\n".join(describe_session_import_plan(plan, past)))
         if not plan.has_work and not as_json:
@@ -127,4 +144,11 @@ def describe_session_import_plan(plan: RolloutSyncPlan, past: RolloutPipeline) -
         found.append("an earlier import was interrupted; what it had read becomes memory now")
     else:
         found.append("nothing in them is finished and new to memory")
+    foreign = [each for each in plan.eligible if each.source == OTHERS_SOURCE]
+    if foreign:
+        made_in = ", ".join(sorted({each.cwd or "an unknown folder" for each in foreign})[:3])
+        found.append(
+            f"{pluralize(len(foreign), 'session')} not shown to be yours, made in {made_in}: what "
+            "is typed there does not count as your word; --mine if it is yours"
+        )
     return [*found, *describe_extraction_cost(plan.eligible, past.settings)]

@@ -18,7 +18,6 @@ from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.machine_sync import (
     EVERY_PROJECT,
     build_cross_machine_project_key,
-    is_folder_name,
     sync_machines,
 )
 from memorist.machines.snapshot_cipher import KEY_BYTES, encode_machine_key
@@ -81,12 +80,12 @@ def machines_sync_command() -> None:
 
 
 def _sync() -> None:
-    with open_memories_of_all_projects() as (layout, memories, namesakes):
+    with open_memories_of_all_projects() as (layout, memories):
         report = sync_machines(layout, memories)
     for name, paths in report.received.items():
         for path in paths:
             click.echo(f"{name}: {path}")
-    for trouble in (*namesakes, *report.troubles):
+    for trouble in report.troubles:
         click.echo(trouble, err=True)
     others = f"{report.machines} other machine{'' if report.machines == 1 else 's'}"
     projects = len(memories.keys() - {EVERY_PROJECT})
@@ -94,33 +93,18 @@ def _sync() -> None:
 
 
 @contextmanager
-def open_memories_of_all_projects() -> Iterator[
-    tuple[Layout, dict[str, AutoMemory], tuple[str, ...]]
-]:
-    """The memories of this folder's project and of all others that are still in their place, by
-    what they are called on every machine; and which are left out, since folders without a remote
-    share a name and nothing else.
+def open_memories_of_all_projects() -> Iterator[tuple[Layout, dict[str, list[AutoMemory]]]]:
+    """The memories of this folder's project and of all others that are still in their place, those
+    of its clones by what a project is called on every machine.
     """
     own = locate_project_root(Path.cwd())
     with ExitStack() as stack:
         home, memory = stack.enter_context(open_project_memory())
         known = [Path(each.root) for each in list_projects_with_memory(DiskFiles(), home.layout)]
-        named: dict[str, list[Path]] = {}
+        named: dict[str, list[AutoMemory]] = {}
         for root in dict.fromkeys((own, *filter(Path.is_dir, known))):
-            named.setdefault(build_cross_machine_project_key(root), []).append(root)
-        namesakes = {
-            name for name, roots in named.items() if is_folder_name(name) and len(roots) > 1
-        }
-        memories = {
-            name: memory if roots[0] == own else home.memory(str(roots[0]))
-            for name, roots in named.items()
-            if name not in namesakes
-        }
+            clone = memory if root == own else home.memory(str(root))
+            named.setdefault(build_cross_machine_project_key(root), []).append(clone)
         if memory.everywhere is not None:
-            memories[EVERY_PROJECT] = memory.everywhere
-        left_out = (
-            f"{' and '.join(map(str, named[name]))} are called the same and have no Git remote: "
-            "their memories are not shared until one has"
-            for name in sorted(namesakes)
-        )
-        yield home.layout, memories, tuple(left_out)
+            named[EVERY_PROJECT] = [memory.everywhere]
+        yield home.layout, named

@@ -52,6 +52,7 @@ from memorist.rollouts.session_eligibility import (
     is_excluded_by_outside_content,
     judge_rollout_eligibility,
 )
+from memorist.rollouts.session_owner import is_recorded_by_user
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
@@ -78,7 +79,7 @@ from memorist.store.extract_rows import (
 )
 from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.job_claims import is_consolidation_requested
-from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
+from memorist.store.rollout_rows import OTHERS_SOURCE, ExtractionProgress, Rollout, list_rollouts
 from memorist.store.session_memory_mode import (
     read_memory_off_sessions,
     save_rollouts_except_memory_off,
@@ -146,9 +147,15 @@ class RolloutPipeline(RolloutStore):
         """Result of the last consolidation; None when none ran."""
         return self._last_consolidation
 
-    def find_sessions(self, folders: Sequence[Path] = ()) -> SourceScan:
+    def find_sessions(
+        self, folders: Sequence[Path] = (), *, is_mine: bool | None = True
+    ) -> SourceScan:
         """Find sessions where agents keep them, or in the given folders, and record them. If the
         database was lost, it is restored from the files.
+
+        What is typed in a session counts as the user's word unless it lies in a given folder
+        elsewhere and is not theirs: as `is_mine` says, or, where that is None, as is shown by the
+        folder that it was made in.
 
         Raises StoreError.
         """
@@ -161,13 +168,29 @@ class RolloutPipeline(RolloutStore):
         if not folders:
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
-        found = scan_for_changed_rollouts(
-            searched, [*list_rollouts(self.state), *load_skipped_files(passed)]
+        elsewhere = tuple(
+            os.path.realpath(each.folder)
+            for each in searched
+            if each.is_named and not any(each.folder.is_relative_to(one) for one in by_path)
         )
+        known = [
+            each
+            for each in list_rollouts(self.state)
+            if is_mine is None or not elsewhere or not _is_below(each.path, elsewhere)
+        ]
+        found = scan_for_changed_rollouts(searched, [*known, *load_skipped_files(passed)])
         off = read_memory_off_sessions(self._files, self.layout)
         moved = load_moved_folders(self._files, self.layout)
         threads = [
-            replace(each, repository=moved.find_root(each.repository, each.updated))
+            replace(
+                each,
+                repository=moved.find_root(each.repository, each.updated),
+                source=each.source
+                if not elsewhere
+                or not _is_below(each.path, elsewhere)
+                or (is_recorded_by_user(each.cwd) if is_mine is None else is_mine)
+                else OTHERS_SOURCE,
+            )
             for each in found.threads
         ]
         found = replace(
@@ -317,13 +340,14 @@ class RolloutPipeline(RolloutStore):
         max_age_days: int | None = None,
         *,
         repository: str | None = None,
+        is_mine: bool | None = True,
     ) -> RolloutSyncPlan:
         """Find sessions and say which of them a sync would extract; with `repository` only those of
-        this project, by its root, however young they are.
+        this project, by its root, however young they are. `is_mine` as in `find_sessions`.
 
         Raises StoreError, and NothingToDo when there are none.
         """
-        found = self.find_sessions(folders)
+        found = self.find_sessions(folders, is_mine=is_mine)
         rollouts = self._search_settings(folders, max_age_days)
         if repository is not None:
             rollouts = replace(

@@ -7,15 +7,18 @@ machine's file: killed between the two, the next run finds the texts alike and g
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_memory_path_problem
+from memorist.auto_memory.memory_file import MemoryFile, Trust, parse_memory_file, with_provenance
 from memorist.auto_memory.memory_location import read_remote_identity
 from memorist.auto_memory.memory_manifest import is_index_file
+from memorist.auto_memory.removed_memories import find_deleted_paths
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError
 from memorist.machines.machine_identity import MachineIdentity, load_machine_identity
@@ -28,8 +31,9 @@ from memorist.machines.machine_merge import (
 )
 from memorist.machines.machine_remote import draw_random_bytes, open_machine_remote
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
-from memorist.machines.synced_checksums import SyncedChecksums
-from memorist.store.disk_files import DiskFiles, check_folder_is_usable
+from memorist.machines.synced_checksums import load_synced_checksums, save_synced_checksums
+from memorist.platforms.user_home import expand_user
+from memorist.store.disk_files import DiskFiles, check_folder_is_usable, read_if_exists
 from memorist.store.home_layout import Layout
 from memorist.store.process_lock import hold_lock
 from memorist.team.team_protocol import derive_space_name_from_remote
@@ -51,18 +55,19 @@ EVERY_PROJECT = "user:"
 
 def build_cross_machine_project_key(root: Path) -> str:
     """What a project is called on every machine: by its remotes, so that a second clone finds its
-    memory, else by its folder's name.
+    memory, else by its folder, from the user's home on. Folders of one name are not one project.
     """
     remotes = read_remote_identity(root).split()
-    return derive_space_name_from_remote(remotes[0]) if remotes else f"{_FOLDER}{root.name}"
+    if remotes:
+        return derive_space_name_from_remote(remotes[0])
+    home = Path(expand_user()).resolve()
+    is_below = root.is_relative_to(home)
+    return f"{_FOLDER}{Path('~') / root.relative_to(home) if is_below else root}"
 
 
-def is_folder_name(project: str) -> bool:
-    """Whether a project is called by its folder, for want of a remote."""
-    return project.startswith(_FOLDER)
-
-
-def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> ReceivedMemoriesReport:
+def sync_machines(
+    layout: Layout, memories: Mapping[str, Sequence[AutoMemory]]
+) -> ReceivedMemoriesReport:
     """Take in what the others changed in these projects, and publish what is here.
 
     Raises NothingToDo, InputError for a wrong key, RemoteUnavailable, StoreError.
@@ -72,23 +77,26 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Receive
         remote = open_machine_remote(own.location, layout.machines / "mirror")
         snapshots, troubles = _read_snapshots(own, remote.read_files())
         published = snapshots.pop(own.machine, MachineSnapshot(machine=own.machine)).projects
-        projects, received, synced = dict(published), {}, SyncedChecksums(layout)
-        for name, memory in memories.items():
-            mine = published.get(name, {})
+        projects = dict(published)
+        received: dict[str, tuple[str, ...]] = {}
+        for name, clones in memories.items():
             others = [each.projects.get(name, {}) for each in snapshots.values()]
-            had = synced.find_checksums(name, memory.layout.folder, mine)
-            projects[name], received[name] = _merge_project(memory, mine, others, had)
-            synced.set_checksums(name, memory.layout.folder, projects[name])
+            # What a later clone brings, the earlier ones receive.
+            for memory in (*clones, *clones[:-1]):
+                projects[name], paths = _merge_project(memory, name, projects, others)
+                received[name] = tuple(dict.fromkeys((*received.get(name, ()), *paths)))
         now = MachineSnapshot(machine=own.machine, projects=projects)
         if projects != published or own.machine not in snapshots:
             remote.write_file(
                 own.machine, encrypt_snapshot(own.key, now, draw_random_bytes(NONCE_BYTES))
             )
-        synced.save()
+        for name, clones in memories.items():
+            for memory in clones:
+                save_synced_checksums(memory.layout, name, projects[name])
     return ReceivedMemoriesReport(
         received={name: paths for name, paths in received.items() if paths},
         machines=len(snapshots),
-        troubles=troubles,
+        troubles=(*troubles, *_describe_namesakes(memories, snapshots)),
     )
 
 
@@ -106,19 +114,57 @@ def _read_snapshots(
     return found, tuple(troubles)
 
 
+def _describe_namesakes(
+    here: Collection[str], snapshots: Mapping[str, MachineSnapshot]
+) -> Iterator[str]:
+    """Name the folders of this machine that have the name, but not the location, of another one's:
+    nothing tells whether they are one project.
+    """
+    there = {name for each in snapshots.values() for name in each.projects} - {*here}
+    for name in sorted(filter(_is_folder, here)):
+        for other in sorted(filter(_is_folder, there)):
+            if name.rpartition("/")[2] == other.rpartition("/")[2]:
+                yield (
+                    f"{name.removeprefix(_FOLDER)} and, on another machine, "
+                    f"{other.removeprefix(_FOLDER)} have no Git remote: their memories are not "
+                    "shared unless both have the same one, or the same location"
+                )
+
+
+def _is_folder(project: str) -> bool:
+    return project.startswith(_FOLDER)
+
+
+def _find_synced(
+    memory: AutoMemory, name: str, projects: Mapping[str, ProjectEntries]
+) -> tuple[ProjectEntries, dict[str, str]]:
+    """What this machine published of a project, and the checksums of what this folder had of it at
+    its last sync and has kept, changed or deleted since. What is only missing is none: its folder
+    was away. Where the project has another remote now, that of the former name.
+    """
+    synced = load_synced_checksums(memory.layout)
+    published = projects.get(name) or projects.get(synced.project, {})
+    had = synced.find_checksums(published)
+    present = memory.folder.headers_by_path().keys()
+    absent = {path for path in had if published[path].text is not None} - present
+    missing = absent - find_deleted_paths(memory.folder.history, absent)
+    return published, {path: each for path, each in had.items() if path not in missing}
+
+
 def _merge_project(
     memory: AutoMemory,
-    published: ProjectEntries,
+    name: str,
+    projects: Mapping[str, ProjectEntries],
     others: Sequence[ProjectEntries],
-    had: Mapping[str, str],
 ) -> tuple[ProjectEntries, tuple[str, ...]]:
-    """The entries after the merge, and the paths that were written here. `had` are the checksums of
-    what this folder had at its last sync: what another clone on this machine published since is
-    another's to it. A file that is no text, or that a link hides, stays as it is, and what is known
+    """The entries after the merge, and the paths that were written here. What this folder did not
+    have at its last sync, as another clone on this machine published it since, is another's to it.
+    A file that is no text or was cut off, or that a link hides, stays as it is, and what is known
     of it.
     """
     check_folder_is_usable(memory.layout.folder)
-    here, hidden = _read_texts(memory)
+    published, had = _find_synced(memory, name, projects)
+    here, hidden = _read_texts(memory, published)
     paths = {path for each in (published, *others) for path in each}
     unreadable = {
         path for path in paths if path in hidden or any(map(path.startswith, hidden.values()))
@@ -143,7 +189,11 @@ def _merge_project(
         known.pop(path, None)
     entries = merge_project_entries(known, here, usable)
     changes = [
-        MemoryChange(path=path, before=_encode(here.get(path)), after=_encode(entry.text))
+        MemoryChange(
+            path=path,
+            before=read_if_exists(DiskFiles(), memory.layout.folder / path),
+            after=_encode(entry.text),
+        )
         for path, entry in sorted(entries.items())
         if entry.text != here.get(path)
     ]
@@ -154,10 +204,13 @@ def _merge_project(
     return entries | kept, tuple(each.path for each in changes)
 
 
-def _read_texts(memory: AutoMemory) -> tuple[dict[str, str], dict[str, str]]:
-    """The memories of a folder; and the paths of what is no text, as after a power cut, and of
-    links, which are not followed, each with the beginning of what would be below it. What the team
-    shares has a way of its own.
+def _read_texts(
+    memory: AutoMemory, published: ProjectEntries
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The memories of a folder; and the paths of what is no text or cut off, as after a power cut,
+    of what was forgotten and only put back by another program, and of links, which are not
+    followed, each with the beginning of what would be below it. What the team shares has a way of
+    its own. A claim to be the user's word that is not believed here is none on another machine.
     """
     texts: dict[str, str] = {}
     hidden: dict[str, str] = {}
@@ -167,14 +220,39 @@ def _read_texts(memory: AutoMemory) -> tuple[dict[str, str], dict[str, str]]:
         elif path.endswith(".md") and not is_index_file(path) and not path.startswith(TEAM_PREFIX):
             with contextlib.suppress(FileNotFoundError):
                 data = DiskFiles().read(memory.layout.folder / path)
-                try:
-                    texts[path] = data.decode("utf-8")
-                except UnicodeDecodeError:
+                topic = parse_memory_file(path, data)
+                trust = memory.folder.determine_trust(topic)
+                former = published.get(path)
+                if not _is_text(data) or _is_cut_off(topic) or _came_back(topic, trust, former):
                     hidden[path] = f"{path}/"
-                if not data.strip() or b"\0" in data:
-                    texts.pop(path, None)
-                    hidden[path] = f"{path}/"
+                    continue
+                if topic.provenance.trust is not trust:
+                    topic = with_provenance(topic, replace(topic.provenance, trust=trust))
+                texts[path] = topic.text()
     return texts, hidden
+
+
+def _is_cut_off(topic: MemoryFile) -> bool:
+    """Whether a file is empty, or ends within its header."""
+    text = topic.text()
+    return not text.strip() or (text.startswith("---\n") and topic.document.front is None)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+def _came_back(topic: MemoryFile, trust: Trust, published: VersionedMemory | None) -> bool:
+    """Whether a memory was deleted on all machines, and another program put it back."""
+    return (
+        published is not None
+        and published.text is None
+        and trust is not topic.provenance.trust
+        and compute_memory_checksum(topic.text()) in published.former
+    )
 
 
 def _encode(text: str | None) -> bytes | None:

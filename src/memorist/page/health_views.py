@@ -162,7 +162,7 @@ def build_machines_view() -> PageView:
 
 def sync_own_machines() -> str:
     """Bring the user's machines in line, and say what came."""
-    with open_memories_of_all_projects() as (layout, memories, namesakes):
+    with open_memories_of_all_projects() as (layout, memories):
         report = sync_machines(layout, memories)
     received = sum(len(paths) for paths in report.received.values())
     done = translate(
@@ -170,4 +170,4 @@ def sync_own_machines() -> str:
         machines=report.machines,
         count=received,
     )
-    return "; ".join([done, *namesakes, *report.troubles])
+    return "; ".join([done, *report.troubles])

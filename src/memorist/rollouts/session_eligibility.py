@@ -62,7 +62,8 @@ def judge_rollout_eligibility(
         (
             "source",
             f"it was run by {thread.source!r}, which is not among the sources",
-            not _is_source(thread.source, settings.sources) and not standing.is_started,
+            not _is_source(thread.source, settings.sources)
+            and not (standing.is_started or standing.is_up_to_date),
         ),
         ("silent", "nobody said anything in it", not thread.first_words.strip()),
         ("up to date", "nothing in it is new", standing.is_up_to_date),

@@ -54,7 +54,7 @@ from memorist.runtime import Runtime
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
-from memorist.store.rollout_rows import Rollout
+from memorist.store.rollout_rows import OTHERS_SOURCE, Rollout
 from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript_analysis.outcome_claims import OutcomeClaimCheck
 
@@ -90,7 +90,9 @@ async def extract_session_with_model_or_structure(
     """
     lines = DecodedLineFile(Path(thread.path))
     before = None if parent is None else DecodedLineFile(Path(parent.path))
-    scanned = await asyncio.to_thread(read_task_log_and_turn_sizes, lines, before)
+    scanned = await asyncio.to_thread(
+        read_task_log_and_turn_sizes, lines, before, is_users=thread.source != OTHERS_SOURCE
+    )
     proven = build_structural_result(scanned.task_log, thread)
     stage, problem, added = proven, "", 0
     ask_model = runtime.model is not None and scanned.task_log.has_exchange
@@ -180,7 +182,12 @@ class _ModelExtraction:
         """Return the acceptable part of what the model makes of the session."""
         size = convert_tokens_to_bytes(self._room, self._factor)
         parts = await asyncio.to_thread(
-            collect_evidence_rows_per_part, lines, scanned.weights, size, before
+            collect_evidence_rows_per_part,
+            lines,
+            scanned.weights,
+            size,
+            before,
+            is_users=self._thread.source != OTHERS_SOURCE,
         )
         stage = MergedStageOneResult(stage=StageOneResult(RawMemory()))
         for number, rows in enumerate(parts, 1):

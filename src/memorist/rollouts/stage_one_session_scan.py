@@ -38,12 +38,15 @@ class TaskLogAndTurnSizes(Struct, frozen=True):
 
 
 def read_task_log_and_turn_sizes(
-    lines: RecordedLines, parent: RecordedLines | None = None
+    lines: RecordedLines, parent: RecordedLines | None = None, *, is_users: bool = True
 ) -> TaskLogAndTurnSizes:
-    """Scan a session without what it copied of its `parent`. Raises UnreadableSession."""
+    """Scan a session without what it copied of its `parent`. Raises UnreadableSession.
+
+    Where it is not the user's (`is_users`), what was typed in it is nobody's word.
+    """
     task_log, row_builder = TaskLogBuilder(), EvidenceRowBuilder()
     weights = [0]
-    for entry in read_entries_not_copied_from_parent(lines, parent):
+    for entry in read_entries_not_copied_from_parent(lines, parent, is_users=is_users):
         task_log.add(entry)
         for row in row_builder.feed(entry):
             if row.tier is SpeakerTier.USER and row_builder.turns > len(weights) - 1:
@@ -54,10 +57,15 @@ def read_task_log_and_turn_sizes(
 
 
 def collect_evidence_rows_per_part(
-    lines: RecordedLines, weights: list[int], size: int, parent: RecordedLines | None = None
+    lines: RecordedLines,
+    weights: list[int],
+    size: int,
+    parent: RecordedLines | None = None,
+    *,
+    is_users: bool = True,
 ) -> list[EvidenceRowBuffer]:
     """Collect the rows of each part, where `size` is the bytes one part may show, without what was
-    copied of the `parent`.
+    copied of the `parent`; `is_users` as in `read_task_log_and_turn_sizes`.
 
     Raises UnreadableSession.
     """
@@ -67,7 +75,7 @@ def collect_evidence_rows_per_part(
         ends.append(after)
     found = [EvidenceRowBuffer(size) for _ in ends]
     row_builder, at = EvidenceRowBuilder(), 0
-    for entry in read_entries_not_copied_from_parent(lines, parent):
+    for entry in read_entries_not_copied_from_parent(lines, parent, is_users=is_users):
         for row in row_builder.feed(entry):
             # The turns before the first message of the user count as one.
             while (
@@ -83,14 +91,16 @@ def collect_evidence_rows_per_part(
 
 
 def read_entries_not_copied_from_parent(
-    lines: RecordedLines, parent: RecordedLines | None
+    lines: RecordedLines, parent: RecordedLines | None, *, is_users: bool = True
 ) -> Iterator[TranscriptEntry]:
     """Yield the entries of a session that are its own: a fork begins with a copy of the messages of
     its parent, which count there. Raises UnreadableSession.
     """
     marker = AnnouncedTextMarker()
     entries = (
-        marker.mark(entry) if isinstance(entry, Message) else entry
+        marker.mark(entry if is_users else replace(entry, is_typed=False))
+        if isinstance(entry, Message)
+        else entry
         for entry in read_entries_not_rolled_back(lines)
     )
     if parent is None:

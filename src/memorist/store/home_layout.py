@@ -244,6 +244,11 @@ class MemoryLayout:
         return self.state / "project.json"
 
     @property
+    def synced_checksums(self) -> Path:
+        """What the folder had when it was last in line with the user's other machines."""
+        return self.state / "synced.json"
+
+    @property
     def team_layout(self) -> TeamStateLayout:
         """State kept beside the memory for its team."""
         return TeamStateLayout(self.state / "team")

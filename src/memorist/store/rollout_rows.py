@@ -29,6 +29,10 @@ SessionFormat = Literal[
 """Which program recorded a session: the keys of `FORMAT_TITLES` in `formats.transcript_format`."""
 
 
+OTHERS_SOURCE = "not-mine"
+"""The source of a session that is not shown to be the user's own."""
+
+
 class Rollout(Struct, frozen=True, kw_only=True):
     """One recorded session (rollout), read in place."""
 
@@ -52,7 +56,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
     branch: str = ""
     source: str = ""
     """How it was run, according to the file: `cli`, `vscode`, `exec`, `subagent` …; empty where
-    unknown.
+    unknown, `OTHERS_SOURCE` where nothing in it counts as the user's word.
     """
     first_words: str = ""
     """Beginning of the user's first message; empty where there is none."""
@@ -102,19 +106,23 @@ _NO_LIMIT = 2**62
 """More rows than can exist: SQLite's notation for no limit (-1) is not PostgreSQL's."""
 
 
+_RECOGNISED_BY = ("path", "size", "modified_ns", "updated")
+
+
 def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> None:
     """Record the rollouts found. A stored mode other than `enabled` is kept; nothing is written for
     unchanged ones.
     """
     with state.transaction():
         known = {
-            row["id"]: (row["path"], row["size"], row["modified_ns"], row["updated"])
-            for row in state.query("select id, path, size, modified_ns, updated from threads")
+            row["id"]: (*(row[name] for name in _RECOGNISED_BY), row["source"] == OTHERS_SOURCE)
+            for row in state.query("select * from threads")
         }
         changed = [
             msgspec.structs.asdict(each)
             for each in found
-            if known.get(each.id) != (each.path, each.size, each.modified_ns, each.updated)
+            if known.get(each.id)
+            != (*(getattr(each, name) for name in _RECOGNISED_BY), each.source == OTHERS_SOURCE)
         ]
         state.execute_many(_SAVE_ROLLOUT, changed)
 

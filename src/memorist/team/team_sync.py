@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
+from memorist.auto_memory.removed_memories import find_deleted_paths
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
@@ -93,7 +94,8 @@ class TeamSync:
         """Load the last state of both sides; empty if it is damaged, of another remote, or of a
         folder that is not there any more or a link, which deletes nothing elsewhere.
 
-        Both sides are then compared as if for the first time.
+        Both sides are then compared as if for the first time, and so is what went missing here with
+        the folder: nobody deleted it.
         """
         facts = self._files.lstat(self.folder)
         if facts is None or not facts.is_folder:
@@ -104,7 +106,13 @@ class TeamSync:
             )
         except (FileNotFoundError, msgspec.DecodeError):
             found = TeamSyncState()
-        return found if found.remote == self.remote.name else TeamSyncState(remote=self.remote.name)
+        if found.remote != self.remote.name:
+            return TeamSyncState(remote=self.remote.name)
+        present = self._memory.folder.headers_by_path().keys()
+        absent = {TEAM_PREFIX + key for key, each in found.keys.items() if each.here} - present
+        missing = absent - find_deleted_paths(self._memory.folder.history, absent)
+        keys = {key: each for key, each in found.keys.items() if TEAM_PREFIX + key not in missing}
+        return replace(found, keys=keys, seen=RemoteVersion() if missing else found.seen)
 
     def plan_pending_sends(self) -> TeamSyncSteps:
         """Plan what would be sent now, by what the last run knew of the remote."""

@@ -46,8 +46,11 @@ def memory_rebind_command(old: str, yes: bool) -> None:
                 settings=home.settings.auto_memory,
                 has_sessions=has_project_rollouts(past.state, source),
             )
-            sessions = reassign_rollouts(past.state, source, root)
-        reassign_sessions(home.database(), source, root)
+            # What another project in that place recorded since stays its own.
+            is_free = not Path(source).exists() or Path(source).is_relative_to(root)
+            sessions = reassign_rollouts(past.state, source, root) if is_free else 0
+        if is_free:
+            reassign_sessions(home.database(), source, root)
         memories = len(memory.headers())
     click.echo(
         f"{pluralize(memories, 'memory', 'memories')} and {pluralize(sessions, 'past session')} "

@@ -60,7 +60,7 @@ def rollouts_sync_command(
     """
 
     async def work(past: RolloutPipeline) -> RolloutSyncReport:
-        return await sync_with_progress(past, past.plan_sync(named, max_age_days))
+        return await sync_with_progress(past, past.plan_sync(named, max_age_days, is_mine=None))
 
     done = run_with_rollout_pipeline(work, model=model)
     print_sync_report(done, as_json=as_json)
