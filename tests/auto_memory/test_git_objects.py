@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 
 import pytest
 from dulwich.index import commit_tree
 from dulwich.object_store import MemoryObjectStore
-from dulwich.objects import Blob, ObjectID, RawObjectID
+from dulwich.objects import Blob, ObjectID, RawObjectID, ShaFile
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.auto_memory import git_objects
 from memorist.auto_memory.git_objects import (
     TreeEditor,
     cast_to_object_id,
@@ -29,17 +31,21 @@ def reader(store: MemoryObjectStore) -> Callable[[ObjectID], bytes]:
 
 
 @examples(15, whole=60)
-@given(STEPS)
+@given(STEPS, st.integers(1, 4))
 def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
-    steps: list[dict[str, str | None]],
+    steps: list[dict[str, str | None]], group: int
 ) -> None:
-    """Whatever was there before: the same files, in the same order, with the same id."""
-    store, tree, files = MemoryObjectStore(), None, dict[str, str]()
+    """Whatever was there before: the same files, in the same order, with the same id; and its file
+    holds that, however it was compressed in parts.
+    """
+    store, tree, files = _LooseStore(), None, dict[str, str]()
     editor = TreeEditor()
     for step in steps:
         blobs = {path: None if text is None else _blob_id(text) for path, text in step.items()}
-        anew = TreeEditor().write_edited_tree(store, reader(store), tree, blobs)
-        tree = editor.write_edited_tree(store, reader(store), tree, blobs)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(git_objects, "_GROUP_ROWS", group)
+            anew = TreeEditor().write_edited_tree(store, reader(store), tree, blobs)
+            tree = editor.write_edited_tree(store, reader(store), tree, blobs)
         assert tree == anew  # by what it wrote last, and by the store alone
         files = {path: id for path, id in {**files, **blobs}.items() if id is not None}
 
@@ -62,6 +68,16 @@ def test_a_tree_that_is_cut_is_no_beginning_of_the_next_one() -> None:
 
     with pytest.raises(ValueError, match="cut"):
         TreeEditor().write_edited_tree(store, reader(store), tree, {"a.md": None})
+
+
+class _LooseStore(MemoryObjectStore):
+    """Takes an object as it would stand in a file."""
+
+    def add_object(self, obj: ShaFile) -> None:
+        header, _, raw = zlib.decompress(obj.as_legacy_object()).partition(b"\0")
+        assert header == b"%s %d" % (obj.type_name, len(raw))
+        assert raw == obj.as_raw_string()
+        super().add_object(obj)
 
 
 class _CutStore(MemoryObjectStore):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memorist import Memorist, SessionExtension
-from memorist.auto_memory import auto_memory, statement_comparison
+from memorist.auto_memory import folder_statement_search, statement_comparison
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.statement_comparison import RelatedStatementSearch
 from memorist.core.messages import Message
@@ -126,12 +126,13 @@ async def test_what_rules_are_compared_in_is_built_after_a_turn(
 
     class Search(RelatedStatementSearch):
         def set_memories_in_steps(self, memories: Iterable[MemoryHeader]) -> Iterator[None]:
-            builders.append(threading.current_thread().name)
-            return super().set_memories_in_steps(memories)
+            if given := [*memories]:
+                builders.append(threading.current_thread().name)
+            yield from super().set_memories_in_steps(given)
 
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         engine.memory(str(tmp_path)).add("Never push to main.")
-        monkeypatch.setattr(auto_memory, "RelatedStatementSearch", Search)
+        monkeypatch.setattr(folder_statement_search, "RelatedStatementSearch", Search)
         async with Memorist(model="structural", home=tmp_path / "home") as other:
             session = await other.open("one", project=str(tmp_path))
             messages = [{"role": "user", "content": "Hello"}]
@@ -153,7 +154,7 @@ async def test_what_rules_are_compared_in_is_built_after_a_turn(
 def test_what_is_asked_for_before_it_is_built_is_built_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody waits for the thread, and it gives up what it began."""
+    """Nobody waits for the thread: whoever asks does the rest of what it began."""
     with Memorist(home=tmp_path / "home") as engine:
         memory = engine.memory(str(tmp_path))
         for text in ("Never push to main.", "Use tabs.", "We deploy on Mondays."):

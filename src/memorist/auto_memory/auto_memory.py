@@ -16,6 +16,7 @@ from memorist.auto_memory.client_rules import (
     ClientRuleComparison,
     compare_memories_with_client_rules,
 )
+from memorist.auto_memory.folder_statement_search import FolderStatementSearch
 from memorist.auto_memory.inbox import (
     AcceptedMemoryDigests,
     Inbox,
@@ -48,6 +49,7 @@ from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader
 from memorist.auto_memory.memory_undo import find_change_to_undo, plan_memory_undo
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build_pending_purge
+from memorist.auto_memory.statement_changes import find_free_name
 from memorist.auto_memory.statement_comparison import (
     RelatedStatementSearch,
     find_corrected_memories,
@@ -156,8 +158,7 @@ class AutoMemory(ProcessBound):
         self._clock = clock
         self._topic_cache: dict[str, tuple[str, MemoryFile]] = {}
         """Topics by path, each with the mark by which an unchanged file is recognised."""
-        self._sayings: tuple[Mapping[str, MemoryHeader], RelatedStatementSearch] | None = None
-        """What the memories with these headers say, once it was asked for."""
+        self._sayings = FolderStatementSearch(self.folder)
 
     def headers(self) -> list[MemoryHeader]:
         """Return the header of each memory, sorted by path. Raises StoreError."""
@@ -395,29 +396,13 @@ class AutoMemory(ProcessBound):
         """The search for memories that say the same as a statement or speak against it, by all
         headers: no file is read. Raises StoreError.
         """
-        heads = self.headers_by_path()
-        if self._sayings is None:
-            self._sayings = (heads, RelatedStatementSearch(heads.values()))
-        elif self._sayings[0] is not heads:
-            self._sayings[1].set_memories(heads.values())
-            self._sayings = (heads, self._sayings[1])
-        return self._sayings[1]
+        return self._sayings.get()
 
     def prepare_statement_search(self) -> Iterator[None]:
         """Steps that build what `get_statement_search` gives, for another thread; nothing where it
-        is there by then. What is not finished when it is asked for is built anew. Raises
-        StoreError.
+        is there by then. Whoever asks for it earlier does the rest. Raises StoreError.
         """
-        return self._build_statement_search(self.headers_by_path())
-
-    def _build_statement_search(self, heads: Mapping[str, MemoryHeader]) -> Iterator[None]:
-        search = RelatedStatementSearch()
-        for _ in search.set_memories_in_steps(heads.values()):
-            if self._sayings is not None:
-                return
-            yield
-        if self._sayings is None:
-            self._sayings = (heads, search)
+        return self._sayings.prepare()
 
     def _list_stated(self) -> dict[str, RelatedStatementSearch]:
         """What is searched for the user's words, by the beginning of its paths."""
@@ -690,13 +675,8 @@ class AutoMemory(ProcessBound):
         """Find an unused path for a new memory of this name, numbered where the plain one
         exists.
         """
-        used_paths = {head.path.casefold() for head in self.headers()}
-        plain = make_file_name(redact(name).text)
-        path, number = plain, 1
-        while path.casefold() in used_paths:
-            number += 1
-            path = f"{plain.removesuffix('.md')}-{number}.md"
-        return path
+        self.folder.refresh()
+        return find_free_name(make_file_name(redact(name).text), self.folder.find_same_names)
 
     def add(
         self,

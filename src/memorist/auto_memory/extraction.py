@@ -474,9 +474,10 @@ class MemoryExtraction:
         """
         at = message.timestamp or self._runtime.clock.now()
         if statement.act != "forget":
-            headers = self._memory.headers_by_path()
+            folder = self._memory.folder
+            folder.refresh()
             return self._memory, plan_memory_addition(
-                statement, headers, session=self._context.id, timestamp=at
+                statement, folder.find_same_names, session=self._context.id, timestamp=at
             )
         plans = [
             (

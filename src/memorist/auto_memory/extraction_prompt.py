@@ -242,7 +242,7 @@ def _read_memory(given: JsonObject, used_paths: set[str]) -> MemoryFile | None:
     if not text.strip():
         return None
     title = " ".join(redact(description or text).text.split()[:MAX_TITLE_WORDS])
-    path = find_free_name(make_file_name(title), used_paths)
+    path = find_free_name(make_file_name(title), lambda path: path.casefold() in used_paths)
     return create_memory_file(
         path,
         kind=parse_kind(str(given.get("kind"))),

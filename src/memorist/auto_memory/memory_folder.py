@@ -16,6 +16,7 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
+from memorist.auto_memory.folder_listing import FolderListing
 from memorist.auto_memory.folder_mtimes import FolderMtimeChangeDetector
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
@@ -129,10 +130,11 @@ class MemoryFolderReader:
         self._changes = FolderMtimeChangeDetector(files, layout.folder, clock)
         self._trusts_folder_times = False
         """Within `scan_once` at a prompt: whether the times of folders may replace the scan."""
-        self._listed: tuple[FolderScan, dict[str, MemoryHeader], dict[str, str]] | None = None
-        """The headers and marks of a scan by path, once made."""
-        self._ranked: dict[str, tuple[FolderScan, RankedHeaders]] = {}
-        """By prefix, the headers of a scan sorted by what each is worth."""
+        self._listing = FolderListing()
+        self._edited: set[str] | None = set()
+        """Files that the scan has otherwise than the one on disk; None for unknown ones."""
+        self._ranked: dict[str, tuple[int, RankedHeaders]] = {}
+        """By prefix, the headers of a listing's version sorted by what each is worth."""
 
     @property
     def exists(self) -> bool:
@@ -161,30 +163,38 @@ class MemoryFolderReader:
     def headers_by_path(self) -> Mapping[str, MemoryHeader]:
         """Return what `headers` does, by path; the same mapping while nothing changes."""
         self.refresh()
-        return self._list_scan()[0]
+        return self._list_scan().headers
 
     def known_paths(self) -> AbstractSet[str]:
         """The paths of the memories as the last scan saw them; nothing is scanned."""
-        return self._list_scan()[0].keys()
+        return self._list_scan().headers.keys()
 
     def file_fingerprints(self) -> Mapping[str, str]:
         """Return, by path, a mark that changes when the memory's file does."""
         self.refresh()
-        return self._list_scan()[1]
+        return self._list_scan().marks
 
-    def _list_scan(self) -> tuple[dict[str, MemoryHeader], dict[str, str]]:
-        """Return the headers of the last scan and its marks by path, both sorted by path."""
-        scan = self._loaded_scan()
-        if self._listed is None or self._listed[0] is not scan:
-            heads: dict[str, MemoryHeader] = {}
-            marks: dict[str, str] = {}
-            for path in sorted(scan.files):
-                seen = scan.files[path]
-                if seen.head is not None:
-                    heads[path] = seen.head
-                    marks[path] = seen.blob or f"{seen.size}-{seen.modified_ns}"
-            self._listed = (scan, heads, marks)
-        return self._listed[1:]
+    @property
+    def listing_version(self) -> int:
+        """Changes with what `headers_by_path` and `file_fingerprints` returned last."""
+        return self._list_scan().version
+
+    def list_edits_since(self, version: int) -> Collection[str] | None:
+        """Paths of the memories that changed since a version of the listing; None where that is
+        not known.
+        """
+        return self._list_scan().list_edits_since(version)
+
+    def find_same_names(self, path: str) -> frozenset[str]:
+        """The file at a path, and one that some file systems take for it, as the last scan saw
+        them.
+        """
+        return self._list_scan().find_same_names(path)
+
+    def _list_scan(self) -> FolderListing:
+        """The memories of the last scan."""
+        self._listing.set_scan(self._loaded_scan())
+        return self._listing
 
     def refresh(self) -> FilesChangedSinceScan:
         """Scan for changes: stats every file and reads those that changed.
@@ -360,7 +370,7 @@ class MemoryFolderReader:
 
     def _loaded_scan(self) -> FolderScan:
         if self._scan is None:
-            self._scan = self._scan_cache.load(self._settings.scan_lines)
+            self._scan, self._edited = self._scan_cache.load(self._settings.scan_lines), set()
         return self._scan
 
     def _apply_difference(
@@ -375,7 +385,7 @@ class MemoryFolderReader:
         # same difference again and finds nothing new to record. The pending change last: it is
         # what vouches for the origin of a file that the scan does not know yet.
         self._record_changes(data, rest, known)
-        self._scan_cache.save(self._loaded_scan())
+        self._save_scan()
         if self._files.lstat(self.layout.pending_change) is not None:
             remove_if_exists(self._files, self.layout.pending_change)
 
@@ -405,7 +415,7 @@ class MemoryFolderReader:
             if read is not None:
                 files[path], data[path] = read
         self._believe_returned_files(files, data)
-        self._scan = FolderScan(known.lines, files=files, is_complete=not rest)
+        self._scan, self._edited = FolderScan(known.lines, files=files, is_complete=not rest), None
         return data
 
     def _puts_words_into_users_mouth(self, path: str, seen: ScannedFile, data: bytes) -> bool:
@@ -607,8 +617,8 @@ class MemoryFolderReader:
         files = self._loaded_scan().files
         changed = (
             seen.head
-            for path, seen in former.files.items()
-            if seen.head is not None
+            for path in (former.files if self._edited is None else self._edited)
+            if (seen := former.files.get(path, ABSENT_FILE)).head is not None
             and (now := files.get(path)) is not seen
             and now is not None
             and now.head is not None
@@ -644,23 +654,26 @@ class MemoryFolderReader:
         return [head.path for head in self._rank_headers("").iter_ranked_at(self._clock.now())]
 
     def _rank_headers(self, prefix: str) -> RankedHeaders:
-        """Rank the memories of an index; sorted again only where a file changed."""
-        scan = self._loaded_scan()
-        known = self._ranked.get(prefix)
-        if known is None or known[0] is not scan:
-            heads = select_own_or_team_headers(
-                (seen.head for seen in scan.files.values() if seen.head is not None), prefix
-            )
-            ranked = RankedHeaders((), {}) if known is None else known[1]
-            ranked.set_headers(heads)
-            known = self._ranked[prefix] = (scan, ranked)
-        usage = self.read_usage() if len(known[1]) else {}
-        known[1].usage = {
+        """Rank the memories of an index; only those that changed are sorted in."""
+        listing = self._list_scan()
+        version, ranked = self._ranked.get(prefix, (-1, RankedHeaders((), {})))
+        edits = listing.list_edits_since(version)
+        if edits is None:
+            ranked.set_headers(select_own_or_team_headers(listing.headers.values(), prefix))
+        else:
+            for path in edits:
+                if is_team_path(path) == bool(prefix):
+                    head = listing.headers.get(path)
+                    heads = select_own_or_team_headers([] if head is None else [head], prefix)
+                    ranked.set_header(path.removeprefix(prefix), next(iter(heads), None))
+        self._ranked[prefix] = (listing.version, ranked)
+        usage = self.read_usage() if len(ranked) else {}
+        ranked.usage = {
             path.removeprefix(prefix): each
             for path, each in usage.items()
             if path.startswith(prefix)
         }
-        return known[1]
+        return ranked
 
     def read_usage(self) -> Mapping[str, MemoryUsage]:
         """Return each memory's usage; empty when the database fails, as the index works without
@@ -678,15 +691,20 @@ class MemoryFolderReader:
 
     def _update_scan_entry(self, path: str) -> None:
         """Take a file written by us into the scan, so that the next scan does not read it again."""
-        read = self._scan_path(path)
-        files = dict(self._loaded_scan().files)
+        read, before = self._scan_path(path), self._loaded_scan()
+        files = dict(before.files)
         if read is None:
             files.pop(path, None)
         else:
             files[path] = read[0]
-        self._scan = FolderScan(
-            self._loaded_scan().lines, files=files, is_complete=self._loaded_scan().is_complete
-        )
+        self._scan = FolderScan(before.lines, files=files, is_complete=before.is_complete)
+        self._listing.take_edit(before, self._scan, path)
+        if self._edited is not None:
+            self._edited.add(path)
+
+    def _save_scan(self) -> None:
+        self._scan_cache.save(self._loaded_scan(), self._edited)
+        self._edited = set()
 
     def close(self) -> None:
         """Close the history's files."""
@@ -832,7 +850,7 @@ class MemoryFolder(MemoryFolderReader):
                 change.path: change.after and redact_bytes(change.after) for change in real
             } | self._rebuild_indexes(former)
             id = self.history.record_change(written, reason, self._clock.now(), undoes=undoes)
-            self._scan_cache.save(self._loaded_scan())
+            self._save_scan()
             remove_if_exists(self._files, self.layout.pending_change)
             if unlisted:
                 self._changes.accept_own_change()
@@ -840,9 +858,8 @@ class MemoryFolder(MemoryFolderReader):
 
     def _check_changes(self, changes: Sequence[MemoryChange]) -> None:
         """Check every path and every current content before the first write."""
-        used_paths = frozenset(self._loaded_scan().files.keys() - {INDEX_NAME})
         for change in changes:
-            problem = find_memory_path_problem(change.path, used_paths)
+            problem = find_memory_path_problem(change.path, self.find_same_names(change.path))
             if problem:
                 raise InputError(f"{change.path!r} cannot be a memory. {problem}")
             if not self._is_inside(change.path):

@@ -95,10 +95,25 @@ class RankedHeaders:
             self._groups = _sort_into_groups(self._active.values())
             return
         for head in removed:
-            group = self._groups[_value_unused(head)]
-            del group[bisect_left(group, _order_unused(head), key=_order_unused)]
+            self._take_out(head)
         for head in added:
-            insort(self._groups.setdefault(_value_unused(head), []), head, key=_order_unused)
+            self._sort_in(head)
+
+    def set_header(self, path: str, head: MemoryHeader | None) -> None:
+        """Rank one memory by this header from now on; None for one that is gone."""
+        former = self._active.pop(path, None)
+        if former is not None:
+            self._take_out(former)
+        if head is not None and head.status == "active":
+            self._active[path] = head
+            self._sort_in(head)
+
+    def _take_out(self, head: MemoryHeader) -> None:
+        group = self._groups[_value_unused(head)]
+        del group[bisect_left(group, _order_unused(head), key=_order_unused)]
+
+    def _sort_in(self, head: MemoryHeader) -> None:
+        insort(self._groups.setdefault(_value_unused(head), []), head, key=_order_unused)
 
     def __len__(self) -> int:
         return len(self._active)

@@ -7,6 +7,8 @@ belongs to; when many have come together, the first is written anew.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -50,6 +52,8 @@ class ScanCache:
         """The file of the whole scan, and what it says."""
         self._latest: tuple[FileInfo | None, FolderScan] | None = None
         """The file of its changes, and the scan with them."""
+        self._changes: _ScanChanges | None = None
+        """What that scan has otherwise than the whole one; None where it is not known."""
 
     def load(self, lines: int) -> FolderScan:
         """The scan on disk; an empty one where there is none, or one under other rules."""
@@ -58,6 +62,7 @@ class ScanCache:
             return FolderScan(lines)
         facts = self._files.lstat(self._layout.scan_changes)
         if self._latest is None or self._latest[0] != facts:
+            self._changes = None
             self._latest = (facts, self._apply_changes(*whole))
         return self._latest[1]
 
@@ -82,16 +87,22 @@ class ScanCache:
             return whole
         if (found.size, found.modified_ns) != (facts.size, facts.modified_ns):
             return whole
+        self._changes = found
         left = {path: each for path, each in whole.files.items() if path not in found.missing}
         return replace(whole, files={**left, **found.changed})
 
-    def save(self, scan: FolderScan) -> None:
-        """Write a scan, or what is otherwise than in the whole one that was written last."""
+    def save(self, scan: FolderScan, edited: Collection[str] | None = None) -> None:
+        """Write a scan, or what is otherwise than in the whole one that was written last. With
+        `edited`, only these files are otherwise than in the one that was loaded or saved last.
+        """
         whole = self._load_whole()
-        if whole is not None and (changes := _find_changes(*whole, scan)) is not None:
+        known = None if edited is None or self._latest is None else self._changes
+        if whole is not None and (changes := _find_changes(*whole, scan, known, edited or ())):
             self._files.write(self._layout.scan_changes, msgspec.json.encode(changes))
             self._latest = (self._files.lstat(self._layout.scan_changes), scan)
+            self._changes = changes
             return
+        self._changes = None
         self._files.write(self._layout.scan_state, msgspec.json.encode(scan))
         facts = self._files.lstat(self._layout.scan_state)
         if self._files.lstat(self._layout.scan_changes) is not None:
@@ -112,8 +123,16 @@ class ScanCache:
         self._whole = self._latest = None
 
 
-def _find_changes(facts: FileInfo, whole: FolderScan, scan: FolderScan) -> _ScanChanges | None:
-    """What a scan has otherwise than the whole one; None where all of it is to be written."""
+def _find_changes(
+    facts: FileInfo,
+    whole: FolderScan,
+    scan: FolderScan,
+    known: _ScanChanges | None,
+    edited: Collection[str],
+) -> _ScanChanges | None:
+    """What a scan has otherwise than the whole one; None where all of it is to be written. `known`
+    is what a former one had, which differs in the `edited` files.
+    """
     comparable = (scan.lines, scan.rules, scan.is_complete) == (
         whole.lines,
         whole.rules,
@@ -121,8 +140,18 @@ def _find_changes(facts: FileInfo, whole: FolderScan, scan: FolderScan) -> _Scan
     )
     if not comparable or len(whole.files) < MIN_SPLIT_FILES:
         return None
-    changed = {path: each for path, each in scan.files.items() if whole.files.get(path) is not each}
-    missing = tuple(path for path in whole.files if path not in scan.files)
-    if len(changed) + len(missing) > MAX_CHANGED_FILES:
+    if known is None:
+        edited = [
+            *(path for path, each in scan.files.items() if whole.files.get(path) is not each),
+            *(path for path in whole.files if path not in scan.files),
+        ]
+        known = _ScanChanges(facts.size, facts.modified_ns, {}, ())
+    paths = {*known.changed, *known.missing, *edited}
+    if len(paths) > MAX_CHANGED_FILES:
         return None
-    return _ScanChanges(facts.size, facts.modified_ns, changed, missing)
+    return _ScanChanges(
+        facts.size,
+        facts.modified_ns,
+        {path: scan.files[path] for path in sorted(paths) if path in scan.files},
+        tuple(path for path in sorted(paths) if path not in scan.files and path in whole.files),
+    )

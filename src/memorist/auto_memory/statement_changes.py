@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -68,9 +68,9 @@ PlannedChange = MemoryChange | PlannedMemoryRemovals
 
 
 def plan_memory_addition(
-    statement: Statement, used_paths: Iterable[str], *, session: str, timestamp: float | None
+    statement: Statement, is_used: Callable[[str], object], *, session: str, timestamp: float | None
 ) -> MemoryChange:
-    """Plan a new memory for a statement, beside those whose paths are `taken`.
+    """Plan a new memory for a statement, where `is_used` tells of a path whether it is another's.
 
     `timestamp` is the time of the message in seconds since the epoch.
     """
@@ -81,7 +81,7 @@ def plan_memory_addition(
     slug, description = derive_memory_name_and_description(
         replace(statement, text=redact(statement.text).text)
     )
-    path = find_free_name(make_file_name(slug), {each.casefold() for each in used_paths})
+    path = find_free_name(make_file_name(slug), is_used)
     provenance = Provenance(
         session=session, messages=(statement.message_id,), quote=statement.quote, trust=Trust.STATED
     )
@@ -96,10 +96,10 @@ def plan_memory_addition(
     return MemoryChange(path=path, before=None, after=encode_file_text_as_utf8(topic.text()))
 
 
-def find_free_name(plain_name: str, used_paths: set[str]) -> str:
-    """A file name that no (case-folded) path has, numbered where the plain one is used."""
+def find_free_name(plain_name: str, is_used: Callable[[str], object]) -> str:
+    """A file name that is not used, numbered where the plain one is."""
     path, number = plain_name, 1
-    while path.casefold() in used_paths:
+    while is_used(path):
         number += 1
         path = f"{plain_name.removesuffix('.md')}-{number}.md"
     return path

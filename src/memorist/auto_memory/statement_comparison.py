@@ -488,6 +488,24 @@ class RelatedStatementSearch:
         for _ in self.set_memories_in_steps(memories):
             pass
 
+    def replace_memories(
+        self, removed: Sequence[MemoryHeader], added: Sequence[MemoryHeader]
+    ) -> bool:
+        """Search in other memories, which differ in these; False where so many words are noted of
+        former ones that `set_memories` has to do it.
+        """
+        left = len(self._sayings) - len(removed) + len(added)
+        if len(self._indexed) + len(added) > (1 + MAX_REMOVED_SHARE) * left:
+            return False
+        for header in removed:
+            del self._sayings[id(header)]
+        self._related.clear()
+        noted = len(self._positions)
+        for header in added:
+            self._add(header)
+        self._words += "".join(f"{word}\n" for word in islice(self._positions, noted, None))
+        return True
+
     def set_memories_in_steps(self, memories: Iterable[MemoryHeader]) -> Iterator[None]:
         """Do what `set_memories` does, some memories at each step; nothing is to be looked up
         before the last.
@@ -510,8 +528,9 @@ class RelatedStatementSearch:
 
     def _add(self, header: MemoryHeader) -> None:
         saying = self._sayings[id(header)] = _Saying(header, _fold_sayings(header))
+        positions, at = self._positions, len(self._indexed)
         for word in saying.folded.split():
-            self._positions[word].append(len(self._indexed))
+            positions[word].append(at)
         self._indexed.append(saying)
 
     def find_related_memories(self, said: str) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def _judge_statement(
     if statement.act == "forget":
         return _judge_removal(memory, statement, read)
     change = plan_memory_addition(
-        statement, memory.headers_by_path(), session=session, timestamp=message.timestamp
+        statement, memory.folder.find_same_names, session=session, timestamp=message.timestamp
     )
     if known := _find_known(memory, change):
         return SentenceFate(read.text, "known", ("a memory says it already",), (known,))

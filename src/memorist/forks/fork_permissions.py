@@ -228,7 +228,12 @@ def may_be_same_file_name(left: str, right: str) -> bool:
     """Whether a file system that ignores case and Unicode form could treat the two names as the
     same.
     """
-    return _normalize("NFKC", left).casefold() == _normalize("NFKC", right).casefold()
+    return fold_file_name(left) == fold_file_name(right)
+
+
+def fold_file_name(name: str) -> str:
+    """What names have in common that such a file system treats as the same."""
+    return _normalize("NFKC", name).casefold()
 
 
 def has_invisible_characters(name: str) -> bool:

@@ -47,6 +47,7 @@ class MemoryFolderSearch:
         self._opened_file: tuple[int, int] | None = None
         """Device and number of the index's file; None for one in memory."""
         self._synced_marks: Mapping[str, str] | None = None
+        self._synced_version = 0
         self._uses_embeddings = settings.embeddings and is_embedder_installed()
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -101,7 +102,7 @@ class MemoryFolderSearch:
             self.close()  # the file was removed, as by `memory forget --hard`
         ranker = self._ranker = self._ranker or Ranker(path)
         self._opened_file = self._opened_file or get_device_and_inode(path)
-        marks = self._folder.file_fingerprints()
+        marks, version = self._folder.file_fingerprints(), self._folder.listing_version
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
         if not self._update_index(ranker, marks):
@@ -113,7 +114,7 @@ class MemoryFolderSearch:
                         for path, mark in marks.items()
                     ]
                 )
-        self._synced_marks = marks
+        self._synced_marks, self._synced_version = marks, version
         if self._uses_embeddings and (self._thread is None or not self._thread.is_alive()):
             self._thread = start_background_thread(
                 self._embed_entries,
@@ -143,14 +144,20 @@ class MemoryFolderSearch:
         former = self._synced_marks
         if former is None:
             return False
+        edits = self._folder.list_edits_since(self._synced_version)
+        changed = [
+            path
+            for path in sorted({*former, *marks} if edits is None else edits)
+            if former.get(path) != marks.get(path)
+        ]
         with contextlib.suppress(StoreError):
             ranker.update_entries(
                 [
-                    self._build_entry(path, mark, whole=True)
-                    for path, mark in marks.items()
-                    if former.get(path) != mark
+                    self._build_entry(path, marks[path], whole=True)
+                    for path in changed
+                    if path in marks
                 ],
-                [path for path in former if path not in marks],
+                [path for path in changed if path not in marks],
             )
             return True
         return False

@@ -8,7 +8,7 @@ is taken off.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
@@ -210,6 +210,8 @@ class EntryEvidenceScorer:
         self._constant = _sum_chance((chance, 1) for chance in by_holders)
         self._sums: dict[int, _ChanceSurprise] = {}
         """What chance gives by the length of an entry that has none of the words."""
+        self._matches: defaultdict[int, dict[str, _MatchedWord]] = defaultdict(dict)
+        """What a word says that an entry of a length has."""
 
     def measure_evidence_for_entry(self, matched: Collection[str], entry_words: int) -> float:
         """The evidence for an entry with these of the query's words, in nats."""
@@ -217,18 +219,26 @@ class EntryEvidenceScorer:
         if unmatched is None:
             unmatched = self._sums[entry_words] = self._sum_unmatched(entry_words)
         found, mean, variance = 0.0, unmatched.mean, unmatched.variance
+        known = self._matches[entry_words]
         for word in matched:
-            least = compute_word_chance(word, entry_words)
-            chance = max(least, self._share_of_others(word, is_matched=True))
-            former = max(least, self._share_of_others(word, is_matched=False))
-            surprise = -math.log(chance)
-            found += surprise
-            if chance != former:
-                surprise_of_former = -math.log(former)
-                mean += chance * surprise - former * surprise_of_former
-                variance += chance * (1 - chance) * surprise**2
-                variance -= former * (1 - former) * surprise_of_former**2
+            says = known.get(word)
+            if says is None:
+                says = known[word] = self._measure_matched(word, entry_words)
+            found += says.surprise
+            mean += says.mean
+            variance += says.variance
         return found - mean - CHANCE_DEVIATIONS * math.sqrt(max(0.0, variance))
+
+    def _measure_matched(self, word: str, entry_words: int) -> _MatchedWord:
+        least = compute_word_chance(word, entry_words)
+        chance = max(least, self._share_of_others(word, is_matched=True))
+        former = max(least, self._share_of_others(word, is_matched=False))
+        surprise, of_former = -math.log(chance), -math.log(former)
+        return _MatchedWord(
+            surprise,
+            chance * surprise - former * of_former,
+            chance * (1 - chance) * surprise**2 - former * (1 - former) * of_former**2,
+        )
 
     def _share_of_others(self, word: str, *, is_matched: bool) -> float:
         others = self._holders.get(word, 0) - is_matched - OTHERS_OF_TOPIC
@@ -242,6 +252,16 @@ class EntryEvidenceScorer:
         return _ChanceSurprise(
             self._constant.mean + varying.mean, self._constant.variance + varying.variance
         )
+
+
+class _MatchedWord(Struct, frozen=True):
+    """What a word says that an entry has, and by how much what chance gives differs from that of
+    an entry without it, in nats.
+    """
+
+    surprise: float
+    mean: float
+    variance: float
 
 
 class _ChanceSurprise(Struct, frozen=True):
