@@ -161,11 +161,15 @@ def test_a_recording_that_is_not_shown_to_be_the_users_states_nothing_for_them(
     assert "Never round an amount down" in book.read_text("utf-8")
 
 
-def test_who_a_recording_is_of_may_be_said_when_it_was_asked(user: Path, tmp_path: Path) -> None:
-    """A first look that names it changes nothing about a second one that says whose it is."""
+@pytest.mark.parametrize("first", [(), ("--yes",)])
+def test_who_a_recording_is_of_may_be_said_when_it_was_asked(
+    user: Path, tmp_path: Path, first: tuple[str, ...]
+) -> None:
+    """A first look, or a whole import, changes nothing about a second one that says whose it is."""
     other = {"session": "c", "cwd": "/Users/colleague/shop"}
     codex(tmp_path / "got" / "c.jsonl", ["Always sweep the shop."], **other)
-    assert "--mine" in memorist("import", str(tmp_path / "got"), input="n\n").stdout
+    asked = memorist("import", str(tmp_path / "got"), *first, input=None if first else "n\n")
+    assert "--mine" in asked.stdout
     memorist("import", str(tmp_path / "got"), "--mine", "--yes")
 
     book = Path(os.environ["MEMORIST_HOME"]) / "memories" / "MEMORY.md"

@@ -19,8 +19,8 @@ says 1,500 to 3,000 for the text of a page, and its picture; Gemini counts 258 t
 """
 
 AUDIO_TOKENS = 25
-"""Tokens of a second of audio, before the factor. Gemini's documentation says 32 and OpenAI's 10;
-Voxtral has 12.5.
+"""Tokens of a second of audio, before the factor. Gemini's documentation says 32; the
+other providers whose rates were seen count less. Our choice.
 """
 
 VIDEO_TOKENS = 250

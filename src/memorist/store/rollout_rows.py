@@ -107,11 +107,16 @@ _NO_LIMIT = 2**62
 
 
 _RECOGNISED_BY = ("path", "size", "modified_ns", "updated")
+_READ_AGAIN = (
+    "update extracts set updated = -1 where thread = :id",
+    "delete from jobs where kind = 'extract' and key = :id",
+)
+"""What was extracted of a session stays until the same words are read as another person's."""
 
 
 def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> None:
     """Record the rollouts found. A stored mode other than `enabled` is kept; nothing is written for
-    unchanged ones.
+    unchanged ones. One whose words are now another person's is to be extracted again.
     """
     with state.transaction():
         known = {
@@ -125,6 +130,13 @@ def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> None:
             != (*(getattr(each, name) for name in _RECOGNISED_BY), each.source == OTHERS_SOURCE)
         ]
         state.execute_many(_SAVE_ROLLOUT, changed)
+        of_another = [
+            {"id": each["id"]}
+            for each in changed
+            if each["id"] in known and known[each["id"]][-1] != (each["source"] == OTHERS_SOURCE)
+        ]
+        for statement in _READ_AGAIN:
+            state.execute_many(statement, of_another)
 
 
 def list_rollouts(state: StateDatabase) -> list[Rollout]:
