@@ -218,6 +218,8 @@ def test_links_between_documents_lead_somewhere() -> None:
 NAMES_OF_OTHERS = frozenset(
     [
         "ALICE_KEY",
+        "propagate_session",
+        "single_turn",
         "ANTHROPIC_CUSTOM_HEADERS",
         "AnthropicPromptCachingMiddleware",
         "BaseLlm",
