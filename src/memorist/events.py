@@ -190,7 +190,11 @@ class MemoryNotFound(Struct, frozen=True, tag="memory_not_found"):
     said.
     """
     is_unclear: bool = False
-    """Whether a memory has one of these words, so that it may be meant all the same."""
+    """Whether it may be meant all the same: a memory has one of these words, or they ask to forget
+    in a way that is not understood for certain.
+    """
+    path: str = ""
+    """The only memory that has these words; empty where none or several have."""
 
 
 class MemoryRefused(Struct, frozen=True, tag="memory_refused"):

@@ -201,6 +201,15 @@ def test_the_ways_to_write_it() -> None:
         (("Always use pnpm.", "Fix the parser.", "forget that"), "forgot nothing: "),
         (("Fix the parser.", "forget that"), ""),
         (("Always use pnpm.", "Forget everything"), "run: memorist memory forget --all"),
+        (
+            ("Always use pnpm.", "that pnpm thing I told you, please unlearn it"),
+            "is pnpm.md meant? Then run: memorist memory forget pnpm.md",
+        ),
+        (
+            ("Always use pnpm.", "the rule on mocha that I gave you, wipe it"),
+            "which memory is meant",
+        ),
+        (("Always use pnpm.", "clear the pnpm cache and drop the memory table"), ""),
         (("Immer pnpm benutzen.", "Lösche alle Erinnerungen"), "memorist memory forget --all"),
     ],
 )

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.extraction_prompt import (
     ExtractionCursor,
     ExtractionPrompts,
@@ -60,6 +60,10 @@ from memorist.auto_memory.statements.uncertain_value_corrections import (
     find_uncertain_value_corrections,
 )
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
+from memorist.auto_memory.statements.unread_forget_request import (
+    drop_words_of_request,
+    find_unread_forget_request,
+)
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.visible_memory import drop_planted_order_lines
 from memorist.auto_memory.write_evidence import (
@@ -158,6 +162,8 @@ class MemoryExtraction:
         """Whether the user wants what they said last to hold in every project."""
         self._inbox_requests: list[tuple[InboxRequest, Message]] = []
         """What the user asked of the inbox, to be done once the folder has been scanned."""
+        self._unread_requests: list[str] = []
+        """What the user asked to forget in words that say it to no pattern."""
         self._is_disk_refusing = False
         """Whether the disk refused the last statement."""
         self._is_index_unjudged = False
@@ -234,6 +240,9 @@ class MemoryExtraction:
             self._runtime.emit(MemoryRefused("", (REFUSED_REQUEST,)))
         statements = find_statements(typed)
         self._statements += statements
+        if typed.is_typed and not any(each.act == "forget" for each in statements):
+            asked = find_unread_forget_request(extract_redacted_user_text(typed))
+            self._unread_requests += [asked] if asked else []
         if asks_for_every_project(typed):
             self._asks_for_every_project = True
         corrections = self._find_corrections(typed, statements)
@@ -327,6 +336,7 @@ class MemoryExtraction:
         self._deferred_statements = waiting
         self._move_to_every_project()
         self._decide_on_proposals()
+        self._ask_which_is_meant()
         if not at_prompt:
             self._corrected_quotes.clear()
         self._uncertain_value_corrections.intersection_update(each for each, _ in waiting)
@@ -352,6 +362,16 @@ class MemoryExtraction:
                 now=self._runtime.clock.now(),
                 tell=self._runtime.emit,
             )
+
+    def _ask_which_is_meant(self) -> None:
+        """Answer what no pattern reads as a request to forget; nothing is removed for it."""
+        requests, self._unread_requests = self._unread_requests, []
+        for asked in requests:
+            mentioning: list[str] = []
+            with contextlib.suppress(StoreError), self._memory.folder.scan_once(at_prompt=True):
+                mentioning = self._list_mentioning(drop_words_of_request(asked))
+            path = mentioning[0] if len(mentioning) == 1 else ""
+            self._runtime.emit(MemoryNotFound(asked, is_unclear=True, path=path))
 
     def _move_to_every_project(self) -> None:
         """Have what the user stated last hold in every project, where they asked for that."""
@@ -427,7 +447,7 @@ class MemoryExtraction:
                 )
             case PlannedMemoryRemovals(changes=()):
                 if not (message.is_typed and self._reject_what_waits(statement.text)):
-                    is_unclear = self._is_any_word_known(statement.text)
+                    is_unclear = bool(self._list_mentioning(statement.text))
                     self._runtime.emit(MemoryNotFound(statement.text, is_unclear=is_unclear))
                 return WriteResult()
             case PlannedMemoryRemovals(changes=changes, is_certain=True) if message.is_typed:
@@ -458,15 +478,18 @@ class MemoryExtraction:
             self._memory.reject(id, tell=self._runtime.emit)
         return bool(meant)
 
-    def _is_any_word_known(self, asked: str) -> bool:
-        """Whether any memory has any of the words, so that it may be what is to be forgotten."""
+    def _list_mentioning(self, asked: str) -> list[str]:
+        """The paths of the memories that have any of the words, so that they may be what is to be
+        forgotten.
+        """
         may_be_meant = build_mention_filter(asked)
-        return any(
-            may_be_meant(f"{topic.name} {topic.description} {topic.body}")
-            for memory in (self._memory, self._memory.everywhere)
+        return [
+            f"{prefix}{topic.path}"
+            for prefix, memory in (("", self._memory), (EVERYWHERE_PREFIX, self._memory.everywhere))
             if memory is not None
             for topic in memory.read_memory_files(may_be_meant)
-        )
+            if may_be_meant(f"{topic.name} {topic.description} {topic.body}")
+        ]
 
     def _plan(self, statement: Statement, message: Message) -> tuple[AutoMemory, PlannedChange]:
         """What to do about a statement, and in which memory: what is to be forgotten may be the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -83,6 +84,9 @@ def _describe_missing(missing: MemoryNotFound) -> str:
     if is_about_user(asked):
         return "nothing about you is remembered"
     quoted = f"“{shorten_to_one_line(asked, _MAX_QUOTED_CHARS)}”"
+    if missing.path:
+        path = shlex.quote(missing.path)
+        return f"forgot nothing yet: is {path} meant? Then run: memorist memory forget {path}"
     if missing.is_unclear:
         return f"forgot nothing: which memory is meant by {quoted}? (memorist memory list)"
     return f"nothing about {quoted} is remembered"
