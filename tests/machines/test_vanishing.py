@@ -433,8 +433,8 @@ def test_nothing_vanishes_and_nothing_is_mixed() -> None:
     run_state_machine_as_test(
         Vanishing,
         settings=settings(
-            max_examples=count_examples(2, whole=100),
-            stateful_step_count=count_examples(6, whole=40),
+            max_examples=count_examples(2, whole=20),
+            stateful_step_count=count_examples(6, whole=30),
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
