@@ -250,6 +250,15 @@ def test_projects_that_change_places_keep_their_own_memory(
             assert f"Only of the {name}" in described()
             assert described().count("Only of the") == 1
 
+    shop.rename(tmp_path / "aside")  # and one goes on from there, which has no memory at the place
+    site.rename(shop)
+    moved = shop.rename(tmp_path / "moved")
+    monkeypatch.chdir(moved)
+    memorist("memory", "rebind", str(shop), "--yes")
+    assert "Only of the" not in described()
+    moved.rename(site)
+    shop = (tmp_path / "aside").rename(shop)
+
     monkeypatch.chdir(shop)
     git("remote", "set-url", "origin", "https://example.org/other/store.git", cwd=shop)
     assert "Only of the shop" in described()

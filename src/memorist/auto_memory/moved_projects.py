@@ -298,16 +298,19 @@ def _find_memory_of_clone(
     files: FileSystem, layout: Layout, old_root: str, root: Path
 ) -> MemoryLayout:
     """Where the memory is that the clone at `root` had at its old place, which other repositories
-    may have had, too; the first one's where none is known to be this clone's.
+    may have had, too. Where none is known to be this clone's, the first that may be; else the
+    place of one that it never wrote.
     """
-    lines, found = set(hash_reflog_lines(root)), layout.memory_layout(old_root)
-    for each in list_memory_layouts(layout, old_root):
-        known = read_project_record(files, each)
-        if known is None:
-            return found
+    lines, found = set(hash_reflog_lines(root)), None
+    layouts = list_memory_layouts(layout, old_root)
+    each = next(layouts)
+    while (known := read_project_record(files, each)) is not None:
         if known.clone in lines and each.folder.exists():
             return each
-    return found
+        if found is None and not holds_another_repository(known, root):
+            found = each
+        each = next(layouts)
+    return found or each
 
 
 def _is_half_moved(known: ProjectRecord | None, old_root: str) -> bool:
