@@ -18,6 +18,7 @@ EXCEPTIONS = {
     "cli.command_group.LazyCommandGroup.get_command": "click asks a group for its commands",
     "cli.command_group.LazyCommandGroup.list_commands": "as above",
     "cli.command_group.LazyCommandGroup.resolve_command": "as above",
+    "cli.main.MemoristCommands.parse_args": "as above",
     "flags.open_feature.OpenFeatureFlagSource": "a host gives it to the engine",
     "uvicorn_server.BoundedHttpProtocol.connection_lost": "asyncio calls a protocol's events",
     "uvicorn_server.BoundedHttpProtocol.connection_made": "as above",

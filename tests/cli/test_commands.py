@@ -357,7 +357,16 @@ def test_an_error_shows_its_traceback_only_when_asked(tmp_path: Path) -> None:
         ("list", "memorist memory list"),
         ("undo", "memorist memory undo"),
         ("find x", "search"),
-        ("help", "memorist --help"),
+        ("init", "setup"),
+        ("push", "memorist team push"),
+        ("help memory", "memorist memory --help"),
+        ("memorist memory list", "memorist memory list"),
+        ("config get model", "show"),
+        ("memory inbox list", "memorist memory inbox"),
+        ("memory list -help", "--help"),
+        ("/?", "--help"),
+        ("memory add use tabs —everywhere", "--everywhere"),
+        ("memory list –-json", "--json"),
         ("version", "memorist --version"),
         ("memory ls", "list"),
         ("memory rm x", "forget"),
@@ -367,7 +376,9 @@ def test_an_error_shows_its_traceback_only_when_asked(tmp_path: Path) -> None:
 def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
     typed: str, meant: str
 ) -> None:
-    """What newcomers type before they have read anything."""
+    """What newcomers type before they have read anything, or paste from where two hyphens became
+    one dash: it is no part of a sentence then.
+    """
     made = CliRunner().invoke(memorist_group, typed.split())
 
     assert made.exit_code == 2

@@ -150,6 +150,23 @@ async def test_a_session_opens_and_reads_on_a_disk_that_refuses(
     assert before == {path: after[path] for path in before}
 
 
+async def test_an_observed_session_reads_on_a_disk_that_refuses(
+    home: Path, tmp_path: Path, disk: Disk
+) -> None:
+    """The agent with hooks is shown what is known, and its user is told why nothing new is kept."""
+    disk.lock()
+    try:
+        async with Memorist(home=home, model="structural") as engine:
+            session = engine.observe_session("later", project=str(tmp_path))
+            texts = await session.take_opening_texts()
+            await session.close()
+    finally:
+        disk.unlock()
+
+    assert "pnpm" in "".join(texts)
+    assert "the file system is read-only" in session.why_unsaved
+
+
 async def test_a_session_comes_home_when_the_disk_is_back(
     home: Path, tmp_path: Path, disk: Disk
 ) -> None:

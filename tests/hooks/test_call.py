@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ import pytest
 
 from hooks.conftest import Hooks
 from memorist.hooks import hook_protocol
-from memorist.hooks.hook_client import HookGotNoResponse, enter_hooks_folder
+from memorist.hooks.hook_client import HookGotNoResponse, enter_hooks_folder, find_hooks_folder
 
 EVENT = json.dumps(
     {
@@ -256,6 +257,28 @@ def test_a_home_that_a_run_with_sudo_made_says_so(
         enter_hooks_folder(str(home), str(home / "hooks"))
 
     assert f"sudo chown -R NAME {home}" in str(unanswered.value)
+
+
+def test_a_home_that_is_mounted_read_only_has_its_socket_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder that is the user's alone, always the same one; one of somebody else is none."""
+    home, runtime = str(tmp_path / "home"), tmp_path / "run"
+    Path(home).mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    assert find_hooks_folder(home) == f"{home}/hooks"
+
+    monkeypatch.setattr(os, "access", lambda path, _mode: not path.startswith(home))
+    folder = find_hooks_folder(home)
+    enter_hooks_folder(home, folder)
+
+    assert Path.cwd().is_relative_to(runtime)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (Path(), Path(".."))] == [0o700, 0o700]
+    assert find_hooks_folder(home) == folder
+    monkeypatch.setattr(os, "getuid", lambda: 4_711)
+    with pytest.raises(HookGotNoResponse, match="belongs to another user"):
+        enter_hooks_folder(home, folder)
 
 
 @pytest.mark.covers("IN-2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
@@ -121,6 +122,8 @@ EVERYWHERE_PREFIX = "everywhere/"
 """Names, among a project's memories, those that are the user's in every project."""
 _SPREADING_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", "inbox"})
 """Actors through whom the user's own words come, and so may reach every project."""
+_NO_WORDS = string.whitespace + string.punctuation + "…–—“”‘’„«»"
+"""What says nothing by itself, as a text that is a placeholder of a document."""
 
 
 class AutoMemory(ProcessBound):
@@ -695,7 +698,7 @@ class AutoMemory(ProcessBound):
         text, name, description = (
             replace_surrogates(check_text(what, each)) for what, each in given.items()
         )
-        if not text.strip():
+        if not text.strip(_NO_WORDS):
             raise InputError("there is no text to remember")
         first = " ".join(text.split())
         kind = check_memory_kind(kind or choose_memory_kind(first))

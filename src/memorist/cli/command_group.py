@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
@@ -11,22 +12,45 @@ import click
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-SYNONYMS = {
-    "backup": "export",
-    "cat": "show",
-    "create": "add",
-    "delete": "forget",
-    "find": "search",
-    "get": "show",
-    "history": "log",
-    "ls": "list",
-    "new": "add",
-    "remember": "add",
-    "remove": "forget",
-    "revert": "undo",
-    "rm": "forget",
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "ask": ("search",),
+    "backup": ("export",),
+    "cat": ("show",),
+    "clear": ("forget",),
+    "create": ("add",),
+    "dashboard": ("ui",),
+    "delete": ("forget",),
+    "dump": ("export",),
+    "find": ("search",),
+    "get": ("show",),
+    "history": ("log",),
+    "info": ("status",),
+    "init": ("setup",),
+    "list": ("show",),
+    "ls": ("list", "show"),
+    "new": ("add",),
+    "open": ("ui",),
+    "purge": ("forget",),
+    "query": ("search",),
+    "remember": ("add",),
+    "remove": ("forget",),
+    "restore": ("undo",),
+    "revert": ("undo",),
+    "rm": ("forget",),
+    "save": ("add",),
+    "store": ("add",),
+    "view": ("show",),
+    "web": ("ui",),
+    "wipe": ("forget",),
 }
-"""What users of other command lines type, and our word for it."""
+"""What users of other command lines type, and our words for it, the nearest first."""
+LISTING_WORDS = ("list", "ls", "show", "status")
+"""What a group shows that does something by itself."""
+HELP_WORDS = ("-?", "/?", "/help")
+_OTHER_DASHES = re.compile(r"[-\u2010-\u2015\u2212]*[\u2010-\u2015\u2212]-*(\w[\w-]*)(?:=.*)?")
+"""A word that begins as an option does, but with a dash that an editor or a chat put for hyphens:
+Unicode's block of dashes, and the minus sign.
+"""
 
 
 class LazyCommandGroup(click.Group):
@@ -47,18 +71,25 @@ class LazyCommandGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            meant = self.suggest(ctx, args[0])
+            word, *rest = args
+            if word == ctx.command_path:  # a line with the program's name, typed behind it
+                meant = [" ".join(args)]
+            elif word == "help":
+                meant = [" ".join((ctx.command_path, *rest, "--help"))]
+            elif ctx.parent and self.invoke_without_command and word in LISTING_WORDS:
+                meant = [ctx.command_path]
+            else:
+                meant = self.suggest(ctx, word)
             if not meant:
                 raise
-            said = f"{error.message} Did you mean {', '.join(map(repr, meant))}?"
+            said = f"No such command {word!r}. Did you mean {', '.join(map(repr, meant))}?"
             raise click.UsageError(said, error.ctx) from None
 
     def suggest(self, ctx: click.Context, word: str) -> list[str]:
         """The commands that a user may mean by a word that is none."""
         own = self.list_commands(ctx)
-        if SYNONYMS.get(word) in own:
-            return [SYNONYMS[word]]
-        return get_close_matches(word, own, n=3)
+        same = [each for each in SYNONYMS.get(word, ()) if each in own]
+        return same[:1] or get_close_matches(word, own, n=3)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of that name; None if there is none."""
@@ -68,6 +99,36 @@ class LazyCommandGroup(click.Group):
         module, _, name = path.partition(":")
         found = getattr(import_module(module), name)
         return found if isinstance(found, click.Command) else None
+
+
+def check_option_spelling(ctx: click.Context, args: Sequence[str]) -> None:
+    """Raises UsageError for a word that is an option of the named command but for its dashes, and
+    for a way of asking for help that is none of ours. Without it a sentence swallows the option.
+    """
+    command = ctx.command
+    for word in args:
+        if word == "--":
+            return
+        is_group = isinstance(command, click.Group)
+        if word == "-help" or (is_group and word in HELP_WORDS):
+            raise click.UsageError(f"No such option {word!r}. Did you mean '--help'?", ctx)
+        if isinstance(command, click.Group):
+            command = command.get_command(ctx, word) or command
+        if found := _OTHER_DASHES.fullmatch(word):
+            meant = {f"--{found[1]}", f"-{found[1]}"} & {*_list_options(ctx, command)}
+            if meant:
+                raise click.UsageError(
+                    f"{word!r} begins with another dash than options do. "
+                    f"Did you mean {meant.pop()!r}?",
+                    ctx,
+                )
+
+
+def _list_options(ctx: click.Context, command: click.Command) -> Iterator[str]:
+    yield from ctx.help_option_names
+    for each in command.params:
+        if isinstance(each, click.Option):
+            yield from (*each.opts, *each.secondary_opts)
 
 
 def words_argument(name: str) -> Callable[[Decorated], Decorated]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
+from memorist.cli.command_group import LazyCommandGroup
 from memorist.config import (
     MAX_SETTINGS_BYTES,
     PROJECT_FILE,
@@ -75,7 +76,7 @@ _PROJECT_OPTION = click.option(
 )
 
 
-@click.group()
+@click.group("config", cls=LazyCommandGroup)
 def config_group() -> None:
     """The settings: see and change them, and where each value comes from."""
 

@@ -11,6 +11,7 @@ import click
 
 from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout, load_project_settings
+from memorist.cli.command_group import LazyCommandGroup
 from memorist.engine.magic_docs_update import MagicDocsUpdateResult, update_magic_docs
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import NothingToDo
@@ -29,7 +30,7 @@ PROJECT = click.option(
 FILES = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.group("docs")
+@click.group("docs", cls=LazyCommandGroup)
 def docs_group() -> None:
     """The Magic Docs of a project: documents with a line `# MAGIC DOC: title`, which a model keeps
     true while you work.

@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_location import list_projects_with_memory
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
-from memorist.cli.command_group import words_argument
+from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.project_memory_access import confirm_or_abort
 from memorist.dream.daily_log import DailyLogs
@@ -73,7 +73,7 @@ async def _dream_now(dream: DreamExtension, *, dry_run: bool) -> DreamReport:
         await dream.close()
 
 
-@click.group("dream", invoke_without_command=True)
+@click.group("dream", cls=LazyCommandGroup, invoke_without_command=True)
 @click.option("--now", is_flag=True, help="Dream at once, whatever the gates say.")
 @click.option(
     "--dry-run", is_flag=True, help="Show what a dream would do now, as a diff, and write nothing."

@@ -11,7 +11,7 @@ import click
 from memorist.cli.command_environment import load_user_settings
 from memorist.hooks import hook_protocol
 from memorist.hooks.daemon_socket import find_daemon_process, open_daemon_socket
-from memorist.hooks.hook_client import run_hook
+from memorist.hooks.hook_client import find_hooks_folder, run_hook
 from memorist.platforms import processes
 
 HOME_OPTION = click.option(
@@ -78,7 +78,7 @@ def stop_daemon(home: Path) -> bool:
 
     It finishes what was asked of it before it ends, and nothing is lost if it takes longer.
     """
-    lock = home / hook_protocol.FOLDER / hook_protocol.LOCK
+    lock = Path(find_hooks_folder(str(home))) / hook_protocol.LOCK
     number = find_daemon_process(lock)
     if not number.isdigit():
         return False

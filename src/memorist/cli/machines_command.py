@@ -11,6 +11,7 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
+from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.errors import UsageError
 from memorist.machines.machine_identity import create_machine_identity
@@ -25,7 +26,7 @@ from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 
 
-@click.group("machines")
+@click.group("machines", cls=LazyCommandGroup)
 def machines_group() -> None:
     """Your own machines: one memory on all of them, by a folder that some program keeps alike or a
     private Git remote. What leaves a machine is encrypted.

@@ -15,19 +15,15 @@ import click
 from click.shell_completion import get_completion_class
 
 from memorist import __version__
-from memorist.cli.command_group import SYNONYMS, LazyCommandGroup
+from memorist.cli.command_group import SYNONYMS, LazyCommandGroup, check_option_spelling
 from memorist.cli.terminal_stream import protect_terminal
 from memorist.errors import MemoristError, UsageError
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 and the number of the signal, as shells have it."""
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-
-OTHER_WORDS = {
-    "help": "memorist --help",
-    "init": "memorist setup",
-    "settings": "memorist config show",
-    "version": "memorist --version",
-}
+OTHER_WORDS = {"settings": "memorist config show", "version": "memorist --version"}
 """What users type at first, and what does it here."""
 
 
@@ -67,6 +63,11 @@ class MemoristCommands(LazyCommandGroup):
         "worker": "memorist.cli.worker_command:worker_command",
     }
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the own options; a word that misspells one of any command is refused first."""
+        check_option_spelling(ctx, args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command. A reader of its output that has seen enough (`head`, `less`) is no
         failure of it.
@@ -78,13 +79,16 @@ class MemoristCommands(LazyCommandGroup):
             sys.exit(0)
 
     def suggest(self, ctx: click.Context, word: str) -> list[str]:
-        """Also the commands of `memorist memory`: `memorist add` is typed before one knows them."""
+        """Also the commands of groups: `memorist add` is typed before one knows them."""
         if word in OTHER_WORDS:
             return [OTHER_WORDS[word]]
-        of_memory: click.Group = import_module("memorist.cli.memory.memory_group").memory_group
-        name = SYNONYMS.get(word, word)
-        if name in of_memory.list_commands(ctx) and name not in self.command_paths:
-            return [f"memorist memory {name}"]
+        names = (word, *SYNONYMS.get(word, ()))
+        if not {*names} & {*self.command_paths}:
+            for own in ("memory", "team", "machines"):
+                group = self.get_command(ctx, own)
+                for name in names:
+                    if isinstance(group, click.Group) and name in group.list_commands(ctx):
+                        return [f"memorist {own} {name}"]
         return super().suggest(ctx, word)
 
 
@@ -94,7 +98,7 @@ _STAYING_COMMANDS = ("daemon", "hook", "mcp", "proxy", "ui", "worker")
 
 
 @click.group(cls=MemoristCommands, context_settings=CONTEXT_SETTINGS, invoke_without_command=True)
-@click.version_option(__version__, prog_name="memorist")
+@click.version_option(__version__, "-v", "-V", "--version", prog_name="memorist")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def memorist_group(debug: bool) -> None:
     """A memory and context engine for LLM agents: notes of the running session, memories across
@@ -148,13 +152,19 @@ def main() -> None:
     """Run the command line.
 
     An error becomes one sentence on standard error; a traceback is shown only with `--debug`. Exit
-    status 2 for wrong usage, 1 for other errors.
+    status 2 for wrong usage, 130 after Ctrl-C, 1 for other errors.
     """
     debug = "--debug" in sys.argv[1:]
     _prepare_streams()
     try:
         with _choose_waiting():
-            memorist_group(standalone_mode=True)
+            sys.exit(memorist_group(standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt) as error:
+        click.echo("Aborted!", err=True)
+        sys.exit(INTERRUPTED if _is_interrupted(error) else 1)
     except (MemoristError, OSError) as error:
         said = _explain_error(error)
         if debug or not said:
@@ -162,6 +172,11 @@ def main() -> None:
         click.echo(f"memorist: {said}", err=True)
         _discard_output()
         sys.exit(2 if isinstance(error, UsageError) else 1)
+
+
+def _is_interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C was typed, also at a question, which click ends as a refusal does."""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt)
 
 
 def _explain_error(error: MemoristError | OSError) -> str:

@@ -17,6 +17,7 @@ from memorist.cli.command_environment import (
     load_project_settings,
     read_environment,
 )
+from memorist.cli.command_group import LazyCommandGroup
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
@@ -37,7 +38,7 @@ from memorist.skills.skillify_source import SkillMaterial, read_skill_material
 from memorist.store.disk_files import DiskFiles, read_if_exists
 
 
-@click.group("skills")
+@click.group("skills", cls=LazyCommandGroup)
 def skills_group() -> None:
     """Skills: procedures in files that an agent is shown by name and loads when it needs them."""
 

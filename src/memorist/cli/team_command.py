@@ -17,6 +17,7 @@ from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
+from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.memory.project_memory_access import (
     confirm_unread_memory,
     open_project_memory,
@@ -49,7 +50,7 @@ DELETIONS_OPTION = click.option(
 )
 
 
-@click.group("team")
+@click.group("team", cls=LazyCommandGroup)
 def team_group() -> None:
     """The memories that a team shares: the folder `team/` of this project's memory, and the remote
     that keeps it alike for everybody.

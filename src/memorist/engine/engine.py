@@ -302,7 +302,7 @@ class Memorist(ProcessBound):
         shared = self._shared_sessions
         return None if shared is None else SharedSessionLease(shared, f"{self.owner}/{name}")
 
-    def _on_session_closed(self, session: Session) -> None:
+    def _on_session_closed(self, session: Session | ObservedSession) -> None:
         self._sessions.discard(session)
         self._unsaved.move_to_home(session.layout.folder)
 
@@ -321,12 +321,25 @@ class Memorist(ProcessBound):
         `loads` is the family of instruction files that the agent itself loads for the project: what
         is in them is not shown a second time. None compares with none.
 
-        Raises as `open` does.
+        Where the home cannot be written, the files are kept as those of `open` are. Raises as
+        `open` does.
         """
         project = resolve_project(check_session_arguments(session, project, None), self.folder)
         known = self._apply_off_switch(HostInfo())
-        log = self._open_log(session, project, format, known, None, listener)
-        memory = self._begin_session(log)
+        home = self.layout.session_layout(project, redact_id_keeping_ids_distinct(session)).folder
+
+        def open_at(where: Path | None) -> tuple[SessionLog, MemoryExtension]:
+            log = self._open_log(session, project, format, known, where, listener)
+            return log, self._begin_session(log)
+
+        why_unsaved = ""
+        try:
+            log, memory = open_at(None)
+        except StoreError as error:
+            if not is_storage_failure(error):
+                raise
+            log, memory = open_at(self._unsaved.make_folder(home, error))
+            why_unsaved = str(error)
         if loads is not None and project:
             own = ClientRuleReader(self._files, self.settings.context, self.environment)
             memory.omit_repeated_client_rules(partial(own.read_rules, loads, Path(project)))
@@ -334,7 +347,8 @@ class Memorist(ProcessBound):
             log,
             memory,
             turn_memory_off=lambda: self.turn_memory_off(log),
-            on_close=self._sessions.discard,
+            on_close=self._on_session_closed,
+            why_unsaved=why_unsaved,
         )
         self._sessions.add(opened)
         return opened

@@ -61,7 +61,10 @@ class ObservedSession:
         *,
         turn_memory_off: Callable[[], None] = lambda: None,
         on_close: Callable[[ObservedSession], object] = lambda _: None,
+        why_unsaved: str = "",
     ) -> None:
+        self.why_unsaved = why_unsaved
+        """Why the home does not take the session's files; empty where it does."""
         self._log = log
         self._memory = memory
         self.turn_memory_off = turn_memory_off

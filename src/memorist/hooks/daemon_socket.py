@@ -13,7 +13,7 @@ from typing import Self
 
 from memorist.errors import StoreError
 from memorist.hooks import hook_protocol
-from memorist.hooks.hook_client import HookGotNoResponse, enter_hooks_folder
+from memorist.hooks.hook_client import HookGotNoResponse, enter_hooks_folder, find_hooks_folder
 from memorist.platforms import file_locks, sockets
 from memorist.platforms.file_descriptors import (
     NO_LINKS,
@@ -78,7 +78,7 @@ def open_daemon_socket(home: Path) -> LockedDaemonSocket | None:
     Raises StoreError for a folder that cannot be used, and when another process keeps the lock
     without listening.
     """
-    folder = home / hook_protocol.FOLDER
+    folder = Path(find_hooks_folder(str(home)))
     try:
         enter_hooks_folder(str(home), str(folder))
         lock = os.open(

@@ -39,6 +39,8 @@ OF_ANOTHER_USER = (
     "{home} belongs to another user, as after a run with sudo; its owner works there again after: "
     "sudo chown -R NAME {home}"
 )
+MAX_NAME_CHARACTERS = 200
+"""Of the name that a folder is given by the path of a home; file systems allow 255 bytes."""
 MAX_ID_BYTES = 200
 """Longest id of a session; clients use 36 characters."""
 
@@ -61,7 +63,7 @@ class HookCommandArguments:
         self.client = named.get("--client", "") or ("claude-code" if self.project else "")
         given = named.get("--home") or os.environ.get("MEMORIST_HOME")
         self.home = os.path.abspath(os.path.expanduser(given or "~/.memorist"))
-        self.folder = f"{self.home}/{hook_protocol.FOLDER}"
+        self.folder = find_hooks_folder(self.home)
         self.unknown_home = "" if given else user_home.explain_unknown_home()
         self.wrong_argument = explain_wrong_argument(self, arguments)
         self.seconds = hook_time_limits.resolve_event_time_limit(
@@ -240,17 +242,34 @@ def ensure_and_ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
         time.sleep(min(RETRY_SECONDS, call.seconds_left))
 
 
+def find_hooks_folder(home: str) -> str:
+    """The folder with the files of the hooks. Of the user's own home that cannot be written, such
+    as one that is mounted read-only, it is a folder of the system for files that do not stay.
+    """
+    own = f"{home}/{hook_protocol.FOLDER}"
+    used = own if os.path.isdir(own) else home
+    if os.name != "posix" or not os.path.isdir(home) or os.access(used, os.W_OK):
+        return own
+    if os.stat(home).st_uid != os.getuid():
+        return own
+    root = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("TMPDIR") or f"{os.sep}tmp"
+    return f"{root}/memorist-{os.getuid()}/{home.replace('/', '-')[-MAX_NAME_CHARACTERS:]}"
+
+
 def enter_hooks_folder(home: str, folder: str) -> None:
     """Create the private hooks folder if needed and change into it.
 
     Raises HookGotNoResponse if it is another user's or others may write to it, or OSError.
     """
-    os.makedirs(os.path.dirname(home), exist_ok=True)
+    parent = os.path.dirname(folder)
+    os.makedirs(os.path.dirname(parent), exist_ok=True)
     try:
-        for path in (home, folder):
+        for path in (parent, folder):
             if not os.path.isdir(path):
                 os.makedirs(path, mode=0o700, exist_ok=True)
         found = os.stat(folder)
+        if parent != home and os.lstat(parent).st_uid != os.getuid():
+            raise HookGotNoResponse(f"{parent} belongs to another user")
     except PermissionError:
         if not os.path.isdir(home):
             raise

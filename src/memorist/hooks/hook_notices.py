@@ -129,6 +129,11 @@ def render_unreadable_memory_notice(why: str) -> str:
     return f"memorist: no memories are shown: {why}" if why else ""
 
 
+def render_unsaved_session_notice(why: str) -> str:
+    """Say at the start of a session that nothing of it is kept; empty where it is."""
+    return f"memorist: nothing of this session is kept: {why}" if why else ""
+
+
 def _name_accepted(change: MemoryChanged) -> MemoryChanged:
     """A change that the user accepted as the one that waited, in its words."""
     if change.actor != "inbox":

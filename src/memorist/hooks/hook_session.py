@@ -41,6 +41,7 @@ from memorist.hooks.hook_notices import (
     render_pin_notice,
     render_quoted_off_request_notice,
     render_unreadable_memory_notice,
+    render_unsaved_session_notice,
     render_waiting_notice,
 )
 from memorist.hooks.hook_texts import (
@@ -198,6 +199,7 @@ class HookSession:
             render_waiting_notice(len(self._session.list_waiting_texts())) if begins else "",
             render_moved_project_notice(self._session.suggest_former_memory()) if begins else "",
             render_unreadable_memory_notice(self._session.memory_read_failure) if begins else "",
+            render_unsaved_session_notice(self._session.why_unsaved) if begins else "",
             render_memory_notice(events),
             render_inbox_notice(self._session.list_waiting_texts())
             if asked is not None and asked.verb == "show"

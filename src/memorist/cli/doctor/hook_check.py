@@ -23,6 +23,7 @@ from memorist.hooks.agent_programs import (
 )
 from memorist.hooks.claude_code_settings import find_setting_without_hooks
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
+from memorist.hooks.hook_client import find_hooks_folder
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_own_hook_commands
 from memorist.hooks.hook_event import CLIENTS, Client
 from memorist.hooks.hook_failures import HookFailure, describe_hook_failures, parse_hook_failures
@@ -85,7 +86,7 @@ def _check_agent_folders() -> Iterator[CheckResult]:
 
 def find_recent_hook_failures(home: Path, now: float) -> list[HookFailure]:
     """Hooks of a home that gave no response in the last day."""
-    folder = home / hook_protocol.FOLDER
+    folder = Path(find_hooks_folder(str(home)))
     text = ""
     for name in (f"{hook_protocol.FAILURES}.1", hook_protocol.FAILURES):
         with contextlib.suppress(OSError):
@@ -167,7 +168,7 @@ def _program_of(command: str) -> str:
 
 
 def _check_daemon(context: DoctorContext) -> Iterator[CheckResult]:
-    folder = context.layout.home / hook_protocol.FOLDER
+    folder = Path(find_hooks_folder(str(context.layout.home)))
     holder = find_daemon_process(folder / hook_protocol.LOCK)
     if holder and not _is_responsive(folder):
         yield CheckResult(

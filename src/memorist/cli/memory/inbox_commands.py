@@ -10,8 +10,10 @@ import click
 from memorist.auto_memory.inbox import Proposal
 from memorist.cli import output
 from memorist.cli.agent_shell import require_person
+from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
+    edit_text,
     open_project_memory,
     print_write_outcome,
 )
@@ -20,7 +22,7 @@ from memorist.core.utc_time import format_utc_minute
 from memorist.errors import UsageError
 
 
-@click.group("inbox", invoke_without_command=True)
+@click.group("inbox", cls=LazyCommandGroup, invoke_without_command=True)
 @output.JSON_OPTION
 @click.pass_context
 def memory_inbox_group(context: click.Context, as_json: bool) -> None:
@@ -131,7 +133,7 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
     with open_project_memory() as (home, memory):
         require_person(home, "accepting a memory")
         _, given = memory.find_proposal(id)
-        words = text if text is not None else click.edit(given.after or "", extension=".md")
+        words = text if text is not None else edit_text(given.after or "")
         if words is None:
             click.echo("nothing changed; it waits still")
             return

@@ -32,6 +32,7 @@ from memorist.cli.memory.project_memory_access import (
     KIND_CHOICE,
     confirm_or_abort,
     confirm_unread_memory,
+    edit_text,
     open_project_memory,
     print_write_outcome,
 )
@@ -307,13 +308,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
         require_person(home, "editing a memory")
         owner, path = find_named_memory(memory, path)
         before = owner.folder.read_memory_file(path).text()
-        given = (
-            sys.stdin.read()
-            if text == "-"
-            else text
-            if text is not None
-            else click.edit(before, extension=".md")
-        )
+        given = sys.stdin.read() if text == "-" else text if text is not None else edit_text(before)
         withheld = owner.read_memory_with_suspicions(path)[1]
         if given is None or (given == before and not withheld):
             click.echo("nothing changed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,6 +78,16 @@ def print_write_outcome(written: WriteResult, done: str) -> None:
             click.echo("nothing changed")
         else:
             sys.exit(1)
+
+
+def edit_text(before: str) -> str | None:
+    """The text as it is saved in the user's editor; None where nothing was. Raises UsageError where
+    an editor could only be one of a terminal, and there is none.
+    """
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not chosen and not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal for an editor; give the new text by --text")
+    return click.edit(before, extension=".md")
 
 
 def confirm_or_abort(question: str, *, yes: bool) -> None:
