@@ -126,6 +126,22 @@ def test_the_opposite_is_seen(known: str, said: str) -> None:
         ("всегда пиши тесты", "не пиши комментарии"),
         ("提交前必须跑测试", "部署前不用跑测试"),
         ("npm 토큰은 1password에 있어", "npm에서 pnpm으로 갈아탔어"),
+        ("never copy data from production", "never copy data to production"),
+        ("copy fixtures from staging", "never copy fixtures to staging"),
+        ("fail the build if coverage < 80", "fail the build if coverage > 80"),
+        ("skip the test if count == 0", "skip the test if count != 0"),
+        ("I speak German", "I speak French"),
+        ("translate the docs to German", "translate the docs to French"),
+        ("the shop is available in English", "the shop is available in Dutch"),
+        ("Ich lerne Spanisch", "Ich lerne Italienisch"),
+        ("je parle français", "je parle allemand"),
+        ("hablo inglés", "hablo portugués"),
+        ("мы поддерживаем немецкий", "мы поддерживаем французский"),
+        ("我会说德语", "我会说英语"),
+        ("英語を勉強しています", "フランス語を勉強しています"),
+        ("나는 영어를 공부해", "나는 독일어를 공부해"),
+        ("do not guess missing values", "if a value is missing, stop instead of guessing"),
+        (f"{'one two ' * 80}and ask Mara", f"{'one two ' * 80}and ask Jonas"),
     ],
 )
 def test_an_unrelated_memory_is_left_alone(known: str, said: str) -> None:
@@ -140,6 +156,18 @@ def test_a_part_that_is_said_otherwise_is_taken_out_and_the_rest_stays() -> None
 
     assert compare_statements("use spaces", known) is StatementRelation.PARTLY_OPPOSITE
     assert remove_contradicted_clauses("use spaces", known) == "run make lint before committing"
+
+
+@pytest.mark.parametrize(
+    "why", ["because npm is slow", "since npm is slow", "damit es schnell ist"]
+)
+def test_a_sentence_behind_a_reason_is_not_part_of_it(why: str) -> None:
+    """What follows the sentence with the reason was taken for a part of it, and went with it."""
+    known = f"Use pnpm {why}. Never push to main."
+
+    assert compare_statements("Use pnpm.", known) is StatementRelation.UNRELATED
+    assert compare_statements("Use yarn.", known) is StatementRelation.PARTLY_OPPOSITE
+    assert remove_contradicted_clauses("Use yarn.", known) == "Never push to main."
 
 
 BANS = (

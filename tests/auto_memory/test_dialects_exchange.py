@@ -218,6 +218,19 @@ def test_a_newer_import_changes_only_what_nobody_touched(
     assert memory.folder.read_memory_file("b.md").body == "My own words."
 
 
+def test_two_sources_with_a_file_of_one_name_are_two_memories(
+    memory: AutoMemory, tmp_path: Path
+) -> None:
+    """The second import took the first one's memory for an older state of its own."""
+    for name, text in (("shop", "Deploy on Monday."), ("blog", "Images are WebP.")):
+        take(memory, put(tmp_path / name, {"notes.md": f"---\ntype: project\n---\n{text}\n"}))
+
+    assert [each.body for each in memory.read_memory_files()] == [
+        "Images are WebP.",
+        "Deploy on Monday.",
+    ]
+
+
 def test_what_holds_for_another_project_is_not_taken(memory: AutoMemory, tmp_path: Path) -> None:
     """Codex keeps all projects in one place; a fact is never written to another project's folder
     (AM-4).

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from hooks.recordings import ClaudeFile
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.extraction import MOVED
 from memorist.auto_memory.statements.statement_scope import (
     applies_to_every_project,
@@ -23,6 +24,9 @@ from memorist.hooks.hook_notices import render_memory_notice
 from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.mcp_server.call_dispatch import ToolDispatcher
 from memorist.settings import AutoMemorySettings, Settings
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 
 pytestmark = pytest.mark.covers("WD-6")
@@ -253,6 +257,30 @@ def test_for_all_projects_moves_nothing_older(projects: Projects) -> None:
         "Remember this for all projects.",
     )
     assert "everywhere/" not in projects.run(projects.blog, "memory", "list")
+
+
+def test_a_number_names_the_same_one_whatever_comes_to_wait(tmp_path: Path) -> None:
+    """What came to wait for this project stood before what waits for all: `accept 1` was another
+    one than the list had shown.
+    """
+    clock, files = FrozenClock(), DiskFiles(durable=False)
+    here, there = (
+        AutoMemory(
+            Layout(tmp_path).memory_layout(name),
+            files=files,
+            clock=clock,
+            settings=AutoMemorySettings(),
+        )
+        for name in ("/shop", "/everywhere")
+    )
+    here.everywhere = there
+    there.add("The first.", agent="an agent")
+    shown = here.list_proposals()[0]
+    clock.advance(60)
+    here.add("The second.", agent="an agent")
+
+    assert here.find_proposal("1") == (there, shown)
+    assert here.accept("2").paths == ("the-second.md",)
 
 
 def test_all_that_is_known_of_the_user_can_be_asked_to_go(projects: Projects) -> None:

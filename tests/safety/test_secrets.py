@@ -384,6 +384,17 @@ def test_a_clean_message_is_read_once_however_often_it_is_redacted(
     assert read.count(secret) == 2
 
 
+@pytest.mark.parametrize("key", ["data", "body"])
+def test_a_text_under_the_name_of_a_pictures_bytes_is_read(key: str) -> None:
+    """What tools return calls its text `data`; a picture under that name stays to the letter."""
+    secret = "_".join(("ghp", "kR7vQ2mXw9" + "LpZ4tYb8Nc" + "J5hGd3FsA6" + "eUq1Wo"))
+    picture = {"type": "base64", "data": "iVBORw0KGgo" * 9000 + "=="}
+
+    assert secret not in str(redact_json({"result": {key: f"token {secret}"}}))
+    assert secret not in str(redact_json({"result": {key: secret}}))
+    assert redact_json(picture) is picture
+
+
 def test_a_value_known_as_clean_is_still_judged_by_its_name() -> None:
     """A word that was looked at as a plain text, and is remembered, is masked as a password."""
     word = "Blue7horse-Lamp"

@@ -23,6 +23,7 @@ from memorist.auto_memory.inbox import (
     Inbox,
     Proposal,
     create_proposal,
+    find_by_number_or_id,
     is_already_applied,
 )
 from memorist.auto_memory.memory_changes import (
@@ -841,9 +842,19 @@ class AutoMemory(ProcessBound):
         return read_if_exists(self._files, self.layout.folder / path)
 
     def list_proposals(self) -> list[Proposal]:
-        """What waits for the user: of this project, then of what holds in every project."""
-        there = [] if self.everywhere is None else self.everywhere.inbox.list_proposals()
-        return [*self.inbox.list_proposals(), *there]
+        """What waits for the user, of this project and of what holds in every project, oldest
+        first: the numbers by which a person names it stay, whatever comes to wait meanwhile.
+        """
+        return [each for _, each in self._list_proposals_with_memory()]
+
+    def _list_proposals_with_memory(self) -> list[tuple[AutoMemory, Proposal]]:
+        found = [
+            (memory, each)
+            for memory in (self, self.everywhere)
+            if memory is not None
+            for each in memory.inbox.list_proposals()
+        ]
+        return sorted(found, key=lambda pair: (pair[1].at, pair[1].id))
 
     def find_later_words_against_proposals(self) -> dict[str, str]:
         """The user's later words that speak against a new memory that waits, by the proposal's
@@ -863,13 +874,9 @@ class AutoMemory(ProcessBound):
         """The proposal with this number in `list_proposals`, or whose id has this prefix, and the
         memory that it would change. Raises InputError for none or more than one.
         """
-        if self.everywhere is not None:
-            mine, waiting = len(self.inbox.list_proposals()), self.list_proposals()
-            if id_prefix.isdecimal() and mine < int(id_prefix) <= len(waiting):
-                return self.everywhere, waiting[int(id_prefix) - 1]
-            if any(id_prefix and each.id.startswith(id_prefix) for each in waiting[mine:]):
-                return self.everywhere, self.everywhere.inbox.find_proposal(id_prefix)
-        return self, self.inbox.find_proposal(id_prefix)
+        return find_by_number_or_id(
+            self._list_proposals_with_memory(), id_prefix, lambda pair: pair[1].id
+        )
 
     def accept(
         self,

@@ -100,10 +100,11 @@ _CJK_WORD = lazy_pattern(
 _POLITE_PART = lazy_pattern(r"\Aпо-|-(?:moi|me|nous)\Z")
 
 _REASON = lazy_pattern(
-    r"[,;(]?\s+(?:because|since|as it|so that|weil|damit|denn|parce que|porque|потому что)\b.*"
-    r"|[,，]?\s*(?:因为|なぜなら).*",
-    re.IGNORECASE | re.DOTALL,
+    r"(?:[,;(]?\s+(?:because|since|as it|so that|weil|damit|denn|parce que|porque|потому что)\b"
+    r"|[,，]?\s*(?:因为|なぜなら))(?:[^.!?;。！？；\n]|\.(?=\S))*",
+    re.IGNORECASE,
 )
+"""Why something is asked for, up to the end of the sentence."""
 _NAME = r"(?P<{}>[\w@./+-]+(?: [A-Z0-9][\w.+-]*)?)"
 SWITCHES = tuple(
     lazy_pattern(pattern.format(old=_NAME.format("old"), new=_NAME.format("new")), re.IGNORECASE)
@@ -180,7 +181,7 @@ _FRAME_WORDS = parse_word_list(
     really         actually always ever now again still yet back anymore more longer fine ok okay
     allowed         may can could should must shall will would need have has want like do does use
     used         using uses prefer preferred let lets make sure everywhere here there project repo
-    repository codebase everything every all any time from future going forward then so than
+    repository codebase everything every all any time future going forward then so than
     if instead rather over s t re ve ll m d both der die das ein eine einen einem wir ich du
     sie uns mir bitte immer nur ab jetzt sofort hier im projekt verwende verwenden benutze
     benutzen nutze nutzen nimm mit auf mehr und oder zu auch wieder stattdessen le la les un
@@ -199,7 +200,12 @@ _FRAME_WORDS = parse_word_list(
     """
 )
 """Words that say nothing of what is asked for."""
-_MAX_COMPARED_CHARS = 600
+_FROM_NOW = lazy_pattern(
+    r"\bfrom (?:now|here|today|this (?:point|day|moment|week|month)|(?:the )?future)\b",
+    re.IGNORECASE,
+)
+"""Says since when something holds; any other `from` says where to, and counts."""
+MAX_COMPARED_CHARS = 600
 """Characters of a text that is read as stances: a memory is one fact, a long one is prose."""
 
 
@@ -223,7 +229,8 @@ class ClauseStance(Struct, frozen=True):
 @lru_cache(maxsize=20_000)
 def parse_clause_stances(text: str) -> tuple[ClauseStance, ...]:
     """Read the clauses of a text as stances; clauses without content words are left out."""
-    plain = _REASON.sub("", text[:_MAX_COMPARED_CHARS])
+    # Blanks in place of a reason: what stands behind it stays where it was.
+    plain = _REASON.sub(lambda found: " " * len(found[0]), text[:MAX_COMPARED_CHARS])
     rewritten = _rewrite_switches(plain)
     found: list[ClauseStance] = []
     ended = 0
@@ -273,7 +280,8 @@ _LINKS = parse_word_list(
 """Words before or behind which a clause can end: more of them than end one, so that no clause is
 missed.
 """
-_PARTS_OF_NEGATIONS = frozenset(("lieu", "vez", "lugar"))
+_PARTS_OF_PHRASES = frozenset(("lieu", "vez", "lugar", "from"))
+"""Words that count for nothing within a phrase: `em vez de`, `from now on`."""
 _SWITCH_PARTS: tuple[tuple[tuple[str, ...], ...], ...] = (
     ((" from ",), (" to ",)),
     (("replac", "swap"),),
@@ -360,7 +368,7 @@ def may_agree_or_oppose(
     clause without others that is one of those `opposed`. In doubt, yes. Only what stands beside a
     mark is looked at, in a tenth of the time that it takes to read the text.
     """
-    folded = folded[:_MAX_COMPARED_CHARS]
+    folded = folded[:MAX_COMPARED_CHARS]
     found = [
         each
         for each in opposed
@@ -484,7 +492,7 @@ def _iter_tokens_backwards(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=20_000)
 def _read_token(token: str) -> tuple[str, ...]:
-    return tuple(word for word in list_content_stems(token) if word not in _PARTS_OF_NEGATIONS)
+    return tuple(word for word in list_content_stems(token) if word not in _PARTS_OF_PHRASES)
 
 
 def _rewrite_switches(text: str) -> str:
@@ -559,7 +567,7 @@ def list_content_stems(text: str) -> tuple[str, ...]:
     None for `one` alone: it points to something else, as in `a list instead of one`.
     """
     plain = _say_cjk_in_english(text)
-    plain = _NEGATION.sub(" ", _NO_NEGATION.sub(" ", plain))
+    plain = _NEGATION.sub(" ", _NO_NEGATION.sub(" ", _FROM_NOW.sub(" ", plain)))
     stems = tuple(
         stem
         for word in _WORD.findall(_KOREAN_FRAME.sub(" ", _DROPPED_CJK.sub(" ", plain)))
@@ -635,12 +643,19 @@ GROUP_NOUNS: dict[str, frozenset[str]] = {
     "short": frozenset({"answer", "reply", "response"}),
 }
 """What a choice is about, by one of its alternatives: words that two choices need not share."""
+_ONE_OF_MANY = lazy_pattern(
+    r"(?:speak|learn|know|understand|stud[yi]|support|translat|localiz|availabl|spr[ei]ch|lern"
+    r"|versteh|übersetz|unterstütz|parl|appren|compren|tradu|soport|suport|habl|aprend|ent[ie]+nd"
+    r"|fal[oa]?\Z|говор|знаю|учу|изуча|понима|перев|поддерж|공부|배우|번역|지원)"
+    r"|.*(?:会说|会讲|学习|在学|支持|翻译|話せ|話し|勉強|翻訳|対応)"
+)
+"""Is done with several of the alternatives beside each other: `I speak German`."""
 
 
 @lru_cache(maxsize=20_000)
 def separate_chosen_alternative(stance: ClauseStance) -> tuple[str, frozenset[str]]:
     """The word of a choice among alternatives, and what else the clause says; no word without
-    one.
+    one, nor where one says nothing against another.
     """
     chosen = [word for word in stance.words if find_word_alternatives(word)]
     if len(chosen) != 1:
@@ -649,6 +664,10 @@ def separate_chosen_alternative(stance: ClauseStance) -> tuple[str, frozenset[st
     nouns = next((nouns for member, nouns in GROUP_NOUNS.items() if group and member in group), ())
     stems = {fold_word_ending(noun) for noun in nouns}
     rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
+    at = stance.order.index(chosen[0])
+    near = (stance.order[0], *stance.order[max(0, at - 1) : at + 2])
+    if any(_ONE_OF_MANY.match(word) for word in near):
+        return "", stance.words
     return chosen[0], frozenset(word for word in rest if not word.isdigit())
 
 

@@ -5,7 +5,8 @@ reads them as memory (AM-10).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +21,8 @@ from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
 
+Waiting = TypeVar("Waiting")
+"""What is looked up among the things that wait."""
 MAX_PROPOSALS = 500
 """Waiting proposals at most; beyond them the oldest are removed. A flood must not fill the disk,
 and nobody reads 500.
@@ -129,6 +132,26 @@ def is_already_applied(change: MemoryChange, present_bytes: bytes | None) -> boo
     )
 
 
+def find_by_number_or_id(
+    waiting: Sequence[Waiting], id_prefix: str, get_id: Callable[[Waiting], str]
+) -> Waiting:
+    """The one with this number in the list, from 1 on, or whose id has this prefix.
+
+    Raises InputError for none or more than one.
+    """
+    if not waiting:
+        raise InputError("nothing waits")
+    if id_prefix.isdecimal() and len(id_prefix) < 8 and 1 <= int(id_prefix) <= len(waiting):
+        return waiting[int(id_prefix) - 1]
+    found = [each for each in waiting if id_prefix and get_id(each).startswith(id_prefix)]
+    if len(found) != 1:
+        raise InputError(
+            f"{len(found) or 'none'} of the {len(waiting)} that wait begin with {id_prefix!r}; "
+            "`memorist memory inbox` lists them by number"
+        )
+    return found[0]
+
+
 class Inbox:
     """The proposals of one memory folder."""
 
@@ -169,24 +192,6 @@ class Inbox:
             except (FileNotFoundError, msgspec.DecodeError):
                 continue
         return sorted(found, key=lambda each: (each.at, each.id))
-
-    def find_proposal(self, id_prefix: str) -> Proposal:
-        """Return the proposal with this number in the list, from 1 on, or whose id has this prefix.
-
-        Raises InputError for none or more than one.
-        """
-        waiting = self.list_proposals()
-        if id_prefix.isdecimal() and 1 <= int(id_prefix) <= len(waiting):
-            return waiting[int(id_prefix) - 1]
-        found = [each for each in waiting if id_prefix and each.id.startswith(id_prefix)]
-        if not waiting:
-            raise InputError("nothing waits")
-        if len(found) != 1:
-            raise InputError(
-                f"{len(found) or 'none'} of the {len(waiting)} that wait begin with {id_prefix!r}; "
-                "`memorist memory inbox` lists them by number"
-            )
-        return found[0]
 
     def remove(self, proposal: Proposal) -> None:
         """Remove a proposal."""

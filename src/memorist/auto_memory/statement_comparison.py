@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.clause_removal import remove_clauses
 from memorist.auto_memory.clause_stances import (
     GROUP_NOUNS,
+    MAX_COMPARED_CHARS,
     ONE_WORD_FOR,
     SWITCHES,
     ClauseStance,
@@ -122,9 +123,13 @@ def compare_statements(new: str, known: str) -> StatementRelation:
     if is_same_rule(new, known):
         return StatementRelation.SAME
     mine, theirs = parse_clause_stances(new), parse_clause_stances(known)
-    if mine and {(one.order, one.is_positive) for one in mine} == {
-        (each.order, each.is_positive) for each in theirs
-    }:
+    if (
+        mine
+        and {(one.order, one.is_positive) for one in mine}
+        == {(each.order, each.is_positive) for each in theirs}
+        and _list_comparing_signs(new) == _list_comparing_signs(known)
+        and len(known) <= MAX_COMPARED_CHARS
+    ):
         return StatementRelation.RESTATED
     opposed = [
         each for each in theirs if any(_is_opposite(one, each, mine, theirs) for one in mine)
@@ -134,7 +139,7 @@ def compare_statements(new: str, known: str) -> StatementRelation:
             return StatementRelation.CORRECTED
         return StatementRelation.ABANDONED if _abandons(new, known) else StatementRelation.UNRELATED
     gives_up = any(pattern.search(known) for pattern in SWITCHES)
-    covered = all(
+    covered = len(known) <= MAX_COMPARED_CHARS and all(
         each in opposed
         or (gives_up and not each.is_positive)
         or any(_is_alike(one, each) for one in mine)
@@ -142,6 +147,14 @@ def compare_statements(new: str, known: str) -> StatementRelation:
         for each in theirs
     )
     return StatementRelation.OPPOSITE if covered else StatementRelation.PARTLY_OPPOSITE
+
+
+_COMPARING_SIGN = lazy_pattern(r"[!=<>]=+|(?<![\w<-])[<>](?![\w/>-])|[≠≤≥]")
+
+
+def _list_comparing_signs(text: str) -> list[str]:
+    """The signs that compare: `coverage > 80` is another rule than `coverage < 80`."""
+    return _COMPARING_SIGN.findall(text)
 
 
 def remove_contradicted_clauses(new: str, known: str) -> str:

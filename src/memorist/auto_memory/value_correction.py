@@ -13,7 +13,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.clause_stances import SWITCHES, find_word_alternatives, list_content_stems
+from memorist.auto_memory.clause_stances import (
+    SWITCHES,
+    find_word_alternatives,
+    list_content_stems,
+    parse_clause_stances,
+)
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
@@ -128,7 +133,7 @@ _LOOSE_WORDS = parse_word_list(
     läuft laufen liegt heißt pro höchstens mindestens mach darau daraus setz streng lang kurz viel sur par sont est ont lieu
     tourn tournent passés passé migré était trop strict stricte maximum máximo por son está están sind é são fica
     ficam roda rodam às ao aos muito muy era pouco demais по выход выходят работает работают больше теперь было слишком です だ す
-    nuestr nuestro nuestra nosso nossa наш наша у нас mai mehr plus más mais
+    from nuestr nuestro nuestra nosso nossa наш наша у нас mai mehr plus más mais
     """
 )
 """Words of which a correction need not name, and a memory need not hold, the same."""
@@ -274,13 +279,23 @@ def _gives_up(
     correction: ValueCorrection, former: tuple[str, ...], known: str, order: tuple[str, ...]
 ) -> bool:
     """Whether a memory has the former value, and is about the same or about that value alone."""
-    if not set(former) <= set(order) or set(order) <= set(former):
+    if not set(former) <= set(order) or set(order) <= set(former) or _bans(known, former):
         return False
     rest = _select_topic(order, former)
     named = {word[:_SAME_BEGINNING] for word in correction.words - set(former) - _LOOSE_WORDS}
     shared = sum(word[:_SAME_BEGINNING] in named for word in rest)
     return shared >= max(1, MIN_SHARED_WORD_SHARE * len(rest)) or (
         correction.switches and order[-len(former) :] == former and _ORDERS.match(known) is None
+    )
+
+
+def _bans(known: str, former: tuple[str, ...]) -> bool:
+    """Whether a memory rules out what is given up, so that both say the same; a number that it
+    rules out is a limit.
+    """
+    return not any(word[0].isdigit() for word in former) and any(
+        not each.is_positive and each.words.issuperset(former)
+        for each in parse_clause_stances(known)
     )
 
 

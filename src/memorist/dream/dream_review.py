@@ -54,6 +54,8 @@ class ReviewedChanges(Struct, frozen=True, kw_only=True):
     acts: tuple[DreamAct, ...] = ()
     refusal: str = ""
     """Why none of it is kept; empty if it is acceptable."""
+    sessions: str = ""
+    """What the model was shown of past sessions."""
 
 
 def review_model_changes(
@@ -70,49 +72,44 @@ def review_model_changes(
     memory that it rewrites as well, is gone only where another memory says it or the sessions
     speak of it.
     """
-    left = {path: _read_body(path, data) for path, data in _overlay(before, changed).items()}
-    known = "\n".join((sessions, *left.values()))
     written: list[MemoryChange] = []
-    removed: list[MemoryChange] = []
-    shortened: list[MemoryChange] = []
-    asked: list[tuple[MemoryChange, str]] = []
-    acts: list[DreamAct] = []
-    dropped: list[tuple[str, str]] = []
+    removed: list[tuple[MemoryChange, str]] = []
+    dropped: dict[str, str] = {}
     for path, old, new in _list_changes(changed, before):
-        retired = (
-            RETIRED_MARK.fullmatch((new or b"").decode("utf-8", "replace"))
-            if new is not None
-            else None
-        )
-        fault = ""
-        if new is not None and retired is None:
-            fault = find_added_line_fault(old, new, check.find_line_fault) or _find_lost_name(
-                path, old, known
-            )
-            lost = fault or _find_lost_sentence(path, old, tuple(left.values()), sessions)
-            if lost and not fault:
-                shortened.append(MemoryChange(path=path, before=old, after=new))
-                fault = lost
-        if fault:
-            dropped.append((path, fault))
-        elif new is not None and retired is None:
-            written.append(MemoryChange(path=path, before=old, after=new))
-            acts.append(
-                DreamAct(path=path, did="added" if old is None else "changed", why="by the model")
-            )
-        elif old is not None:
+        change = MemoryChange(path=path, before=old, after=new)
+        retired = RETIRED_MARK.fullmatch((new or b"").decode("utf-8", "replace"))
+        if new is None or retired is not None:
             why = " ".join(retired["why"].split()) if retired else "it deleted the file"
-            change = MemoryChange(path=path, before=old, after=None)
-            stated = parse_memory_file(path, old).provenance.trust in USER_TRUST
-            if stated or not _is_said_elsewhere(path, old, before, changed):
-                asked.append((change, f"the dream would retire it: {why}"))
-            else:
-                removed.append(change)
-                acts.append(DreamAct(path=path, did="retired", why=why))
+            removed += [(replace(change, after=None), why)] if old is not None else []
+        elif fault := find_added_line_fault(old, new, check.find_line_fault):
+            dropped[path] = fault
+        else:
+            written.append(change)
+    losing = find_changes_that_lose_text(
+        [*written, *(change for change, _ in removed)], before, sessions
+    )
+    shortened = [change for change in written if change.path in losing]
+    written = [change for change in written if change.path not in losing]
+    dropped |= {change.path: losing[change.path] for change in shortened}
+    acts = [
+        DreamAct(
+            path=each.path, did="added" if each.before is None else "changed", why="by the model"
+        )
+        for each in written
+    ]
+    asked: list[tuple[MemoryChange, str]] = []
+    gone: list[MemoryChange] = []
+    for change, why in removed:
+        stated = parse_memory_file(change.path, change.before or b"").provenance.trust in USER_TRUST
+        if stated or change.path in losing:
+            asked.append((change, f"the dream would retire it: {why}"))
+        else:
+            gone.append(change)
+            acts.append(DreamAct(path=change.path, did="retired", why=why))
     # The limit counts what the model would have lost, also where a part of it does not stand.
     rewritten = (*written, *shortened)
-    after = _apply_changes(before, (*rewritten, *removed))
-    count = len(removed) + len(asked) + _count_gutted(rewritten, before, _folder_words(after))
+    after = render_files_after_changes(before, (*rewritten, *gone))
+    count = len(removed) + _count_gutted(rewritten, before, _folder_words(after))
     refused = _find_too_many_retired(count, len(before), settings) or _find_too_many_words_lost(
         _folder_words(before), _folder_words(after), settings
     )
@@ -120,33 +117,66 @@ def review_model_changes(
         ReviewedChanges(refusal=refused)
         if refused
         else ReviewedChanges(
-            changes=(*written, *removed),
+            changes=(*written, *gone),
             questions=tuple(asked),
             acts=tuple(acts),
-            dropped_changes=tuple(dropped),
+            dropped_changes=tuple(sorted(dropped.items())),
+            sessions=sessions,
         )
     )
 
 
-def _find_lost_name(path: str, old: bytes | None, known: str) -> str:
+def find_changes_that_lose_text(
+    changes: Sequence[MemoryChange], before: Mapping[str, bytes], sessions: str
+) -> dict[str, str]:
+    """The changes of a model that may not stand where these alone are made, with the reason: what
+    one takes out, no memory says that is left. One that may not stand holds nothing for others.
+    """
+    losing: dict[str, str] = {}
+    while True:
+        kept = [each for each in changes if each.path not in losing]
+        left = {path: _read_body(path, data) for path, data in _overlay(before, kept).items()}
+        known = "\n".join((sessions, *left.values()))
+        found = {
+            each.path: why for each in kept if (why := _find_loss(each, left, known, sessions))
+        }
+        if not found:
+            return losing
+        losing |= found
+
+
+def _find_loss(change: MemoryChange, left: Mapping[str, str], known: str, sessions: str) -> str:
+    if change.before is None:
+        return ""
+    if change.after is None:
+        body = _read_body(change.path, change.before)
+        others = (text for path, text in left.items() if path != change.path)
+        is_said = any(covers_whole_memory(text, body) for text in others)
+        return "" if is_said else "no other memory says what it says"
+    return _find_lost_name(change.path, change.before, known) or _find_lost_sentence(
+        change.path, change.before, tuple(left.values()), sessions
+    )
+
+
+def _find_lost_name(path: str, old: bytes, known: str) -> str:
     """Return why a rewritten memory may not stand: a file or identifier of it is in no memory any
     more, and the sessions say nothing of it.
     """
     present = NamePresence(known)
     lost = sorted(
-        name for name in find_recognizable_names(_read_body(path, old or b"")) if not present[name]
+        name for name in find_recognizable_names(_read_body(path, old)) if not present[name]
     )
     return f"would lose {lost[0]}, which no other memory says" if lost else ""
 
 
-def _find_lost_sentence(path: str, old: bytes | None, left: Sequence[str], sessions: str) -> str:
+def _find_lost_sentence(path: str, old: bytes, left: Sequence[str], sessions: str) -> str:
     """Return why a rewritten memory may not stand: no memory that is left holds all that a sentence
     of it says, and the sessions do not speak of the rest. What the user stated is not for this
     review: the user is asked about it.
     """
-    if parse_memory_file(path, old or b"").provenance.trust in USER_TRUST:
+    if parse_memory_file(path, old).provenance.trust in USER_TRUST:
         return ""
-    for sentence in split_sentences_by_line(_read_body(path, old or b"")):
+    for sentence in split_sentences_by_line(_read_body(path, old)):
         wanted, denied = _content_words(sentence), count_negations(sentence)
         if not any(
             count_negations(f"{text}\n{sessions}") >= denied
@@ -183,26 +213,9 @@ def _read_body(path: str, data: bytes) -> str:
     return parse_memory_file(path, data).body
 
 
-def _overlay(
-    before: Mapping[str, bytes], changed: Mapping[str, tuple[bytes | None, bytes | None]]
-) -> dict[str, bytes]:
-    """The folder as the model leaves it; a memory without bytes is empty."""
-    return {**before, **{path: new or b"" for path, (_, new) in changed.items()}}
-
-
-def _is_said_elsewhere(
-    path: str,
-    old: bytes,
-    before: Mapping[str, bytes],
-    changed: Mapping[str, tuple[bytes | None, bytes | None]],
-) -> bool:
-    """Tell whether one other memory, as the model leaves it, says what a memory says."""
-    body = _read_body(path, old)
-    return any(
-        covers_whole_memory(_read_body(other, data), body)
-        for other, data in _overlay(before, changed).items()
-        if other != path
-    )
+def _overlay(before: Mapping[str, bytes], changes: Sequence[MemoryChange]) -> dict[str, bytes]:
+    """The folder as these changes leave it; a memory that goes is empty."""
+    return {**before, **{each.path: each.after or b"" for each in changes}}
 
 
 def covers_whole_memory(text: str, body: str) -> bool:
@@ -220,7 +233,7 @@ def covers_whole_memory(text: str, body: str) -> bool:
     )
 
 
-def _apply_changes(
+def render_files_after_changes(
     before: Mapping[str, bytes], changes: Sequence[MemoryChange]
 ) -> dict[str, bytes]:
     """Return the folder as it would be."""

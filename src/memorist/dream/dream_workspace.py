@@ -40,7 +40,11 @@ from memorist.dream.dream_journal import (
     summarize_dream_acts,
 )
 from memorist.dream.dream_questions import append_asked_question_keys, load_asked_question_keys
-from memorist.dream.dream_review import ReviewedChanges
+from memorist.dream.dream_review import (
+    ReviewedChanges,
+    find_changes_that_lose_text,
+    render_files_after_changes,
+)
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.past_session_evidence import (
     PastSessionEvidence,
@@ -94,12 +98,7 @@ class PreparedDream(Struct, frozen=True, kw_only=True):
 
     def render_files_after_rules(self) -> dict[str, bytes]:
         """Return every memory as rules leave it."""
-        now = dict(self.snapshot.data)
-        for change in self.plan.changes:
-            now.pop(change.path, None)
-            if change.after is not None:
-                now[change.path] = change.after
-        return now
+        return render_files_after_changes(self.snapshot.data, self.plan.changes)
 
 
 @contextlib.contextmanager
@@ -209,11 +208,13 @@ class _DreamWriter:
         rules = plan_dream(found, max_questions=self._workspace.dream.questions)
         mine = [change for change in self._model.changes if change.path not in found.restored_paths]
         fresh = [change for change in mine if found.data.get(change.path) == change.before]
+        losing = self._find_losing(fresh, rules, found.data)
+        fresh = [change for change in fresh if change.path not in losing]
         written_paths = {change.path for change in fresh}
         stale = [
             (
                 change.path,
-                "it changed meanwhile"
+                losing.get(change.path, "it changed meanwhile")
                 if change.path not in found.restored_paths
                 else "the person took back what a dream did to it",
             )
@@ -261,6 +262,23 @@ class _DreamWriter:
                 *((each.path, "; ".join(each.reasons)) for each in written.refused),
             ),
         )
+
+    def _find_losing(
+        self, fresh: Sequence[MemoryChange], rules: DreamPlan, data: Mapping[str, bytes]
+    ) -> dict[str, str]:
+        """Those of the model's changes that would lose text, with the reason: what they take out
+        stands in one that is not written.
+        """
+        case = self._memory.build_gate_context(
+            "dream", self._behind, {change.path for change in fresh}
+        )
+        passing = [
+            each for each in fresh if isinstance(judge_memory_change(each, case), AcceptedChange)
+        ]
+        if len(passing) == len(self._model.changes):
+            return {}
+        before = render_files_after_changes(data, rules.changes)
+        return find_changes_that_lose_text(passing, before, self._model.sessions)
 
     def _find_newly_stale(self) -> list[MemoryWithChangedAnchors]:
         """Memories of something that changed, each once for one state of it."""

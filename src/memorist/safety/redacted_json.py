@@ -12,14 +12,19 @@ from typing import TypeVar, cast
 
 import msgspec
 
+from memorist.core.lazy import lazy_pattern
 from memorist.safety.secrets import CLEAN, redact, redact_id_keeping_ids_distinct
 
 JsonT = TypeVar("JsonT")
 """The type of a value, which stays as it is."""
 _ID_KEYS = frozenset({"id", "tool_use_id", "call_id", "tool_call_id", "message"})
 """Keys whose strings are identifiers, by which one entry refers to another."""
-_UNREAD_KEYS = frozenset({"signature", "data", "encrypted_content"})
-"""Keys whose strings are pictures, or what only a provider can read."""
+_UNREAD_KEYS = frozenset({"signature", "encrypted_content"})
+"""Keys whose strings only a provider can read."""
+_ENCODED = lazy_pattern(r"(?:data:[\w/.+;=-]{1,80},)?[A-Za-z0-9+/_\r\n-]{64,}={0,2}\s*\Z")
+"""A picture, or what only a provider can read, under the key `data`; all else there is text."""
+_MAX_ENCODED_CHARS = 1_000
+"""Characters of such a value that are looked at. Our choice."""
 _ARGUMENT_KEYS = frozenset({"input", "arguments"})
 """Keys of a tool call's arguments, whose names tell what a value is."""
 _MAX_NAMED_CHARS = 500
@@ -74,11 +79,16 @@ def _is_plain(value: object) -> bool:
     return not isinstance(value, dict | list | tuple)
 
 
+def _is_unread(key: object, value: str) -> bool:
+    is_encoded = key == "data" and _ENCODED.match(value[:_MAX_ENCODED_CHARS]) is not None
+    return is_encoded or key in _UNREAD_KEYS
+
+
 def _redact_member(key: object, value: object, *, named: bool, legible: bool) -> object:
-    """`legible` says that the value is text, whatever its key: a document's `data` may be."""
+    """`legible` says that the value is text, whatever its key."""
     if not isinstance(value, str):
         return _redact_value(value, named=named)
-    if (key in _UNREAD_KEYS and not legible) or (not named and value in CLEAN):
+    if (not legible and _is_unread(key, value)) or (not named and value in CLEAN):
         return value
     if key in _ID_KEYS and not named:
         return redact_id_keeping_ids_distinct(value)

@@ -23,7 +23,7 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import FileInfo, FileSystem
-from memorist.safety.secrets import find_secrets
+from memorist.safety.secrets import find_secrets, redact
 
 MAX_IMPORT_FILES = 5_000
 """Files below an imported folder; a memory has hundreds, and a folder with more is not one."""
@@ -135,7 +135,10 @@ def plan_import_into_memory(
             # it.
             continue
     imported = _find_imported_paths(
-        memory, [topic.path for topic in topics], [topic.path for topic in source.read.topics]
+        memory,
+        [topic.path for topic in topics],
+        [topic.path for topic in source.read.topics],
+        _describe_source(source.dialect, source.path.name),
     )
     waiting = [
         parse_memory_file(each.path, encode_file_text_as_utf8(each.after))
@@ -159,14 +162,24 @@ def plan_import_into_memory(
 
 
 def _find_imported_paths(
-    memory: AutoMemory, present: Sequence[str], wanted: Sequence[str]
+    memory: AutoMemory, present: Sequence[str], wanted: Sequence[str], source: str
 ) -> Collection[str]:
+    """The paths that an import of the same source wrote last: a memory of that name from another
+    one is another memory.
+    """
     both = set(present).intersection(wanted)
     return {
         path
         for path in both
-        if any(each.why.actor == "import" for each in memory.folder.history.list_changes(path, 1))
+        if any(
+            each.why.actor == "import" and each.why.what.endswith(source)
+            for each in memory.folder.history.list_changes(path, 1)
+        )
     }
+
+
+def _describe_source(dialect: str, name: str) -> str:
+    return f"of {_get_dialect(dialect).title} from {redact(name).text}"
 
 
 def apply_import(memory: AutoMemory, plan: ImportPlan) -> WriteResult:
@@ -174,8 +187,8 @@ def apply_import(memory: AutoMemory, plan: ImportPlan) -> WriteResult:
     count = sum(1 for item in plan.items if not item.review_reasons) or len(plan.items)
     why = ChangeReason(
         actor="import",
-        what=f"import: {count} {'memory' if count == 1 else 'memories'} of "
-        f"{DIALECTS[plan.dialect].title} from {plan.source}",
+        what=f"import: {count} {'memory' if count == 1 else 'memories'} "
+        f"{_describe_source(plan.dialect, plan.source)}",
     )
     return memory.write([item.change for item in plan.items], why)
 
