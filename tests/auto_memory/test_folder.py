@@ -63,6 +63,21 @@ def test_files_are_private(folder: MemoryFolder) -> None:
     assert (folder.layout.folder / "a.md").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.covers("AM-10", "AM-3")
+def test_the_index_is_in_the_history_as_its_writer_left_it(folder: MemoryFolder) -> None:
+    """Also where it is made anew at once, without a line to a file that is not there."""
+    put(folder, "a.md", memory("a"))
+    words = "- [Berlin](berlin.md) — words that stand nowhere else\n"
+    folder.layout.index.write_text(words)
+    folder.refresh()
+
+    assert folder.layout.index.read_text() == "- [a](a.md) — about a\n"
+    versions = [
+        folder.history.read_file("MEMORY.md", each.id) for each in folder.history.list_changes()
+    ]
+    assert words.encode() in versions
+
+
 @pytest.mark.covers("AM-10")
 def test_what_others_change_is_recorded_as_theirs(folder: MemoryFolder) -> None:
     """An editor's change, a new file and a deletion are each in the history after the next look."""

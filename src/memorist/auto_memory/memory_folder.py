@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Self
@@ -94,6 +94,9 @@ SCAN_BATCH = 1_000
 """Files scanned per batch where many are new: half a second under the lock, for which others wait
 up to ten.
 """
+
+MAX_INDEX_TRIES = 3
+"""How often an index is made anew that others write meanwhile. Our choice."""
 
 UsageSource = Callable[[], Mapping[str, MemoryUsage]]
 """Returns each memory's usage, by path."""
@@ -556,6 +559,11 @@ class MemoryFolderReader:
             why = build_external_change_reason(removed, known, "missing")
             self.history.record_change(removed, why, self._clock.now())
             changes = {path: read for path, read in changes.items() if path not in lost}
+        if not rest and not changes.keys().isdisjoint((INDEX_NAME, TEAM_INDEX_PATH)):
+            # The index as another program left it, before it is made anew.
+            why = build_external_change_reason(changes, known)
+            self.history.record_change(changes, why, self._clock.now())
+            changes = {}
         why = (
             build_external_change_reason(changes, known)
             if changes
@@ -599,18 +607,31 @@ class MemoryFolderReader:
         """Rebuild the indexes that changed; returns their bytes for the history. A line that was
         made from what a memory said in the former scan is made anew.
         """
-        rebuilt: dict[str, bytes] = {}
         outdated = self._render_outdated_lines(former)
+        rebuilt: dict[str, bytes] = {}
         for below in ("", TEAM_PREFIX) if self._has_team_folder() else ("",):
-            present = self.read_index_text(below)
-            text = self.build_index(drop_index_lines(present, outdated), below).text
-            if text != present:
-                rebuilt[below + INDEX_NAME] = encode_file_text_as_utf8(text)
-                self._files.write(
-                    self.layout.folder / below / INDEX_NAME, encode_file_text_as_utf8(text)
-                )
-                self._update_scan_entry(below + INDEX_NAME)
+            rebuilt |= self._rebuild_index(below, outdated)
         return rebuilt
+
+    def _rebuild_index(self, below: str, outdated: frozenset[str]) -> dict[str, bytes]:
+        """Rebuild one index. It is left to the next scan where others go on writing it, and as it
+        is where it is too large to be read.
+        """
+        path = self.layout.folder / below / INDEX_NAME
+        for _ in range(MAX_INDEX_TRIES):
+            found = read_if_exists(self._files, path, limit=MAX_FILE_BYTES + 1)
+            if found is not None and len(found) > MAX_FILE_BYTES:
+                return {}
+            present = decode_file_text(found or b"")
+            text = self.build_index(drop_index_lines(present, outdated), below).file_text
+            if text == present:
+                return {}
+            data = encode_file_text_as_utf8(text)
+            with suppress(WriteConflict):
+                self._files.write(path, data, expect=found)
+                self._update_scan_entry(below + INDEX_NAME)
+                return {below + INDEX_NAME: data}
+        return {}
 
     def _render_outdated_lines(self, former: FolderScan) -> frozenset[str]:
         """The lines of the memories whose name or description is another by now, as it was."""

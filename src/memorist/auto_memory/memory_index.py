@@ -1,9 +1,10 @@
 """The index `MEMORY.md`: one line per memory, built from the files and cut to its limits by value
 and recency (AM-3).
 
-Pure. Lines that point to a file (`- [Title](file.md) — hook`) are derived: lines of deleted files
+Pure. Lines that point to a memory (`- [Title](file.md) — hook`) are derived: lines of deleted files
 are dropped, new files get a line, and a title or hook that another writer chose for a file is kept.
-All other lines (headings, the user's remarks) stay at the top.
+All other lines (headings, the user's remarks, links to what is no memory) stay at the top; what of
+them does not fit stands in the file below what is shown.
 """
 
 from __future__ import annotations
@@ -61,6 +62,13 @@ class MemoryIndex(Struct, frozen=True, kw_only=True):
     """Path of the most valuable of them; empty for none."""
     exceeded_limit: str = ""
     """The limit that was reached, `lines` or `bytes`; empty when none was."""
+    own_rest: tuple[str, ...] = ()
+    """The user's own lines that do not fit. The file keeps them, and nobody is shown them."""
+
+    @property
+    def file_text(self) -> str:
+        """What the file holds: the index, and the user's lines that do not fit."""
+        return self.text + "".join(f"{line}\n" for line in self.own_rest)
 
 
 _UNUSED = MemoryUsage()
@@ -202,6 +210,7 @@ def build_memory_index(
         left_out=left_out,
         first_left_out=first_missed,
         exceeded_limit=over,
+        own_rest=tuple(kept[len(top) :]),
     )
 
 
@@ -210,9 +219,9 @@ def _split_index(present: str) -> tuple[list[str], dict[str, str]]:
     kept: list[str] = []
     own: dict[str, str] = {}
     for line in present.splitlines():
-        match = _POINTER.match(line)
-        if match and (path := match["path"].strip("<>")).endswith(".md"):
-            own.setdefault(path.removeprefix("./"), line.strip())
+        path = parse_pointer_target(line)
+        if path:
+            own.setdefault(path, line.strip())
         elif not line.startswith(_REMARK_PREFIX):
             kept.append(line.rstrip())
     kept = _drop_settled_conflicts(kept)
@@ -362,9 +371,13 @@ def _overflow_remark(memories: int, lines: int, over: str) -> str:
 
 @lru_cache(POINTER_CACHE_SIZE)
 def parse_pointer_target(line: str) -> str:
-    """Return the file that an index line points to; empty for any other line."""
+    """Return the path of the memory that an index line points to, whether it is there or not; empty
+    for any other line, such as one with a link to a page or to a file of the project.
+    """
     match = _POINTER.match(line)
-    return match["path"].removeprefix("./") if match else ""
+    path = match["path"].strip("<>").removeprefix("./") if match else ""
+    leads_elsewhere = path.startswith("/") or "://" in path or ".." in path.split("/")
+    return path if path.endswith(".md") and not leads_elsewhere else ""
 
 
 def list_pointer_targets(text: str) -> tuple[str, ...]:

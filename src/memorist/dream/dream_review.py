@@ -98,17 +98,17 @@ def review_model_changes(
         for each in written
     ]
     asked: list[tuple[MemoryChange, str]] = []
-    gone: list[MemoryChange] = []
+    retirements: list[MemoryChange] = []
     for change, why in removed:
         stated = parse_memory_file(change.path, change.before or b"").provenance.trust in USER_TRUST
         if stated or change.path in losing:
             asked.append((change, f"the dream would retire it: {why}"))
         else:
-            gone.append(change)
+            retirements.append(change)
             acts.append(DreamAct(path=change.path, did="retired", why=why))
     # The limit counts what the model would have lost, also where a part of it does not stand.
     rewritten = (*written, *shortened)
-    after = render_files_after_changes(before, (*rewritten, *gone))
+    after = render_files_after_changes(before, (*rewritten, *retirements))
     count = len(removed) + _count_gutted(rewritten, before, _folder_words(after))
     refused = _find_too_many_retired(count, len(before), settings) or _find_too_many_words_lost(
         _folder_words(before), _folder_words(after), settings
@@ -117,7 +117,7 @@ def review_model_changes(
         ReviewedChanges(refusal=refused)
         if refused
         else ReviewedChanges(
-            changes=(*written, *gone),
+            changes=(*written, *retirements),
             questions=tuple(asked),
             acts=tuple(acts),
             dropped_changes=tuple(sorted(dropped.items())),

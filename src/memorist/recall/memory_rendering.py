@@ -232,7 +232,7 @@ def group_index_by_origin(
     said: list[str] = []
     noted: list[str] = []
     private, _, team = index.partition(f"{TEAM_INDEX_HEADING}\n")
-    lines = [(parse_pointer_target(line).strip("<>"), line) for line in private.splitlines()]
+    lines = [(parse_pointer_target(line), line) for line in private.splitlines()]
     for path, line in lines:
         head = None if is_team_path(path) else headers.get(path)
         if head is None:

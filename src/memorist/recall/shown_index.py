@@ -90,11 +90,7 @@ def _mirror_index(
     found = memory.compare_with_client_rules(rules)
     repeated = {path for path, each in found.items() if each.is_repeated}
     left_out = repeated.union(known)
-    kept = [
-        line
-        for line in index.text.splitlines()
-        if parse_pointer_target(line).strip("<>") not in left_out
-    ]
+    kept = [line for line in index.text.splitlines() if parse_pointer_target(line) not in left_out]
     return _MirroredIndex(
         text="\n".join(kept),
         listed=tuple(path for path in index.listed if path not in left_out),

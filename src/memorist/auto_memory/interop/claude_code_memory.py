@@ -140,7 +140,7 @@ def export_claude_code_memory(
         files[INDEX_NAME] = (
             existing_files[INDEX_NAME]
             if _is_same_index(index, built)
-            else encode_file_text_as_utf8(built.text)
+            else encode_file_text_as_utf8(built.file_text)
         )
     return DialectExport(files=files, losses=tuple(lost))
 
