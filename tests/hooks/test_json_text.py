@@ -71,6 +71,22 @@ def test_what_goes_in_comes_out_and_leaves_every_byte(
     assert remove_own_hook_entries(put) == text
 
 
+@pytest.mark.parametrize("key", ["hooks", "Stop", "SessionStart", "mcpServers", "memorist"])
+@pytest.mark.covers("IN-2")
+def test_a_key_that_the_user_wrote_a_second_time_stays(key: str) -> None:
+    """The agent reads the last one: there memorist's entries are, and only they come out, whatever
+    the user wrote above.
+    """
+    mine = {"Stop": [OWN_HOOK]} if key == "hooks" else [OWN_HOOK]
+    put = add_json_server(add_hook_entries("{}", WANTED), build_server_entry(PROGRAM))
+    twice = put.replace(f'"{key}":', f'"{key}": {json.dumps(mine)}, "{key}":', 1)
+
+    left = remove_json_server(remove_own_hook_entries(twice))
+
+    assert json.dumps(mine) in left
+    assert "bin/memorist" not in left
+
+
 @given(st.dictionaries(st.sampled_from(INSTALLED_EVENTS), st.just([])), LAYOUTS)
 @pytest.mark.covers("IN-2")
 def test_what_was_empty_before_stays_when_it_is_to_be_kept(

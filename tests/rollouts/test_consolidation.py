@@ -339,9 +339,27 @@ async def test_who_lost_the_claim_writes_nothing(tmp_path: Path) -> None:
     assert folder(tmp_path) == {}
 
 
+@pytest.mark.covers("RO-5")
+async def test_a_beat_that_the_database_refuses_throws_no_answer_away(tmp_path: Path) -> None:
+    """The lease outlasts a missed beat; only who was told that it is lost gives up."""
+    beats = itertools.count()
+
+    def refuse_first() -> None:
+        if not next(beats):
+            raise StoreError("busy")
+
+    wording = edit(tmp_path, "MEMORY.md", "- The API is at `api/`", "- At `api/` is the API")
+    at = means(tmp_path, [wording], clock=FrozenClock(NOW))
+    done = await update_memory_folder_from_extracts(at, ROWS, Held(then=refuse_first))
+
+    assert (done.outcome, done.way, done.why) == ("changed", "model", "")
+
+
 @pytest.mark.covers("RO-5", "SF-4")
 async def test_a_change_by_somebody_else_while_it_runs_is_not_overwritten(tmp_path: Path) -> None:
-    """It ends with a conflict and nothing written; the next run takes their change as a hand edit."""
+    """It ends with a conflict and nothing written; the next run takes their change as a hand edit.
+    What was only half saved when it began was not taken out by anybody.
+    """
     await run(means(tmp_path))
     book = tmp_path / "memories" / "MEMORY.md"
     more = [*ROWS, kept("c", task("Ship it"))]
@@ -352,9 +370,17 @@ async def test_a_change_by_somebody_else_while_it_runs_is_not_overwritten(tmp_pa
         )
         book.write_text(text)
 
+    def save_rest() -> None:
+        book.write_text(whole)
+
     with pytest.raises(WriteConflict):
         await update_memory_folder_from_extracts(means(tmp_path), more, Held(then=meanwhile))
-    assert "- Theirs\n" in book.read_text()
+    whole = book.read_text()
+    assert "- Theirs\n" in whole
+    book.write_text(whole[:200])  # as an editor saves a file
+    with pytest.raises(WriteConflict):
+        await update_memory_folder_from_extracts(means(tmp_path), more, Held(then=save_rest))
+    assert not (tmp_path / "memories-state" / "dropped.json").exists()
     done = await run(means(tmp_path), more)
 
     assert "- Theirs [by the user]" in book.read_text()

@@ -146,11 +146,30 @@ def test_the_users_own_sections_stay() -> None:
 
 @pytest.mark.covers("RO-5")
 def test_a_file_that_is_missing_is_no_wish_to_forget() -> None:
-    """A deleted handbook is made again whole; so is one from which nothing is left."""
-    first = made(ROWS)
-    present = {path: data for path, data in first.files.items() if path != "MEMORY.md"}
+    """A handbook that was deleted, or of which nothing is left as after a power cut, is made again
+    whole, with what the user wrote in it.
+    """
+    first = edited("MEMORY.md", "## User preferences", "## My view\n\nFine.\n\n## User preferences")
+    for left in ({}, {"MEMORY.md": b""}, {"MEMORY.md": b"\0\0\n"}):
+        present = {path: data for path, data in first.files.items() if path != "MEMORY.md"} | left
+        again = made(ROWS, present, first.files)
 
-    assert made(ROWS, present, first.files).files == first.files
+        assert (again.files, again.dropped) == (first.files, frozenset())
+        assert again.remarks[0].startswith("MEMORY.md was missing or empty")
+
+
+@pytest.mark.covers("RO-5")
+@pytest.mark.parametrize("left", [3, 20, 60, 150, 250])
+def test_a_summary_that_ends_too_soon_takes_nothing_out(left: int) -> None:
+    """Where one of its sections is missing, what was accepted stands, beside what the user wrote."""
+    first = edited("memory_summary.md", "## User Profile\n", "## User Profile\n\nMaria.\n")
+    cut = first.files["memory_summary.md"][:left] + b"\nMine\n"
+    again = made(ROWS, {**first.files, "memory_summary.md": cut}, first.files)
+
+    assert again.dropped == frozenset()
+    assert all(each in handbook(again) for each in ("Use pnpm", "five cents", "`api/`"))
+    assert "Maria." in summary(again) or left >= 20
+    assert "Mine" in handbook(again) + summary(again)
 
 
 @pytest.mark.covers("RO-5")

@@ -118,10 +118,14 @@ def _own_groups(text: str, event: str) -> list[object]:
 
 
 def locate_own_hook_entries(text: str) -> list[tuple[str, str, JsonNode, JsonNode, int]]:
-    """Event, command, list of groups, group and index in it of each of memorist's entries."""
+    """Event, command, list of groups, group and index in it of each of memorist's entries. Of an
+    event that is there twice the last one counts, as for the agent.
+    """
     hooks = parse_json_tree(text).get_member("hooks")
+    if hooks is None or not isinstance(hooks.value, dict):
+        return []
     found = []
-    for event in hooks.members if hooks is not None and isinstance(hooks.value, dict) else ():
+    for event in (each for each in hooks.members if each.node is hooks.get_member(each.key)):
         for group in event.node.members if isinstance(event.node.value, list) else ():
             inner = group.node.get_member("hooks") if isinstance(group.node.value, dict) else None
             for index, each in enumerate(

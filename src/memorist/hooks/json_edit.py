@@ -199,8 +199,8 @@ def ensure_json_path(
 
 
 def remove_json_path(text: str, path: tuple[str, ...], keep: Sequence[str] = ()) -> str:
-    """Remove the member at the end of a path, and what becomes empty by that, unless it is to be
-    kept.
+    """Remove the member at the end of a path, of a repeated key the last one as `get_member` finds
+    it, and what becomes empty by that, unless it is to be kept.
     """
     above = parse_json_tree(text)
     for key in path[:-1]:
@@ -208,5 +208,5 @@ def remove_json_path(text: str, path: tuple[str, ...], keep: Sequence[str] = ())
     if len(above.members) == 1 and len(path) > 1 and path[0] not in keep:
         return remove_json_path(text, path[:-1])
     return remove_json_member(
-        text, above, next(i for i, each in enumerate(above.members) if each.key == path[-1])
+        text, above, max(i for i, each in enumerate(above.members) if each.key == path[-1])
     )

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from memorist.errors import BudgetSpent, MemoristError
+from memorist.errors import BudgetSpent, MemoristError, StoreError
 from memorist.platforms.processes import name_current_process
 from memorist.ports import Clock
 from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_rollouts_eligibility
@@ -341,23 +341,21 @@ async def _run_with_heartbeat(
     beat = asyncio.ensure_future(_heartbeat(dependencies, claim))
     try:
         await asyncio.wait({task, beat}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task
-        beat.result()
-        return None
+        return task if task.done() else None
     finally:
         await cancel_task_and_wait(task)
         await cancel_task_and_wait(beat)
 
 
 async def _heartbeat(dependencies: WorkerDependencies, claim: JobClaim) -> None:
-    """Renew the lease; return once it is lost."""
+    """Renew the lease; return once it is lost. A beat that the database refuses is missed."""
     while True:
         await dependencies.clock.sleep(
             dependencies.claim_policy.lease_seconds / HEARTBEATS_PER_LEASE
         )
-        if not renew_lease(dependencies.state, claim, dependencies.claim_policy):
-            return
+        with contextlib.suppress(StoreError):
+            if not renew_lease(dependencies.state, claim, dependencies.claim_policy):
+                return
 
 
 async def cancel_task_and_wait(task: asyncio.Future[T]) -> None:

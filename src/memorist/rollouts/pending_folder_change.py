@@ -29,19 +29,25 @@ class PendingFolderChange(Struct, frozen=True, kw_only=True):
 
 
 def record_pending_folder_change(
-    files: FileSystem, folder: Path, journal: Path, swap: PendingFolderChange
+    files: FileSystem,
+    folder: Path,
+    journal: Path,
+    swap: PendingFolderChange,
+    first: Mapping[Path, bytes] | None = None,
 ) -> None:
-    """Record the change.
+    """Record the change, and before it write the files `first`, which hold for this change alone.
 
     Raises WriteConflict, and changes nothing, if the folder differs from the change's base;
     StoreError.
     """
-    for path, before in swap.before.items():
-        if read_if_exists(files, folder / path) != before:
+    for name, before in swap.before.items():
+        if read_if_exists(files, folder / name) != before:
             raise WriteConflict(
-                f"{folder / path} was changed by somebody else meanwhile; nothing was written, "
+                f"{folder / name} was changed by somebody else meanwhile; nothing was written, "
                 f"try again later"
             )
+    for path, data in (first or {}).items():
+        files.write(path, data)
     files.write(journal, msgspec.json.encode(swap))
 
 

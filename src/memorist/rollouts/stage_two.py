@@ -213,9 +213,10 @@ class _ConsolidationRun:
             else MAX_ROUND_LIST_ENTRIES,
         )
         selected = tuple(row.extracted for row in chosen)
-        claims = ForgottenClaims(self._runtime.layout, self._runtime.settings.auto_memory)
 
         def drop_forgotten(draft: FolderDraft) -> FolderDraft:
+            # Read anew each time: the user may have something forgotten while the model works.
+            claims = ForgottenClaims(self._runtime.layout, self._runtime.settings.auto_memory)
             return drop_forgotten_claims_from_draft(
                 draft, claims.read_forgotten_in_group, lean=given.lean
             )
@@ -310,14 +311,14 @@ class _ConsolidationRun:
         found = compare_folders(tree.files, draft.files)
         before = {path: tree.files.get(path) for path in sorted(found.paths)}
         after = {path: draft.files.get(path) for path in sorted(found.paths)}
+        dropped = msgspec.json.encode(sorted(draft.dropped))
         with hold_lock(self._state / "lock"):
-            if draft.dropped:
-                self._files.write(self._dropped, msgspec.json.encode(sorted(draft.dropped)))
             record_pending_folder_change(
                 self._files,
                 self._folder,
                 self._journal,
                 PendingFolderChange(before=before, after=after, accepted=draft.files),
+                {self._dropped: dropped} if draft.dropped else {},
             )
             self.finish_interrupted_change()
 
@@ -462,11 +463,11 @@ class _ConsolidationRun:
         """Renew the lease until it is lost."""
         while True:
             await self._runtime.clock.sleep(HEARTBEAT_SECONDS)
-            try:
+            # One that the database refused is missed, as the lease allows: what the model was
+            # paid for is not thrown away.
+            with contextlib.suppress(StoreError):
                 if not self._renew_lease():
                     return
-            except StoreError:
-                return
 
 
 _SECONDS_PER_DAY = 86_400

@@ -4,7 +4,7 @@ keeps the user's own changes (RO-5, RO-6). Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -144,18 +144,19 @@ def _draft_skills(
 
 def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
+    lost = _find_lost_files(draft_input)
+    draft_input = replace(draft_input, present_files={**draft_input.present_files, **lost})
     rows = [row.extracted for row in draft_input.selected_extracts]
     named = map_summary_paths(rows)
     artifacts = build_extract_files(rows, raw=not draft_input.lean)
-    edits = (
-        mark_hand_edits(
-            _parse_handbook_files(draft_input.accepted_files),
-            _parse_handbook_files(draft_input.present_files),
-        )
-        if _is_comparable(draft_input)
-        else None
-    )
-    present = edits.files if edits else _parse_handbook_files(draft_input.present_files)
+    present = _parse_handbook_files(draft_input.present_files)
+    edits = None
+    if SUMMARY_FILE in draft_input.accepted_files:
+        base = _parse_handbook_files(draft_input.accepted_files)
+        if find_summary_problem(_decode_text(draft_input.present_files[SUMMARY_FILE])):
+            present = replace(present, summary=_complete_summary(present.summary, base.summary))
+        edits = mark_hand_edits(base, present)
+        present = edits.files
     dropped = draft_input.removed_digests | (edits.removed_digests if edits else frozenset())
     notes = parse_user_notes(draft_input.present_files)
     fit = tuple(
@@ -207,6 +208,7 @@ def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
                 draft_input,
                 edits.added if edits else 0,
                 [note.path for note in notes if note.orders],
+                lost,
             )
         ),
     )
@@ -283,13 +285,29 @@ def _decode_text(data: bytes) -> str:
     return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def _is_comparable(given: FolderDraftInput) -> bool:
-    """Tell whether the user's changes can be determined: the accepted files all exist.
-
-    A missing file is not a request to forget.
+def _find_lost_files(given: FolderDraftInput) -> dict[str, bytes]:
+    """The handbook and its summary as last accepted, where they are missing, or hold nothing, as
+    after a power cut: that is no request to forget, and takes nothing that the user wrote.
     """
-    names = {path for path in (HANDBOOK_FILE, SUMMARY_FILE) if path in given.accepted_files}
-    return bool(names) and all(path in given.present_files for path in names)
+    return {
+        path: data
+        for path, data in given.accepted_files.items()
+        if path in (HANDBOOK_FILE, SUMMARY_FILE)
+        and not given.present_files.get(path, b"").strip(b"\0 \t\r\n")
+    }
+
+
+def _complete_summary(broken: MemorySummary, base: MemorySummary) -> MemorySummary:
+    """A summary that lost some of its sections, with all that it had when it was accepted: what is
+    not in it was not taken out.
+    """
+    lists = {
+        name: (*getattr(broken, name), *getattr(base, name))
+        for name in ("preferences", "tips", "topics")
+    }
+    return replace(
+        broken, profile=broken.profile or base.profile, other=broken.other or base.other, **lists
+    )
 
 
 def _is_generated(path: str, data: bytes) -> bool:
@@ -318,10 +336,16 @@ def _is_user_skill(path: str, data: bytes, given: FolderDraftInput) -> bool:
     )
 
 
-def _build_remarks(given: FolderDraftInput, added: int, withheld: list[str]) -> list[str]:
+def _build_remarks(
+    given: FolderDraftInput, added: int, withheld: list[str], lost: Iterable[str]
+) -> list[str]:
     found = (
         [f"{added} entries that you wrote or changed by hand are kept as yours"] if added else []
     )
+    found += [
+        f"{path} was missing or empty; it was made again from what was accepted last"
+        for path in sorted(lost)
+    ]
     found += [
         f"{path} reads like an order planted for an agent; it was neither shown nor merged"
         for path in withheld
