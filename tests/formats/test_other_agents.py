@@ -208,6 +208,41 @@ def test_the_prompt_of_opencode_run_is_read_without_the_quotation_marks_around_i
     assert asked.text == expected
 
 
+@pytest.mark.covers("WD-3")
+@pytest.mark.parametrize(
+    ("revert", "left"),
+    [
+        ({"messageID": "m1"}, []),
+        ({"messageID": "m3"}, ["m1", "m2"]),
+        ({"messageID": "m3", "partID": "p5"}, ["m1", "m2", "m3"]),
+        ({"messageID": "m2", "partID": "p3"}, ["m1"]),
+        ({}, ["m1", "m2", "m3"]),
+    ],
+)
+def test_of_an_opencode_session_what_the_user_took_back_was_not_said(
+    revert: dict[str, str], left: list[str]
+) -> None:
+    """All from the message that the user went back to, or from the part of it that is named."""
+    export = opencode_export("/x")
+    export["info"]["revert"] = revert
+    export["messages"][-1]["parts"].append({"type": "text", "text": "Undone.", "id": "p5"})
+    found = messages(json.dumps(export).encode())
+
+    assert list(dict.fromkeys(each.id.partition("-")[0] for each in found)) == left
+    assert any("Undone." in each.text for each in found) is (revert == {})
+
+
+def test_a_fork_of_pi_names_its_parent() -> None:
+    """By the file of the parent, on any system."""
+    head, *rest = pi_session("/x").splitlines(keepends=True)
+    for parent in ("/home/dev/.pi/agent/sessions/--x--/t_pi-0.jsonl", "C:\\pi\\t_pi-0.jsonl"):
+        forked = json.dumps({**json.loads(head), "parentSession": parent}).encode() + b"\n"
+        (first, *_) = read(forked + b"".join(rest))
+
+        assert isinstance(first, SessionHead)
+        assert first.forked_from == "pi-0"
+
+
 def test_a_compaction_of_pi_stands_before_its_summary() -> None:
     """What pi sums up is a boundary and a summary, not words of the user."""
     compaction = {"type": "compaction", "id": "k", "parentId": "a4", "summary": "## Goal\nCount."}

@@ -66,14 +66,36 @@ def read_exported_session(document: ChatDocument) -> Iterator[TranscriptEntry]:
     is_child = get_text_field(info, "title").startswith("Child session - ")
     is_headless = _is_headless(info)
     is_typed = not (is_child or get_text_field(info, "parentID") or is_headless)
-    reverted = get_text_field(get_object_field(info, "revert"), "messageID")
     for each in document.messages:
-        id = get_text_field(get_object_field(each.data, "info"), "id")
-        if reverted and id >= reverted:  # ids ascend with time
-            yield make_side_record("reverted", each.line, each.data)
-        else:
-            yield from _read_message(each, is_typed=is_typed, is_headless=is_headless)
+        kept, reverted = _split_reverted(each, get_object_field(info, "revert"))
+        if kept is not None:
+            yield from _read_message(kept, is_typed=is_typed, is_headless=is_headless)
+        if reverted is not None:
+            yield make_side_record("reverted", reverted.line, reverted.data)
     yield from document.remarks
+
+
+def _split_reverted(
+    record: JsonRecord, revert: JsonObject
+) -> tuple[JsonRecord | None, JsonRecord | None]:
+    """What stands of a message after the user went back, and what does not: from the message or,
+    where one is named, from its part `partID` on. Ids ascend with time.
+    """
+    first, part = get_text_field(revert, "messageID"), get_text_field(revert, "partID")
+    id = get_text_field(get_object_field(record.data, "info"), "id")
+    if not first or id < first:
+        return record, None
+    if id > first or not part:
+        return None, record
+    parts = get_object_list_field(record.data, "parts")
+    kept, reverted = (
+        JsonRecord(record.line, {**record.data, "parts": [each for each in parts if keeps(each)]})
+        for keeps in (
+            lambda each: get_text_field(each, "id") < part,
+            lambda each: get_text_field(each, "id") >= part,
+        )
+    )
+    return kept, reverted
 
 
 def _is_unnamed(title: str) -> bool:

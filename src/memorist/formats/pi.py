@@ -7,6 +7,7 @@ of version 1 have no ids and are one line of entries.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -83,6 +84,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
         version=str(get_count_field(outline.head, "version") or 1),
         title=outline.title,
         started=get_epoch_seconds(outline.head, "timestamp"),
+        forked_from=_find_parent_id(outline.head),
     )
     live = outline.live_ids()
     for record in read_records(lines):
@@ -90,6 +92,12 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
             yield record
         elif get_text_field(record.data, "type") != "session":
             yield from _read_entry(record, live)
+
+
+def _find_parent_id(head: JsonObject) -> str:
+    """The session that this one is a fork of, by the name of its file; empty for none."""
+    name = re.split(r"[/\\]", get_text_field(head, "parentSession"))[-1]
+    return name.removesuffix(".jsonl").rpartition("_")[2]
 
 
 def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ...]:

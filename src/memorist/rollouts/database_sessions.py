@@ -118,14 +118,15 @@ def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) ->
         messages[row["id"]] = {"info": _parse_row(row["data"]) | {"id": row["id"]}, "parts": []}
     size = 0
     for row in database.execute(
-        "select message_id, data from part where session_id = ? order by message_id, id", (id,)
+        "select id, message_id, data from part where session_id = ? order by message_id, id", (id,)
     ):
         size += len(row["data"] or "")
         if size > MAX_COPIED_BYTES:
             remarks.append(SkippedLine(0, f"the session is longer than {MAX_COPIED_BYTES:,} bytes"))
             break
         if row["message_id"] in messages:
-            messages[row["message_id"]]["parts"].append(_parse_row(row["data"]))
+            part = _parse_row(row["data"]) | {"id": row["id"]}
+            messages[row["message_id"]]["parts"].append(part)
     records = [JsonRecord(number, each) for number, each in enumerate(messages.values(), 1)]
     return ChatDocument({"info": info}, tuple(records), tuple(remarks))
 
