@@ -77,6 +77,13 @@ def post(browser: TestClient, action: str, **fields: str) -> int:
     return browser.post(f"/do/{action}", data=fields, headers=FORM).status_code
 
 
+def version_on_page(browser: TestClient, address: str) -> str:
+    """What the form for a memory's text sends along."""
+    found = re.search(r'name="version" value="(\w+)"', browser.get(address).text)
+    assert found is not None
+    return found[1]
+
+
 def test_the_address_lets_one_browser_in_once(stranger: TestClient, access: PageAccess) -> None:
     """The token of the address is gone after its first use, and its cookie is out of scripts' and
     other sites' reach.
@@ -390,7 +397,8 @@ def test_what_holds_in_every_project_is_listed_and_changed_like_the_rest(
 
     fields = {"csrf": access.csrf, "path": path}
     text = "---\nname: language\ndescription: French\ntype: user\n---\n\nAnswer in French.\n"
-    assert post(browser, "edit", text=text, **fields) == 303
+    seen = version_on_page(browser, address)
+    assert post(browser, "edit", text=text, version=seen, **fields) == 303
     assert "Answer in French." in browser.get(address).text
     assert post(browser, "forget", **fields) == 303
     assert "Of you, in every project" not in browser.get("/memories").text
@@ -491,8 +499,15 @@ def test_a_memory_tells_its_source_and_is_edited_and_forgotten(
     assert "“always use npm here”" in page
     fields = {"csrf": access.csrf, "path": "deploys.md"}
     text = "---\nname: deploys\ndescription: On Mondays\ntype: project\n---\n\nOn Mondays.\n"
-    assert post(browser, "edit", text=text, **fields) == 303
+    seen = version_on_page(browser, "/memory?path=deploys.md")
+    assert post(browser, "edit", text=text, version=seen, **fields) == 303
     assert "On Mondays" in browser.get("/memory?path=deploys.md").text
+    later = text.replace("Mondays", "Fridays")
+    assert post(browser, "edit", text=later, version=seen, **fields) == 303
+    page = browser.get("/memory?path=deploys.md").text
+    assert "was changed after you saw the text" in page
+    assert "On Fridays" not in page
+    assert "On Fridays" in browser.get("/inbox").text
     assert "Thursdays" in browser.get("/memory?path=deploys.md&at=1").text
     assert post(browser, "forget", **fields) == 303
     assert "It is forgotten" in browser.get("/memory?path=deploys.md").text

@@ -18,6 +18,7 @@ from memorist.auto_memory.client_rules import (
     compare_memories_with_client_rules,
 )
 from memorist.auto_memory.folder_statement_search import FolderStatementSearch
+from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.inbox import (
     AcceptedMemoryDigests,
     Inbox,
@@ -119,6 +120,7 @@ RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "
 or restore what was.
 """
 
+CHANGED_MEANWHILE = "the memory was changed after you saw the text that you edited"
 EVERYWHERE_PREFIX = "everywhere/"
 """Names, among a project's memories, those that are the user's in every project."""
 _SPREADING_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", "inbox"})
@@ -217,10 +219,11 @@ class AutoMemory(ProcessBound):
         evidence: WriteEvidence | None = None,
         *,
         is_reviewed: bool = True,
+        waits_because: str = "",
         tell: Callable[[Event], None] | None = None,
     ) -> WriteResult:
-        """Judge the changes; write what passes and put what is doubtful into the inbox. With
-        `is_reviewed` what the user changes counts as read by the user.
+        """Judge the changes; write what passes and put what is doubtful into the inbox, and with
+        `waits_because` all. With `is_reviewed` what the user changes counts as read by the user.
 
         Under the policy `review` everything not written by the user waits; under `off` it is
         discarded. Raises WriteConflict when a file changed meanwhile, InputError for a path that
@@ -236,6 +239,7 @@ class AutoMemory(ProcessBound):
                 reason,
                 evidence or WriteEvidence(session=reason.session),
                 is_reviewed=is_reviewed,
+                waits_because=waits_because,
             )
         reported_reason = add_replaced_memories_to_reason(
             reason, written.replaced_paths, written.shortened
@@ -250,6 +254,7 @@ class AutoMemory(ProcessBound):
         evidence: WriteEvidence,
         *,
         is_reviewed: bool,
+        waits_because: str,
     ) -> WriteResult:
         case = self.build_gate_context(reason.actor, evidence, {change.path for change in changes})
         case = msgspec.structs.replace(case, is_reviewed=is_reviewed)
@@ -257,6 +262,13 @@ class AutoMemory(ProcessBound):
             apply_review_policy(judge_memory_change(change, case), self.settings, reason.actor)
             for change in changes
         ]
+        if waits_because:
+            verdicts = [
+                NeedsReview(each.change, each.trust, (waits_because, *each.remarks))
+                if isinstance(each, AcceptedChange)
+                else each
+                for each in verdicts
+            ]
         waits = [verdict for verdict in verdicts if isinstance(verdict, NeedsReview)]
         accepted = [verdict for verdict in verdicts if isinstance(verdict, AcceptedChange)]
         refused = tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange))
@@ -729,15 +741,19 @@ class AutoMemory(ProcessBound):
                 return self.add_proposals([change], why, f"{agent} ran the command that adds it")
             return self.write([change], why)
 
-    def edit(self, path: str, text: str) -> WriteResult:
-        """Replace a memory's text on the user's behalf; the same text marks it as reviewed. Raises
-        UsageError for what is no text.
+    def edit(self, path: str, text: str, *, version: str = "") -> WriteResult:
+        """Replace a memory's text on the user's behalf; the same text marks it as reviewed. Where
+        it was changed since the user saw it, in the `version` that `compute_memory_version` gave,
+        the edit waits in the inbox beside it. Raises UsageError for what is no text.
         """
         path, text = check_text("a memory's path", path), check_text("a memory", text)
-        before = encode_file_text_as_utf8(self.folder.read_memory_file(path).text())
+        present = self.folder.read_memory_file(path).text()
+        before, after = encode_file_text_as_utf8(present), encode_file_text_as_utf8(text)
+        is_newer = version not in ("", compute_memory_version(present)) and before != after
         return self.write(
-            [MemoryChange(path=path, before=before, after=encode_file_text_as_utf8(text))],
+            [MemoryChange(path=path, before=before, after=after)],
             ChangeReason(actor="user", what=f"edit: {path}"),
+            waits_because=CHANGED_MEANWHILE if is_newer else "",
         )
 
     def forget(self, paths: Sequence[str], reason: ChangeReason | None = None) -> WriteResult:

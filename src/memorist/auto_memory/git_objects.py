@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_module
+from memorist.core.text_analysis import encode_file_text_as_utf8
 
 if TYPE_CHECKING:
     from dulwich import object_store, objects, pack
@@ -314,3 +315,12 @@ def build_commit(tree: ObjectID, parent: ObjectID | None, text: str, timestamp: 
 def compute_blob_id(data: bytes) -> str:
     """Compute the id under which the history stores these bytes."""
     return compute_object_id(KINDS["blob"], data).decode()
+
+
+VERSION_CHARS = 12
+"""Characters of the version mark that tells whether a memory has changed."""
+
+
+def compute_memory_version(text: str) -> str:
+    """The version mark of a memory's text."""
+    return compute_blob_id(encode_file_text_as_utf8(text))[:VERSION_CHARS]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.git_objects import compute_blob_id
+from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.memory_file import (
     MemoryFile,
@@ -55,8 +55,6 @@ from memorist.recall.session_recall import load_recall_prompts
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
 
-VERSION_CHARS = 12
-"""Characters of the version mark that tells whether a memory has changed."""
 MAX_NAME_ATTEMPTS = 10
 """Names that are tried for a new memory while other processes take them."""
 MAX_MATCHES = 200
@@ -82,11 +80,6 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
     """Finds where the user said a quotation, by quotation and session id."""
     record_uses: Callable[[Sequence[MemoryUse]], None]
     """Adds to the recall ledger."""
-
-
-def compute_memory_version(topic: MemoryFile) -> str:
-    """The version mark of a memory."""
-    return compute_blob_id(encode_file_text_as_utf8(topic.text()))[:VERSION_CHARS]
 
 
 class MemoryTools:
@@ -223,7 +216,7 @@ class MemoryTools:
         trust = topic.provenance.trust
         values = {
             "path": to_safe_line(topic.path),
-            "version": compute_memory_version(topic),
+            "version": compute_memory_version(topic.text()),
             "kind": str(topic.kind or "none"),
             "origin": str(trust)
             + (f", “{to_safe_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
@@ -311,7 +304,7 @@ class MemoryTools:
         memory, _ = self._memory.find_memory_folder_and_path(
             arguments.path.removeprefix(f"{MEMORY_URI}/")
         )
-        if arguments.version != compute_memory_version(before):
+        if arguments.version != compute_memory_version(before.text()):
             given = (
                 f"{arguments.version!r} is not its version"
                 if arguments.version

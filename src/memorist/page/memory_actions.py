@@ -28,7 +28,9 @@ def perform_memory_action(context: PageContext, action: str, fields: dict[str, s
         "undo": lambda: translate(
             "Taken back: {what}", what=memory.undo(fields["change"]).why.what
         ),
-        "edit": lambda: _edit(*context.find_context_and_path(fields["path"]), fields["text"]),
+        "edit": lambda: _edit(
+            *context.find_context_and_path(fields["path"]), fields["text"], fields["version"]
+        ),
         "forget": lambda: _forget(*context.find_context_and_path(fields["path"])),
         "forget-hard": lambda: _forget_hard(*context.find_context_and_path(fields["path"])),
     }
@@ -42,8 +44,9 @@ def _confirm(context: PageContext, path: str) -> str:
     return translate("It holds as the project is now: {path}", path=path)
 
 
-def _edit(context: PageContext, path: str, text: str) -> str:
-    return _describe(context.memory.edit(path, text.replace("\r\n", "\n")), translate("Changed"))
+def _edit(context: PageContext, path: str, text: str, version: str) -> str:
+    written = context.memory.edit(path, text.replace("\r\n", "\n"), version=version)
+    return _describe(written, translate("Changed"))
 
 
 def _forget(context: PageContext, path: str) -> str:

@@ -9,6 +9,7 @@ from itertools import groupby
 from msgspec import structs
 
 from memorist.auto_memory.anchors import render_anchor_changes
+from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.memory_blame import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
@@ -86,7 +87,7 @@ def build_memories_view(context: PageContext, query: str, page: int) -> PageView
         name="memories",
         title=translate("Memories"),
         lead=translate("What is remembered of {project}.", project=context.project),
-        command=f'memorist memory search "{query}"' if query else "memorist memory list",
+        command=f"memorist memory search {shlex.quote(query)}" if query else "memorist memory list",
         blocks=blocks,
     )
 
@@ -207,6 +208,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
                 fields=[
                     *context.build_form_fields(),
                     FormField(name="path", kind="hidden", value=context.prefix + path),
+                    FormField(name="version", kind="hidden", value=compute_memory_version(text)),
                     FormField(
                         name="text", label=translate("Change its text"), kind="text", value=text
                     ),
@@ -419,7 +421,7 @@ def build_recall_trial_view(context: PageContext, message: str) -> PageView:
         lead=translate(
             "Type a message as you would to the agent, and see what it would be reminded of."
         ),
-        command=f'memorist recall "{message or "MESSAGE"}" --why',
+        command=f"memorist recall {shlex.quote(message or 'MESSAGE')} --why",
         blocks=blocks,
     )
 

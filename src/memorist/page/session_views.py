@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -105,7 +106,9 @@ def build_sessions_view(query: str, page: int) -> PageView:
         lead=translate(
             "{count:,} sessions of every agent and project on this machine.", count=len(everything)
         ),
-        command=f'memorist search --all "{query}"' if query else "memorist sessions --all",
+        command=f"memorist search --all {shlex.quote(query)}"
+        if query
+        else "memorist sessions --all",
         blocks=blocks,
     )
 

@@ -13,6 +13,7 @@ import click
 
 from memorist.auto_memory.anchors import read_memory_anchors, render_anchor_changes
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
+from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_location import list_projects_with_memory
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
@@ -313,7 +314,8 @@ def memory_edit_command(path: str, text: str | None) -> None:
         if given is None or (given == before and not withheld):
             click.echo("nothing changed")
             return
-        written = owner.edit(path, given)
+        seen = compute_memory_version(before) if text is None else ""
+        written = owner.edit(path, given, version=seen)
         if given == before:
             click.echo(f"reviewed: {path}; it is shown to models from now on")
         else:
