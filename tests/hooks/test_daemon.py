@@ -19,7 +19,7 @@ from clients.plugged import end, process_of, wait_for
 from hooks.conftest import Hooks
 from memorist import __version__
 from memorist.engine.engine import Memorist
-from memorist.hooks import hook_daemon, hook_protocol
+from memorist.hooks import daemon_socket, hook_daemon, hook_protocol
 from memorist.hooks.daemon_socket import open_daemon_socket
 from memorist.hooks.hook_session import HookOutput, HookSessionPool
 
@@ -174,6 +174,37 @@ async def test_a_request_beyond_its_bounds_is_dropped(
         writer = await _serve_one(daemon, data, ends=False)
 
         assert (writer.said, writer.is_closed, daemon._asked) == (b"", True, 0)
+
+
+@pytest.mark.covers("IN-2")
+async def test_one_process_waits_for_an_ending_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others that hooks start meanwhile end at once, as do those that find one that listens."""
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home"
+    ending = open_daemon_socket(home)
+    assert ending is not None
+    ending.remove_socket_file()
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def listens() -> bool:
+        loop.call_soon_threadsafe(begun.set)
+        return False
+
+    monkeypatch.setattr(daemon_socket, "is_daemon_listening", listens)
+    waiting = asyncio.create_task(asyncio.to_thread(open_daemon_socket, home))
+    await begun.wait()
+
+    assert open_daemon_socket(home) is None
+    assert not waiting.done()
+    with ending:
+        pass
+    found = await waiting
+    assert found is not None
+    with found:
+        assert found.is_ours
 
 
 @pytest.mark.covers("IN-2")

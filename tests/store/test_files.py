@@ -136,10 +136,19 @@ def test_two_processes_lose_no_update(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("SF-4")
-def test_create_takes_only_a_free_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("refusal", [None, errno.EPERM, errno.EOPNOTSUPP])
+def test_create_takes_only_a_free_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int | None
+) -> None:
     """The second of two is told that there is one already, also where a link that leads nowhere has
-    the name.
+    the name; and where the disk has no hard links.
     """
+
+    def refuse(*_: object) -> None:
+        raise OSError(refusal, "no hard links")
+
+    if refusal is not None:
+        monkeypatch.setattr(os, "link", refuse)
     path = tmp_path / "sub" / "f"
     assert FILES.create(path, b"one")
     assert not FILES.create(path, b"two")
@@ -147,6 +156,7 @@ def test_create_takes_only_a_free_name(tmp_path: Path) -> None:
     assert mode(path) == 0o600
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     assert not FILES.create(tmp_path / "link", b"x")
+    assert sorted(each.name for each in path.parent.iterdir()) == ["f"]
 
 
 @pytest.mark.covers("SF-4")

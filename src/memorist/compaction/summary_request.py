@@ -52,7 +52,11 @@ from memorist.forks.fork_spec import (
 )
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
-from memorist.formats.request_codec import CUT_OFF_REASONS, OUTPUT_LIMIT_KEYS
+from memorist.formats.request_codec import (
+    CUT_OFF_REASONS,
+    INSTRUCTION_AND_TOOL_KEYS,
+    OUTPUT_LIMIT_KEYS,
+)
 from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, Request, discover_window
 from memorist.runtime import Runtime
@@ -314,13 +318,17 @@ def _build_request(
     model: Model, messages: tuple[Message, ...], parent: ParentCall | None
 ) -> Request:
     """A request to the background model with this history; instructions and tools are the parent's
-    where the format is the same.
+    where the format is the same, and its parameters where the model is: another one may refuse
+    them.
     """
     wire = find_codec(model.format)
     name = extract_id_from_model_string(model.name)
     body: JsonObject = wire.build_request(name, system="", text="", max_output=_answer_limit(model))
-    if parent is not None and parent.request.format == model.format:
+    if parent is not None and is_parent_model(model.name, model.format, parent):
         body = {**parent.request.body, "model": name}
+    elif parent is not None and parent.request.format == model.format:
+        given = parent.request.body
+        body |= {key: given[key] for key in INSTRUCTION_AND_TOOL_KEYS if key in given}
     return Request(
         format=model.format,
         body={**body, wire.history_key(): wire.encode_messages(messages)},

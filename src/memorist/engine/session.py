@@ -51,7 +51,7 @@ from memorist.extensions import SessionReply
 from memorist.forks.fork_request import extract_id_from_model_string
 from memorist.forks.fork_spec import ParentCall, Receipt
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
+from memorist.formats.request_codec import INSTRUCTION_AND_TOOL_KEYS, OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
 from memorist.models.context_window import resolve_context_window
 from memorist.models.context_window_observer import ContextWindowObserver
@@ -70,8 +70,6 @@ than a request takes on the network.
 """
 
 
-FIXED_PARTS = ("system", "instructions", "tools")
-"""Keys of a request, in any of the formats, that the model reads beside the history."""
 MAX_ASSUMED_SHARE = 0.5
 """Share of the threshold that instructions and tools may take by an estimate alone: it may be far
 off, and a count that leaves no room for the conversation stops compaction. Our choice.
@@ -323,7 +321,7 @@ class Session(ProcessBound):
     def _count_fixed_parts(self, request: JsonObject) -> None:
         """Count the instructions and tools of a request, until a provider's count includes them."""
         meter = self.tracker.meter
-        parts = [request[name] for name in FIXED_PARTS if request.get(name)]
+        parts = [request[name] for name in INSTRUCTION_AND_TOOL_KEYS if request.get(name)]
         if not meter.is_measured and parts != self._fixed_parts:
             self._fixed_parts = parts
             meter.assume_prefix(parts, limit=int(self._limits.auto * MAX_ASSUMED_SHARE))

@@ -33,6 +33,8 @@ from memorist.errors import FormatError
 from memorist.formats.host_markup import detect_origin
 from memorist.ports import Reply
 
+INSTRUCTION_AND_TOOL_KEYS = ("system", "instructions", "tools")
+"""Keys of a request, in any of the formats, that the model reads beside the history."""
 OUTPUT_LIMIT_KEYS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 """Keys of a request that limit the length of the reply, in the three wire formats."""
 

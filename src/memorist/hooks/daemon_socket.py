@@ -21,8 +21,10 @@ from memorist.platforms.file_descriptors import (
     overwrite_descriptor_content,
 )
 
-LOCK_WAIT_SECONDS = 15.0
-"""Longest wait for a process that is shutting down: it closes its sessions first."""
+LOCK_WAIT_SECONDS = 120.0
+"""Longest wait for a process that is shutting down: the last answers, updates of notes and the
+closing of its sessions may take it half a minute, and then 75 seconds.
+"""
 PING_TIMEOUT_SECONDS = 10.0
 """How long a healthy daemon may be busy: loading the engine, or reading a long session."""
 POLL_SECONDS = 0.05
@@ -71,7 +73,7 @@ class LockedDaemonSocket:
 
 
 def open_daemon_socket(home: Path) -> LockedDaemonSocket | None:
-    """Open the socket of a home; None if another process listens already.
+    """Open the socket of a home; None if another process listens already, or waits to.
 
     Waits for one that is shutting down.
 
@@ -81,15 +83,16 @@ def open_daemon_socket(home: Path) -> LockedDaemonSocket | None:
     folder = Path(find_hooks_folder(str(home)))
     try:
         enter_hooks_folder(str(home), str(folder))
-        lock = os.open(
-            hook_protocol.LOCK,
-            os.O_CREAT | os.O_RDWR | NON_INHERITED_BINARY_FLAGS | NO_LINKS,
-            0o600,
-        )
+        lock, waiting = map(_open_lock_file, (hook_protocol.LOCK, hook_protocol.WAITING))
     except (HookGotNoResponse, OSError) as error:
         raise StoreError(f"{folder} cannot be used for hooks: {error}") from error
-    # The lock comes first: only its holder may replace the socket file.
-    if not _acquire_lock(lock):
+    # The lock comes first: only its holder may replace the socket file. One process waits for it:
+    # each hook of an agent that works meanwhile starts another.
+    try:
+        is_locked = file_locks.try_lock(waiting) and _acquire_lock(lock)
+    finally:
+        os.close(waiting)
+    if not is_locked:
         os.close(lock)
         return None
     try:
@@ -97,6 +100,10 @@ def open_daemon_socket(home: Path) -> LockedDaemonSocket | None:
     except OSError as error:
         os.close(lock)
         raise StoreError(f"no socket can be made in {folder}: {error.strerror or error}") from error
+
+
+def _open_lock_file(name: str) -> int:
+    return os.open(name, os.O_CREAT | os.O_RDWR | NON_INHERITED_BINARY_FLAGS | NO_LINKS, 0o600)
 
 
 def _acquire_lock(lock: int) -> bool:

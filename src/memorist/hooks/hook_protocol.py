@@ -14,9 +14,10 @@ OFF_SESSIONS = "off-sessions"
 
 FOLDER = "hooks"
 """Folder in the home that holds the files of the hooks."""
-SOCKET, LOCK, STARTING, FAILURES, LIMITS, OUTPUT = (
+SOCKET, LOCK, WAITING, STARTING, FAILURES, LIMITS, OUTPUT = (
     "socket",
     "lock",
+    "waiting",
     "starting",
     "failures.log",
     "limits",

@@ -168,6 +168,11 @@ class DiskFiles:
                 os.link(temporary, path)
             except FileExistsError:
                 return False
+            except OSError:  # exFAT, and many network folders, have no hard links
+                if os.path.lexists(path):
+                    return False
+                # The folder's lock keeps other writers of memorist away between the two.
+                temporary.rename(path)
             finally:
                 temporary.unlink(missing_ok=True)
         return True
