@@ -88,14 +88,12 @@ def _split_reverted(
     if id > first or not part:
         return None, record
     parts = get_object_list_field(record.data, "parts")
-    kept, reverted = (
-        JsonRecord(record.line, {**record.data, "parts": [each for each in parts if keeps(each)]})
-        for keeps in (
-            lambda each: get_text_field(each, "id") < part,
-            lambda each: get_text_field(each, "id") >= part,
-        )
+    kept = [each for each in parts if get_text_field(each, "id") < part]
+    undone = [each for each in parts if each not in kept]
+    return (
+        JsonRecord(record.line, {**record.data, "parts": kept}),
+        JsonRecord(record.line, {**record.data, "parts": undone}),
     )
-    return kept, reverted
 
 
 def _is_unnamed(title: str) -> bool:

@@ -14,6 +14,7 @@ from memorist.rollouts.forgotten_claims import ForgottenIn, blank_forgotten_clai
 from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,
     HandbookAndSummary,
+    MarkedHandEdits,
     add_user_entries_from_summary,
     mark_hand_edits,
 )
@@ -149,15 +150,9 @@ def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
     rows = [row.extracted for row in draft_input.selected_extracts]
     named = map_summary_paths(rows)
     artifacts = build_extract_files(rows, raw=not draft_input.lean)
-    present = _parse_handbook_files(draft_input.present_files)
-    edits = None
-    if SUMMARY_FILE in draft_input.accepted_files:
-        base = _parse_handbook_files(draft_input.accepted_files)
-        if find_summary_problem(_decode_text(draft_input.present_files[SUMMARY_FILE])):
-            present = replace(present, summary=_complete_summary(present.summary, base.summary))
-        edits = mark_hand_edits(base, present)
-        present = edits.files
-    dropped = draft_input.removed_digests | (edits.removed_digests if edits else frozenset())
+    edits = _find_hand_edits(draft_input)
+    present = edits.files
+    dropped = draft_input.removed_digests | edits.removed_digests
     notes = parse_user_notes(draft_input.present_files)
     fit = tuple(
         UserNoteEntry(note.group, note.as_handbook_entry) for note in notes if not note.orders
@@ -205,14 +200,22 @@ def build_folder_draft(draft_input: FolderDraftInput) -> FolderDraft:
         dropped=dropped,
         remarks=tuple(
             _build_remarks(
-                draft_input,
-                edits.added if edits else 0,
-                [note.path for note in notes if note.orders],
-                lost,
+                draft_input, edits.added, [note.path for note in notes if note.orders], lost
             )
         ),
     )
     return replace_handbook_in_draft(draft, draft.values, lean=draft_input.lean)
+
+
+def _find_hand_edits(given: FolderDraftInput) -> MarkedHandEdits:
+    """What the user changed since the files were accepted; nothing where they never were."""
+    present = _parse_handbook_files(given.present_files)
+    if SUMMARY_FILE not in given.accepted_files:
+        return MarkedHandEdits(files=present)
+    base = _parse_handbook_files(given.accepted_files)
+    if find_summary_problem(_decode_text(given.present_files[SUMMARY_FILE])):
+        present = replace(present, summary=_complete_summary(present.summary, base.summary))
+    return mark_hand_edits(base, present)
 
 
 def _is_different_extract(row: RolloutExtract, before: RolloutExtract, *, lean: bool) -> bool:
