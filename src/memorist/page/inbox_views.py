@@ -25,24 +25,24 @@ def build_inbox_view(context: PageContext) -> PageView:
     """The changes that wait for the user's word, side by side with what stands now."""
     waiting = context.memory.list_proposals()
     superseded = context.memory.find_later_words_against_proposals()
-    origins = sorted({describe_proposal_origin(each) for each in waiting})
+    seen: dict[str, list[str]] = {}
+    for each in waiting:
+        if each.id not in superseded:
+            seen.setdefault(describe_proposal_origin(each), []).append(each.id)
     blocks: list[PageBlock] = []
     if waiting:
         blocks.append(
             ActionBlock(
                 actions=[
                     context.build_button(
-                        translate("Accept all {count:,} from {origin}", count=count, origin=origin),
+                        translate(
+                            "Accept all {count:,} from {origin}", count=len(ids), origin=origin
+                        ),
                         "accept-origin",
                         origin=origin,
+                        ids=" ".join(ids),
                     )
-                    for origin in origins
-                    if (
-                        count := sum(
-                            describe_proposal_origin(each) == origin and each.id not in superseded
-                            for each in waiting
-                        )
-                    )
+                    for origin, ids in sorted(seen.items())
                 ]
             )
         )

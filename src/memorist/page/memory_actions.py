@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
@@ -10,7 +10,6 @@ from memorist.auto_memory.memory_purge import purge_memories
 from memorist.auto_memory.stale_memories import confirm_memories_still_hold
 from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import InputError
-from memorist.page.inbox_views import describe_proposal_origin
 from memorist.page.page_context import PageContext
 from memorist.views.page_texts import translate
 
@@ -22,7 +21,7 @@ def perform_memory_action(context: PageContext, action: str, fields: dict[str, s
     memory = context.memory
     changes: dict[str, Callable[[], str]] = {
         "accept": lambda: _accept(memory, fields["id"], fields.get("despite", "")),
-        "accept-origin": lambda: _accept_origin(memory, fields["origin"]),
+        "accept-origin": lambda: _accept_all(memory, fields["ids"].split(), fields["origin"]),
         "confirm": lambda: _confirm(*context.find_context_and_path(fields["path"])),
         "reject": lambda: translate("Rejected: {path}", path=memory.reject(fields["id"]).path),
         "undo": lambda: translate(
@@ -77,12 +76,11 @@ def _accept(memory: AutoMemory, id: str, despite: str) -> str:
     return _describe(memory.accept(id), translate("Accepted"))
 
 
-def _accept_origin(memory: AutoMemory, origin: str) -> str:
+def _accept_all(memory: AutoMemory, ids: Collection[str], origin: str) -> str:
+    """Accept the proposals that the page showed, and none that came since."""
     superseded = memory.find_later_words_against_proposals()
     found = [
-        each
-        for each in memory.list_proposals()
-        if describe_proposal_origin(each) == origin and each.id not in superseded
+        each for each in memory.list_proposals() if each.id in ids and each.id not in superseded
     ]
     for each in found:
         memory.accept(each.id)
