@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memorist import Memorist
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.recorded_session import (
     build_structural_session_notes,
     find_newest_session_preferring_notes,
@@ -16,6 +17,7 @@ from memorist.engine.recorded_session import (
 )
 from memorist.engine.session_handoff import render_session_handoff, write_handoff_session
 from memorist.errors import InputError, NothingToDo
+from memorist.formats.transcript_format import TurnRollback
 from memorist.session_memory.structural_notes import NotesBudget
 
 
@@ -54,3 +56,22 @@ async def test_a_program_finds_a_session_reads_its_notes_and_hands_it_over(tmp_p
     )
     for each in (kept, made, text, written.path.read_text("utf-8")):
         assert "rounding of the totals" in each
+
+
+@pytest.mark.covers("CX-7")
+@pytest.mark.parametrize(("turns", "left"), [(0, 2), (1, 1), (9, 0)])
+async def test_a_rollback_takes_back_as_many_turns_as_it_says(
+    tmp_path: Path, turns: int, left: int
+) -> None:
+    """None where a marker of the agent names none: the window still holds all."""
+    async with Memorist(home=tmp_path / "home", model="structural") as engine:
+        session = engine.observe_session("till-1", project=str(tmp_path))
+        for number in ("1", "2"):
+            session._add_record(
+                Message(id=number, role="user", blocks=(TextBlock("Go."),), origin=Origin.USER),
+                is_copy=False,
+            )
+        session._add_record(TurnRollback(turns, 0, 3), is_copy=False)
+
+        assert len(session._log.window_messages) == left
+        await session.close()

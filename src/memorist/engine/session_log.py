@@ -261,6 +261,8 @@ class SessionLog:
         starts = [
             index for index, message in enumerate(self.window_messages) if starts_turn(message)
         ]
+        if turns < 1:  # an agent asked for none
+            return
         at = starts[-turns] if turns <= len(starts) else 0
         removed = self.window_messages[at:]
         del self.window_messages[at:]
