@@ -79,8 +79,11 @@ def __getattr__(name: str) -> object:
 
     if name not in _HOMES:
         guessed = import_module("memorist.core.guessed_names").PUBLIC_NAMES.get(name)
-        if guessed:  # `from memorist import …` says nothing of the text of an AttributeError
-            raise ImportError(f"memorist has no {name!r}: {guessed}", name=name)
-        raise AttributeError(f"module 'memorist' has no attribute {name!r}")
+        text = f"memorist has no {name!r}" + (f": {guessed}" if guessed else "")
+        caller = import_module("inspect").currentframe().f_back.f_code.co_name
+        if guessed and caller == "_handle_fromlist":
+            # `from memorist import …` says nothing of the text of an AttributeError
+            raise ImportError(text, name=name)
+        raise AttributeError(text)
 
     return getattr(import_module(_HOMES[name]), name)

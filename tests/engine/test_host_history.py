@@ -226,6 +226,27 @@ async def test_what_another_person_of_a_conversation_says_is_not_the_users_rule(
     assert kept == ["Never use npm here, use pnpm."]
 
 
+@pytest.mark.covers("SF-2")
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_task_that_a_model_wrote_is_not_what_a_user_typed(*, is_first: bool) -> None:
+    """A host may put a subagent's task into the history, in front or at the end; what a model
+    quotes of the user stays the user's, also where the history is rewritten afterwards.
+    """
+    call = {"type": "tool_use", "id": "c", "name": "ask", "input": {"task": "Use pnpm."}}
+    asked = [user("Ask it."), {"role": "assistant", "content": [call]}]
+    history = HostHistory(ANTHROPIC)
+    history.add_request([user("Use pnpm.")] if is_first else asked[:1])
+    history.add_request([user("Use pnpm."), *asked] if is_first else asked)
+    tasks = [user(" Use pnpm.\n"), *asked] if not is_first else [user("Use pnpm."), *asked[:1]]
+
+    additions = history.add_request([*tasks, user("Thank you.")])
+
+    typed = {m.text.strip(): m.is_typed for each in additions.entries for m in each.messages}
+    assert typed["Use pnpm."] is is_first
+    assert typed["Ask it."]
+    assert typed["Thank you."]
+
+
 def test_words_edited_away_far_back_are_a_rewriting() -> None:
     """A checkpoint of LangGraph whose first message was changed: the history is read anew. Old results that a host takes out, and words that it changes with each request, rewrite
     nothing.

@@ -54,6 +54,12 @@ WRONG: dict[str, tuple[Call, str]] = {
         lambda e: e.open("s").prepare(REQUEST | {"messages": [*MESSAGES, "Hello."]}),
         r"messages\[1\] .* not str",
     ),
+    "a message that holds an object": (
+        lambda e: e.open("s").prepare(
+            REQUEST | {"messages": [{"role": "user", "content": object()}]}
+        ),
+        "no JSON: .* object",
+    ),
     "a message of Gemini": (
         lambda e: e.open("s").prepare(
             REQUEST | {"messages": [{"role": "user", "parts": [{"text": "Hello."}]}]}
@@ -141,6 +147,7 @@ def test_a_wrong_call_says_what_is_wanted(tmp_path: Path, name: str) -> None:
         (lambda e: e.memory("/srv/shop").get_all(), "read_memory_files"),
         (lambda _: _any(memorist).MemoryClient, "memorist.Memorist"),
         (lambda _: _any(memorist).Tenants, "memorist.engine.tenants"),
+        (lambda _: __import__("memorist", fromlist=["Memory"]), "memorist.Memorist"),
     ],
 )
 def test_names_of_other_libraries_lead_to_the_right_one(
@@ -152,6 +159,7 @@ def test_names_of_other_libraries_lead_to_the_right_one(
             guess(engine)
         assert not hasattr(engine, "frobnicate")
         assert not hasattr(memorist, "frobnicate")
+        assert not hasattr(memorist, "Memory")
 
 
 async def test_a_cancelled_request_loses_nothing(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from memorist.engine.engine import Memorist
 from memorist.forks.answer_form import FormTask, list_answer_texts
 from memorist.forks.file_tool_calls import WriteFileCall
 from memorist.forks.fork_runner import run_fork
-from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
+from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, ParentCall, Receipt
 from memorist.forks.joint_fork import JoinedForkRunner, merge_history_summaries
 from memorist.forks.text_edits import TextEdits
+from memorist.ports import Request
 from memorist.settings import SessionMemorySettings, Settings
 from memorist.testing import (
     FrozenClock,
@@ -95,6 +96,29 @@ async def test_forks_that_are_due_at_once_are_one_request_and_a_receipt_each() -
     assert files.read(FOLDER / "notes/a.md") == b"a"
     assert files.lstat(FOLDER / "memories/b.md") is None
     assert files.read(FOLDER / "memories/c.md") == b"c"
+
+
+@pytest.mark.covers("FK-8")
+async def test_forks_of_two_requests_that_wait_for_no_reply_are_two_requests() -> None:
+    """Each is asked about the conversation that it belongs to."""
+    model = ScriptedModel([Say(text="{}"), Say(text="{}")], format="openai_chat")
+    specs = [
+        replace(
+            build_spec(label),
+            parent=ParentCall(
+                Request(
+                    format="openai_chat",
+                    body={"model": "other", "messages": [{"role": "user", "content": label}]},
+                    label="parent",
+                )
+            ),
+        )
+        for label in ("notes", "memories")
+    ]
+
+    await run_together(model, InMemoryFiles(), *specs)
+
+    assert len(model.requests) == 2
 
 
 @pytest.mark.covers("FK-8")

@@ -447,9 +447,13 @@ def test_a_message_that_cannot_be_read_goes_out_as_it_is(
     }
 
 
-def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(tmp_path: Path) -> None:
+@pytest.mark.parametrize("propagate", [False, True])
+@pytest.mark.parametrize("own_provider", [False, True])
+def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(
+    tmp_path: Path, *, propagate: bool, own_provider: bool
+) -> None:
     """An agent as a tool has a session of its own without the user's name, so what it learnt was
-    everybody's.
+    everybody's; or it writes into the history of the one that asks.
     """
 
     def answer(request: Request) -> Step:
@@ -465,7 +469,12 @@ def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(tmp_path: Pat
     with ScriptedServer(answer) as server, EngineThread(home=tmp_path / "home") as engine:
         provider = MemoristProvider(project=tmp_path, attached=engine)
         client = OpenAIChatCompletionClient(model=MODEL, base_url=server.openai_url, api_key="none")
-        clerk = Agent(client, name="clerk", context_providers=[provider])
+        clerk = Agent(
+            client,
+            name="clerk",
+            context_providers=[InMemoryHistoryProvider(), *([provider] if own_provider else [])],
+            default_options={"store": False},
+        )
         talk = Conversation(
             World(server=server, project=tmp_path, attached=engine),
             "s",
@@ -474,10 +483,11 @@ def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(tmp_path: Pat
         run = talk.agent.run(
             "Please ask the clerk, and say what he wants.",
             session=talk.session,
-            tools=clerk.as_tool(),
+            tools=clerk.as_tool(propagate_session=propagate),
         )
         assert str(talk.loop.run(run).text) == "done"
+        assert talk.say("Thank you.") == "done"
         talk.loop.run(client.client.close())
         talk.close()
-    assert len(list((tmp_path / "home").rglob("transcript.jsonl"))) == 2
+    assert len(list((tmp_path / "home").rglob("transcript.jsonl"))) == 1 + own_provider
     assert not list((tmp_path / "home").rglob("memory/*.md"))

@@ -110,6 +110,7 @@ class Conversation:
             model=self.model,
             instruction="You help.",
             tools=[world.tool, *more.pop("tools", ())],
+            sub_agents=more.pop("sub_agents", []),
             generate_content_config=types.GenerateContentConfig(max_output_tokens=MAX_OUTPUT),
         )
         app = App(
@@ -510,8 +511,13 @@ async def test_an_engine_of_its_own_is_closed_with_the_plugin(tmp_path: Path) ->
 
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument:DeprecationWarning")  # ADK's own call
-def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(tmp_path: Path) -> None:
-    """An agent as a tool has a session and a user message of its own, both made by ADK."""
+@pytest.mark.parametrize("mode", [None, "single_turn", "task"])
+def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(
+    tmp_path: Path, mode: str | None
+) -> None:
+    """An agent as a tool has a session and a user message of its own, both made by ADK; a task or
+    a single turn stands in the session of the one that asks.
+    """
 
     def answer(request: Request) -> Step:
         said = words(request.body)
@@ -524,10 +530,14 @@ def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(tmp_path: Pat
         )
 
     with ScriptedServer(answer) as server, EngineThread(home=tmp_path / "home") as engine:
-        inner = LlmAgent(name="clerk", description="Knows the office.")
-        talk = Conversation(world(server, engine, tmp_path), "s", tools=[AgentTool(inner)])
+        inner = LlmAgent(name="clerk", description="Knows the office.", mode=mode)
+        nested: dict[str, Any] = {"sub_agents": [inner]}
+        if mode is None:
+            nested = {"tools": [AgentTool(inner)]}
+        talk = Conversation(world(server, engine, tmp_path), "s", **nested)
         inner.model = talk.model
-        assert talk.say("Please ask the clerk, and say what he wants.") == "done"
+        for text in ("Please ask the clerk, and say what he wants.", "Thank you."):
+            assert talk.say(text) in {"done", "inner answer"}  # a task answers the user itself
         talk.close()
     assert len(list((tmp_path / "home").rglob("transcript.jsonl"))) == 2
     assert not list((tmp_path / "home").rglob("memory/*.md"))

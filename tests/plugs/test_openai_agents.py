@@ -62,6 +62,7 @@ from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import CallTool, ReplyParts, Say, Step, Think
 
 TURNS = 100
+QUIET = RunConfig(tracing_disabled=True)
 
 
 def model(server: ScriptedServer, wire: str) -> Model:
@@ -114,11 +115,7 @@ class Conversation:
         self.clerk = clerk
         self.how = how
         self.session: Session = SQLiteSession(session) if kept is None else kept
-        self.config = (
-            RunConfig(tracing_disabled=True)
-            if kept is None
-            else kept.run_config(RunConfig(tracing_disabled=True))
-        )
+        self.config = QUIET if kept is None else kept.run_config(QUIET)
         self.hooks = None if kept is None else kept.hooks()
         self.runner = asyncio.Runner()
 
@@ -366,6 +363,44 @@ async def test_handoffs_stay_and_agents_as_tools_are_left_alone(
     resumed.attached.close()
 
 
+@pytest.mark.parametrize("given", ["same", "own", "bare"])
+async def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(
+    tmp_path: Path, given: str
+) -> None:
+    """An agent as a tool with the session of the one that asks, or with one of its own; afterwards
+    the user is heard in the same task.
+    """
+
+    def answer(request: Request) -> Step:
+        said = words(request.body)
+        if not request.body.get("tools"):
+            return Say(text="inner answer")
+        is_answered = "inner answer" in said
+        return (
+            Say(text="done") if is_answered else CallTool(name="clerk", input={"input": CORRECTION})
+        )
+
+    with ScriptedServer(answer) as server, EngineThread(home=tmp_path / "home") as engine:
+        outer = MemoristSession("outer", project=tmp_path, attached=engine)
+        inner = outer if given == "same" else MemoristSession(project=tmp_path, attached=engine)
+        clerk, later = (agent(server, "responses", name=name) for name in ("Clerk", "Later"))
+        hooks = None if given == "bare" else inner.hooks()
+        tool = clerk.as_tool(
+            "clerk", "Ask it.", session=inner, run_config=inner.run_config(QUIET), hooks=hooks
+        )
+        asker = agent(server, "responses", tool, name="Asker")
+        for text in ("Please ask the clerk, and say what he wants.", "Thank you."):
+            await run(asker, text, outer)
+        learnt = list((tmp_path / "home").rglob("memory/*.md"))
+        other = MemoristSession("other", project=tmp_path, attached=engine)
+        await run(later, CORRECTION, other)
+        for each in (asker, clerk, later):
+            await client_of(each).close()
+
+    assert not learnt
+    assert list((tmp_path / "home").rglob("memory/*.md"))
+
+
 async def test_the_history_stays_whole_and_the_sdks(tmp_path: Path) -> None:
     """Everything is in the underlying session, whatever was made smaller; limit, pop and clear are
     its own; a made id can be read.
@@ -444,10 +479,7 @@ async def test_pictures_go_through(tmp_path: Path, project: Path, wire: str) -> 
             }
         ]
         result = await Runner.run(
-            clerk,
-            given,
-            run_config=kept.run_config(RunConfig(tracing_disabled=True)),
-            hooks=kept.hooks(),
+            clerk, given, run_config=kept.run_config(QUIET), hooks=kept.hooks()
         )
         await client_of(clerk).close()
 
@@ -499,11 +531,7 @@ def test_run_sync(tmp_path: Path) -> None:
         asyncio.set_event_loop(loop)
         for text in ("one thing", "another thing"):
             Runner.run_sync(
-                clerk,
-                text,
-                session=kept,
-                run_config=kept.run_config(RunConfig(tracing_disabled=True)),
-                hooks=kept.hooks(),
+                clerk, text, session=kept, run_config=kept.run_config(QUIET), hooks=kept.hooks()
             )
         loop.run_until_complete(client_of(clerk).close())
         asyncio.set_event_loop(None)

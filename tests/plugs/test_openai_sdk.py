@@ -5,6 +5,7 @@ and what is its own.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 from collections.abc import Iterator
@@ -340,6 +341,31 @@ def test_instructions_that_change_with_each_request_go_out_as_they_are_now(
     sent = [request.body[field] for request in server.received]
     assert len(sent[-1]) < len(history)
     assert [each[0]["content"] for each in sent] == [f"It is {at} o'clock." for at in range(12)]
+
+
+@pytest.mark.covers("IN-1", "CP-10")
+def test_chats_without_a_name_are_compacted_as_if_each_were_alone(plug: MemoristOpenAI) -> None:
+    """What goes out for each of two that alternate is what would without the other."""
+
+    def talk(client: Any, *names: str) -> dict[str, list[int]]:
+        chats: dict[str, list[Any]] = {name: [] for name in names}
+        sent: dict[str, list[int]] = {name: [] for name in names}
+        for number in range(9):
+            for name, history in chats.items():
+                log = f"Log {number} of {name}: " + "a ship came in with timber. " * 300
+                history.append({"role": "user", "content": log})
+                reply = ask(client, "chat", *history)
+                history.append({"role": "assistant", "content": text_of(reply)})
+                sent[name].append(len(server.received[-1].body["messages"]))
+        return sent
+
+    with ScriptedServer(lambda request: Say(text="done")) as server:
+        client = client_of(server, plug)
+        together = talk(client, "north", "south")
+        alone = talk(client, "west")["west"]
+
+    assert min(after - before for before, after in itertools.pairwise(alone)) < 0
+    assert together == {"north": alone, "south": alone}
 
 
 @pytest.mark.covers("IN-1")

@@ -62,9 +62,9 @@ class MemoristLogger(WireAdapter, CustomLogger):
     is the `user_id` of the metadata, that of the proxy server's key, or the call's `user`.
 
     A call belongs to the conversation that it names by `litellm_session_id` or
-    `metadata={"session_id": …}`, else to the adapter's default one. On the proxy server, which has
-    many users, a call that names none passes unchanged; conversations of different keys are kept
-    apart.
+    `metadata={"session_id": …}`, else to the one that its history goes on with. On the proxy
+    server, which has many users, a call that names none passes unchanged; conversations of
+    different keys are kept apart.
 
     LiteLLM calls its callbacks before an async call (`acompletion`, `aresponses`,
     `anthropic_messages`), but not before a blocking `completion`. For that one, and to have a

@@ -8,11 +8,13 @@ hooks=session.hooks())
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import inspect
 import uuid
 import weakref
 from collections.abc import Iterable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -44,6 +46,7 @@ from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
 from memorist.engine.host_history import to_plain_json
+from memorist.ports import HostInfo
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides.
@@ -52,18 +55,31 @@ A request that the provider refuses as too long cannot be sent again from a hook
 """
 
 
+class _AgentsRun:
+    """A run whose model was asked in this task or in one that began it."""
+
+    def __init__(self, session: MemoristSession) -> None:
+        self.session = session
+        self.task = asyncio.current_task()
+
+
+_OPEN_RUN: ContextVar[_AgentsRun | None] = ContextVar("memorist_open_run", default=None)
+
+
 class MemoristSession:
     """A conversation: the SDK's session, the filter of its model calls and its hooks in one. Give
     all three to `Runner.run`.
 
     The whole history stays in `underlying`; compaction changes only what the model is shown. An
-    agent that is used as a tool is left alone: it has a conversation of its own.
+    agent that is used as a tool is left alone: it has a conversation of its own. Where it has a
+    `MemoristSession` too, that one learns and recalls nothing, as a model speaks there.
 
     Args:
         session_id: names the conversation; generated where it is empty.
         project: root folder of the project; memories belong to it. Without one nothing is
             remembered across sessions.
         user: whose memory it is; users share nothing.
+        host: what the host says of itself, such as `HostInfo(main=False)` for a subagent.
         underlying: the SDK's session that stores the history; an in-memory `SQLiteSession` by
             default.
         attached: an engine shared with other sessions; without it one is opened with the arguments
@@ -79,6 +95,7 @@ class MemoristSession:
         *,
         project: str | Path = "",
         user: str = "",
+        host: HostInfo | None = None,
         underlying: Session | None = None,
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
@@ -90,13 +107,15 @@ class MemoristSession:
         self.session_settings: SessionSettings | None = self.underlying.session_settings
         """How many items the SDK reads, as the underlying session was made with."""
         self.conversation: HostConversation = self.attached.conversation(
-            self.session_id, user=user, project=str(project), format="openai_responses"
+            self.session_id, user=user, project=str(project), format="openai_responses", host=host
         )
         """For the notes, or to compact on demand."""
         self.agents: weakref.WeakValueDictionary[int, Agent[Any]] = weakref.WeakValueDictionary()
         """Agents of the conversation, by `id()`, as the hooks report them; empty where no hooks are
         used.
         """
+        self.open_tools = 0
+        """Tools of the conversation that run now, as the hooks report them."""
 
     @property
     def session(self) -> str:
@@ -147,6 +166,7 @@ class MemoristSession:
         given = data.model_data
         if self.agents and id(data.agent) not in self.agents:
             return given
+        self._note_run()
         originals: MessageMap[Any] = MessageMap()
 
         def make() -> JsonObject:
@@ -161,6 +181,21 @@ class MemoristSession:
             )
 
         return await self.conversation.aencode_prepare_decode(make, back, given)
+
+    def _note_run(self) -> None:
+        """Note which conversation is asked here, and whether a tool of another one asks it: a tool
+        runs in a task of its own, with a copy of this context.
+        """
+        outer = _OPEN_RUN.get()
+        is_nested = (
+            outer is not None
+            and outer.session is not self
+            and outer.session.open_tools > 0
+            and outer.task is not asyncio.current_task()
+        )
+        if is_nested and self.conversation.host is None:
+            self.conversation.host = HostInfo(main=False)
+        _OPEN_RUN.set(_AgentsRun(self))
 
     @property
     def fetch_tool(self) -> Tool:
@@ -208,6 +243,7 @@ class HostForwardingRunHooks(RunHooks[Any]):
         self, context: AgentHookContext[Any], agent: Agent[Any], output: object
     ) -> None:
         """End the turn."""
+        self._session.open_tools = 0
         await self._session.conversation.aend_turn()
         await self._host_hooks.on_agent_end(context, agent, output)
 
@@ -232,12 +268,14 @@ class HostForwardingRunHooks(RunHooks[Any]):
     ) -> None:
         """Note the agent, which a resumed run does not start again."""
         self._session.agents[id(agent)] = agent
+        self._session.open_tools += 1
         await self._host_hooks.on_tool_start(context, agent, tool)
 
     async def on_tool_end(
         self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object
     ) -> None:
-        """Call the host's hook."""
+        """Note that the tool is done."""
+        self._session.open_tools = max(0, self._session.open_tools - 1)
         await self._host_hooks.on_tool_end(context, agent, tool, result)
 
 

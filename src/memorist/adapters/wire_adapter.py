@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import os
-import uuid
 import weakref
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Self, TypedDict, Unpack
 
+from memorist.adapters.default_conversations import DefaultConversation, DefaultConversations
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
@@ -52,7 +52,8 @@ class AdapterOptions(TypedDict, total=False):
     user: whose memory it is, or a function of the request's body; users share nothing.
     home, model, settings: as for `Memorist`.
     attached: an engine shared by several adapters, instead of those three.
-    session: id of the conversation; without it one is generated.
+    session: id of the conversation of all calls; without it conversations are told apart by their
+        histories.
     host: what the host says of itself, as for `Memorist.open`.
     """
 
@@ -91,9 +92,15 @@ class WireCall:
     None of the methods raises.
     """
 
-    def __init__(self, conversation: HostConversation, sequence: NewestCallTracker) -> None:
+    def __init__(
+        self,
+        conversation: HostConversation,
+        sequence: NewestCallTracker,
+        unnamed: DefaultConversation | None,
+    ) -> None:
         self.conversation = conversation
         self._sequence = sequence
+        self._unnamed = unnamed
         self._number = 0
 
     @property
@@ -143,6 +150,7 @@ class WireCall:
         """
         if not self._is_newest:
             return
+        self._note_reply(reply)
         self.conversation.observe(reply)
         if ends_turn(self.conversation.format, reply):
             self.conversation.end_turn()
@@ -151,9 +159,14 @@ class WireCall:
         """As `observe`."""
         if not self._is_newest:
             return
+        self._note_reply(reply)
         await self.conversation.aobserve(reply)
         if ends_turn(self.conversation.format, reply):
             await self.conversation.aend_turn()
+
+    def _note_reply(self, reply: object) -> None:
+        if self._unnamed is not None:
+            self._unnamed.add_reply(self.conversation.format, reply)
 
     def observe_body(self, content_type: str, data: bytes) -> None:
         """As `observe`, for a body as it came over the wire; ignored unless it holds a whole
@@ -173,10 +186,10 @@ class WireCall:
 class WireAdapter:
     """The adapter of one client. Takes `AdapterOptions`.
 
-    All calls of the client are one conversation, with two exceptions: those in `with
-    adapter.within("id"):` belong to that conversation, and those in `with adapter.bypass():` (a
-    title, a classification) belong to none and pass unchanged. Both hold for the thread or task
-    that entered them.
+    Calls in `with adapter.within("id"):` belong to that conversation, and those in `with
+    adapter.bypass():` (a title, a classification) belong to none and pass unchanged. Both hold for
+    the thread or task that entered them. All others belong to the conversation `session`; where
+    none was given, to the one that their history goes on with.
     """
 
     formats: ClassVar[tuple[str, ...]]
@@ -196,8 +209,8 @@ class WireAdapter:
             str(Path(given).expanduser().absolute()) if isinstance(given, str) and given else ""
         )
         """Root folder of the project; empty for none, and where each request has its own."""
-        self.session = options.get("session") or str(uuid.uuid4())
-        """Id of the default conversation."""
+        self._session = options.get("session") or ""
+        self._unnamed = DefaultConversations()
         self._host = options.get("host")
         self._sequence = NewestCallTracker()
         self._context_key = object()
@@ -208,6 +221,17 @@ class WireAdapter:
         """The user that a request names to the provider; empty if none."""
         named = find_user_id(body.get("metadata"))
         return named or str(body.get("safety_identifier") or body.get("user") or "")
+
+    @property
+    def session(self) -> str:
+        """Id of the conversation of all calls; without one that of this thread's or task's newest
+        unnamed call, else of the client's.
+        """
+        return (
+            self._session
+            or _CURRENT_CONVERSATION.get().get(self._unnamed)
+            or self._unnamed.newest_id
+        )
 
     def conversation(
         self, id: str = "", format: str = "", *, user: str = "", project: str = ""
@@ -254,10 +278,16 @@ class WireAdapter:
 
     def begin_call(self, format: str, body: JsonObject, id: str | None = None) -> WireCall | None:
         """Begin the call of a request; None for one that passes unchanged."""
-        if id is None and _CURRENT_CONVERSATION.get().get(self._context_key, self.session) is None:
+        current = _CURRENT_CONVERSATION.get()
+        if id is None and current.get(self._context_key, "") is None:
             return None
         owner = self._identity.resolve(body)
-        return WireCall(self._open_conversation(id or "", format, owner), self._sequence)
+        name, unnamed = id or current.get(self._context_key) or self._session, None
+        if not name:
+            unnamed = self._unnamed.find_or_start(format, body, repr((owner, format)))
+            name = unnamed.id
+            _CURRENT_CONVERSATION.set({**current, self._unnamed: name})
+        return WireCall(self._open_conversation(name, format, owner), self._sequence, unnamed)
 
     def has_provider_history(self, body: JsonObject, fields: Collection[str]) -> bool:
         """Whether one of these fields leaves a request's history, or part of it, with the provider.

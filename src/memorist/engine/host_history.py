@@ -32,12 +32,14 @@ from memorist.core.messages import (
 )
 from memorist.errors import FormatError
 from memorist.formats.host_markup import strip_host_markup
-from memorist.formats.request_codec import Codec
+from memorist.formats.request_codec import Codec, get_arguments_object
 
 COMPARED_NEWEST_ENTRIES = 8
 """Number of the newest known entries that are compared: more than the cache marks (4) that one
 request may carry.
 """
+
+_JSON_NUMBERS = frozenset({bool, int, float})
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _encode_strict = msgspec.json.Encoder().encode
@@ -71,9 +73,11 @@ class HistoryAdditions(Struct, frozen=True):
 def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
     """Return a copy of a part of a request as plain JSON: reply objects of SDKs, which hosts put
     back into their history, other mappings and dataclasses become dicts.
+
+    Raises FormatError for a value that JSON cannot express.
     """
     kind = type(value)
-    if kind is str:
+    if kind is str or value is None or kind in _JSON_NUMBERS:
         return value
     if kind is dict or isinstance(value, dict):
         # Most values are strings; a call for each would cost more than the copy.
@@ -87,7 +91,13 @@ def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK tur
         return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
     if is_dataclass(value) and not isinstance(value, type):
         value = {each.name: getattr(value, each.name) for each in fields(value)}
-    return to_plain_json(dict(value)) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return to_plain_json(dict(value))
+    try:
+        _encode(value)
+    except TypeError as error:
+        raise FormatError(f"the request holds a value that is no JSON: {error}") from error
+    return value
 
 
 def check_entry_types(items: Iterable[object], key: str) -> None:
@@ -170,6 +180,11 @@ def compute_message_digest(message: Message) -> str:
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+def _hash_text(text: str) -> bytes:
+    data = text.strip().encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=8).digest()
+
+
 def _digest_parts(message: Message) -> Iterator[str]:
     for block in message.blocks:
         match block:
@@ -190,7 +205,8 @@ class HostHistory:
 
     `known` are ids of messages that the transcript on disk already holds. `is_typed` says that a
     user types what has the role `user`; where entries name their authors, the first one is that
-    user, and what others say in the conversation is nobody's certain word.
+    user, and what others say in the conversation is nobody's certain word. Nor is an entry that
+    says what a tool was called with before: a host put the task of a subagent into the history.
     """
 
     def __init__(self, codec: Codec, known: Iterable[str] = (), *, is_typed: bool = True) -> None:
@@ -202,6 +218,10 @@ class HostHistory:
         self._digest_counts: Counter[str] = Counter()
         self._expected_echoes: deque[Message] = deque()
         self._prepared_copy: list[Any] | None = None
+        self._argument_digests: set[bytes] = set()
+        """Of the texts in the arguments of all tool calls so far."""
+        self._argument_ids: set[str] = set()
+        """Of the user messages that say what a tool was called with before."""
         self.unchanged_count = 0
         """Number of entries at the start of the history that were identical in the previous
         request.
@@ -263,6 +283,7 @@ class HostHistory:
         )
         self._known_ids.update(message.id for message in named)
         self._expected_echoes.extend(named)
+        self._note_arguments(named)
         return named
 
     def _match_known_entries(self, items: Sequence[Any]) -> int | None:
@@ -337,15 +358,37 @@ class HostHistory:
             index = len(self._items)
             is_others = self._is_of_another_user(kept)
             messages = tuple(
-                replace(each, is_typed=False) if is_others else each
+                replace(each, is_typed=False) if is_others or self._is_argument(each) else each
                 for each in map(self._identify, self._codec.decode_item(kept, id=str(index)))
             )
+            self._note_arguments(messages)
             new = tuple(message for message in messages if message.id not in self._known_ids)
             self._known_ids.update(message.id for message in new)
             self._items.append(kept)
             added.append(HostHistoryEntry(index, messages, new))
         self._expected_echoes.clear()
         return tuple(added)
+
+    def _note_arguments(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            for use in message.tool_uses:
+                values = get_arguments_object(use).values()
+                self._argument_digests.update(
+                    _hash_text(value) for value in values if isinstance(value, str)
+                )
+
+    def _is_argument(self, message: Message) -> bool:
+        """Whether a user message says what a model said before it in a tool call; what a model
+        quotes came before its call.
+        """
+        if (
+            self._argument_digests
+            and message.origin is Origin.USER
+            and message.id not in self._known_ids
+            and _hash_text(message.text) in self._argument_digests
+        ):
+            self._argument_ids.add(message.id)
+        return message.id in self._argument_ids
 
     def _is_of_another_user(self, item: object) -> bool:
         """Whether an entry of Chat Completions names another author than the first that is named;

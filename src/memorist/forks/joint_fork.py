@@ -59,7 +59,7 @@ class JoinedForkRunner:
         """Run the fork to its end by `start`, with others or alone, and return its own receipt.
         What the run took is in the receipt of the first; `record` is as for `run_fork`.
         """
-        key = id(spec.parent.reply) if spec.parent else 0
+        key = id(spec.parent.reply or spec.parent.request.body) if spec.parent else 0
         waiting = self._waiting.get(key, [])
         if (
             spec.form is None
