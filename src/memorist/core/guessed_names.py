@@ -40,7 +40,7 @@ _LIST = "engine.memory(folder).read_memory_files() gives every memory, headers()
 _SEARCH = "engine.search(query, project=folder), or session.search_project(query)"
 _DELETE = (
     "memory.forget([path, …]) removes memories, of each in memory.headers() its path; "
-    "tenants.remove(tenant) removes a user"
+    "engine.delete_session(id) removes a session, tenants.remove(tenant) a user"
 )
 _OPEN = "engine.open(id, project=folder) opens a session, new or known"
 _CALL = "memorist does not call your model: send what session.prepare(request) returns"

@@ -230,6 +230,10 @@ class AsyncEngine(Protocol):
         """Search all that is kept of a project."""
         ...
 
+    async def delete_session(self, session: str) -> None:
+        """Delete what is kept of a session."""
+        ...
+
     async def close(self) -> None:
         """Close every open session, and the engine."""
         ...
@@ -280,6 +284,10 @@ class BlockingMemorist(ProcessBound):
             )
         )
         return BlockingSession(opened, self._loop)
+
+    def delete_session(self, session: str) -> None:
+        """As `Memorist.delete_session`: delete what is kept of a session. Raises as that does."""
+        self._loop.run(lambda: self.engine.delete_session(session))
 
     def close(self) -> None:
         """Close every open session and the engine. May be called twice."""

@@ -92,8 +92,14 @@ from memorist.session_memory.session_notes import SessionMemory, load_notes_prom
 from memorist.settings import Family, RecallSettings, Settings
 from memorist.skills.skill_discovery import CachingSkillDiscovery, find_skill_base_folders
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import SessionLayout
-from memorist.store.session_memory_mode import read_memory_off_sessions, record_memory_off_session
+from memorist.store.home_layout import SessionLayout, make_folder_name
+from memorist.store.job_claim_rules import build_lease_policy
+from memorist.store.session_memory_mode import (
+    disable_memory_and_erase_first_words,
+    read_memory_off_sessions,
+    record_memory_off_session,
+)
+from memorist.store.session_removal import remove_session_copies
 from memorist.store.sqlite_database import is_storage_failure
 from memorist.store.state_database import (
     StateDatabase,
@@ -618,6 +624,34 @@ class Memorist(ProcessBound):
                 memories=opened.enter_context(closing(memories)).search,
                 sessions=partial(index.search, project=root) if index else None,
             ).search(query, limit)
+
+    async def delete_session(self, session: str) -> None:
+        """Delete what is kept of a session for good, here and on the server of shared sessions:
+        transcript, notes, events and its place in the search; where it is open here it is closed.
+
+        Memories that it led to stay, `memory(project).forget` removes them; nothing more is learnt
+        from it, and the next consolidation takes it out of the memory of past sessions. A later
+        session of this id begins afresh. Called again it finishes what was interrupted.
+
+        Raises UsageError for what is no id, SessionInUse where another process has it open,
+        StoreError.
+        """
+        check_session_arguments(session, "", None)
+        id = redact_id_keeping_ids_distinct(session)
+        for each in list(self._sessions):
+            if isinstance(each, Session) and each.id == id:
+                await each.close()
+        if self._shared_sessions is not None:
+            await asyncio.to_thread(
+                self._shared_sessions.remove_sessions, self.owner, make_folder_name(id)
+            )
+        with self._session_index_lock:
+            if self._session_index is not None:
+                self._session_index.close()
+                self._session_index = None
+        await asyncio.to_thread(remove_session_copies, self.layout, id)
+        terms = build_lease_policy(self.settings.rollouts)
+        disable_memory_and_erase_first_words(self._open_rollout_state(), id, terms)
 
     async def close(self) -> None:
         """Close every open session, the flags and the model; an error of a session is raised when

@@ -211,13 +211,16 @@ class SharedSessions:
                 if not self._held:
                     self._drop_connection()
 
-    def remove_sessions(self, owner: str) -> None:
-        """Delete the copies of all sessions of an owner, whose name begins theirs. A machine that
-        has one open saves nothing more of it.
+    def remove_sessions(self, owner: str, folder: str = "") -> None:
+        """Delete the copies of all sessions of an owner, whose name begins theirs, or of those that
+        are kept in a folder of this name. A machine that has one open saves nothing more of it.
         """
+        end = f"/{folder}" if folder else ""
         with self._step() as connection:
             connection.execute(
-                "delete from shared_sessions where starts_with(name, %s)", (f"{owner}/",)
+                "delete from shared_sessions where starts_with(name, %s) "
+                "and right(name, length(%s::text)) = %s",
+                (f"{owner}/", end, end),
             )
 
     @contextlib.contextmanager

@@ -1,0 +1,57 @@
+"""A session that its program deletes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist import Memorist
+from memorist.errors import SessionInUse, UsageError
+
+
+def request(text: str) -> dict[str, Any]:
+    return {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": text}]}
+
+
+def holds(home: Path, word: str) -> bool:
+    return any(word.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+async def test_a_session_that_is_deleted_is_gone_and_no_other(tmp_path: Path) -> None:
+    """Also while it is open, whatever its id holds; afterwards the id begins afresh."""
+    async with Memorist(home=tmp_path) as engine:
+        for id, word in (("a/b c", "marigold"), ("other", "primrose")):
+            session = await engine.open(id, project="/srv/shop")
+            await session.prepare(request(f"Where is the {word}?"))
+            await session.observe(
+                {"role": "assistant", "content": [{"type": "text", "text": word}]}
+            )
+            await session.end_turn()
+
+        await engine.delete_session("a/b c")
+        await engine.delete_session("a/b c")
+        await engine.delete_session("nobody")
+
+        assert engine.open_sessions == 1
+        assert holds(tmp_path, "primrose")
+        assert not holds(tmp_path, "marigold")
+        again = await engine.open("a/b c", project="/srv/shop")
+        await again.prepare(request("Hello."))
+        assert again.tracker.messages == 1
+        with pytest.raises(UsageError):
+            await engine.delete_session("")
+
+
+def test_a_session_that_another_process_has_open_stays(tmp_path: Path) -> None:
+    """It would write its files anew."""
+    with Memorist(home=tmp_path) as one, Memorist(home=tmp_path) as other:
+        session = one.open("s")
+        session.prepare(request("Hello."))
+        with pytest.raises(SessionInUse):
+            other.delete_session("s")
+        session.prepare(request("Hello again."))
+        session.close()
+        other.delete_session("s")
+        assert not list(tmp_path.glob("projects/*/*/transcript.jsonl"))
