@@ -12,7 +12,6 @@ from memorist.auto_memory.statements import (
     chinese_patterns,
     english_patterns,
     european_patterns,
-    forget_request_patterns,
     pattern_alternatives,
     plain_english_patterns,
     unconfirmed_patterns,
@@ -40,11 +39,9 @@ from support.sweeps import examples
 pytestmark = pytest.mark.covers("AM-7")
 
 PATTERNS: tuple[StatementPattern, ...] = (
-    *english_patterns.ENGLISH_FORGET_PATTERNS,
     *english_patterns.ENGLISH_REMEMBER_PATTERNS,
     *english_patterns.ENGLISH_CORRECTION_PATTERNS,
     *english_patterns.ENGLISH_RULE_PATTERNS,
-    *forget_request_patterns.FOREIGN_FORGET_PATTERNS,
     *chinese_patterns.CHINESE_REMEMBER_PATTERNS,
     *chinese_patterns.CHINESE_CORRECTION_PATTERNS,
     *chinese_patterns.CHINESE_RULE_PATTERNS,

@@ -192,22 +192,22 @@ def test_the_ways_to_write_it() -> None:
 @pytest.mark.parametrize(
     ("prompts", "says"),
     [
-        (("Forget the rule about Mocha.",), "nothing about “the rule about Mocha” is remembered"),
+        (("Forget the rule about Mocha.",), "nothing about “Mocha” is remembered"),
         (("forget everything you know about me",), "nothing about you is remembered"),
         (
             ("Always use pnpm.", "Forget the rule about the pnpm workspace filter flags."),
-            "forgot nothing: which memory is meant by “the rule about the pnpm workspace",
+            "forgot nothing: which memory is meant by “pnpm workspace",
         ),
         (("Always use pnpm.", "Fix the parser.", "forget that"), "forgot nothing: "),
         (("Fix the parser.", "forget that"), ""),
         (("Always use pnpm.", "Forget everything"), "run: memorist memory forget --all"),
         (
-            ("Always use pnpm.", "that pnpm thing I told you, please unlearn it"),
+            ("Always use pnpm.", "that pnpm thing I told you, please drop it"),
             "is pnpm.md meant? Then run: memorist memory forget pnpm.md",
         ),
         (
             ("Always use pnpm.", "the rule on mocha that I gave you, wipe it"),
-            "which memory is meant",
+            "nothing about “mocha” is remembered",
         ),
         (("Always use pnpm.", "clear the pnpm cache and drop the memory table"), ""),
         (("Immer pnpm benutzen.", "Lösche alle Erinnerungen"), "memorist memory forget --all"),

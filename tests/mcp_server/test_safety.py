@@ -128,7 +128,9 @@ async def test_forgetting_needs_the_users_words_too(connect: Connect, shop: Path
 
     assert "waits for the user: the-door.md" in unasked
     assert "waits for the user: the-door.md" in other
-    assert asked == "forgotten: heron-feeding-times.md"
+    assert asked.startswith(
+        "forgotten: heron-feeding-times.md\n  The user takes it back with: memor"
+    )
     assert list(memories()) == ["the-door.md"]
 
 

@@ -60,10 +60,6 @@ from memorist.auto_memory.statements.uncertain_value_corrections import (
     find_uncertain_value_corrections,
 )
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
-from memorist.auto_memory.statements.unread_forget_request import (
-    drop_words_of_request,
-    find_unread_forget_request,
-)
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.visible_memory import drop_planted_order_lines
 from memorist.auto_memory.write_evidence import (
@@ -162,8 +158,6 @@ class MemoryExtraction:
         """Whether the user wants what they said last to hold in every project."""
         self._inbox_requests: list[tuple[InboxRequest, Message]] = []
         """What the user asked of the inbox, to be done once the folder has been scanned."""
-        self._unread_requests: list[str] = []
-        """What the user asked to forget in words that say it to no pattern."""
         self._is_disk_refusing = False
         """Whether the disk refused the last statement."""
         self._is_index_unjudged = False
@@ -240,9 +234,6 @@ class MemoryExtraction:
             self._runtime.emit(MemoryRefused("", (REFUSED_REQUEST,)))
         statements = find_statements(typed)
         self._statements += statements
-        if typed.is_typed and not any(each.act == "forget" for each in statements):
-            asked = find_unread_forget_request(extract_redacted_user_text(typed))
-            self._unread_requests += [asked] if asked else []
         if asks_for_every_project(typed):
             self._asks_for_every_project = True
         corrections = self._find_corrections(typed, statements)
@@ -336,20 +327,26 @@ class MemoryExtraction:
         self._deferred_statements = waiting
         self._move_to_every_project()
         self._decide_on_proposals()
-        self._ask_which_is_meant()
         if not at_prompt:
             self._corrected_quotes.clear()
         self._uncertain_value_corrections.intersection_update(each for each, _ in waiting)
 
     def _apply_settled(self, statement: Statement, message: Message) -> None:
         if statement.act == "forget" and not statement.text:
-            if not self._retractable.undo_previous_statements(message, self._typed_ids):
-                self._runtime.emit(MemoryNotFound(""))
+            self._take_back(statement, message)
             return
         written = self._apply_at_prompt(statement, message)
         self._tell_written(written)
         self._retractable.record_write_result(message.id, written)
         self._is_disk_refusing = False
+
+    def _take_back(self, statement: Statement, message: Message) -> None:
+        """Undo what the message before stated; ask about it where something else may be meant."""
+        if not statement.certain:
+            if path := self._retractable.find_only_path(self._typed_ids):
+                self._runtime.emit(MemoryNotFound(statement.quote, is_unclear=True, path=path))
+        elif not self._retractable.undo_previous_statements(message, self._typed_ids):
+            self._runtime.emit(MemoryNotFound(""))
 
     def _decide_on_proposals(self) -> None:
         """Accept and reject what the user asked for."""
@@ -362,16 +359,6 @@ class MemoryExtraction:
                 now=self._runtime.clock.now(),
                 tell=self._runtime.emit,
             )
-
-    def _ask_which_is_meant(self) -> None:
-        """Answer what no pattern reads as a request to forget; nothing is removed for it."""
-        requests, self._unread_requests = self._unread_requests, []
-        for asked in requests:
-            mentioning: list[str] = []
-            with contextlib.suppress(StoreError), self._memory.folder.scan_once(at_prompt=True):
-                mentioning = self._list_mentioning(drop_words_of_request(asked))
-            path = mentioning[0] if len(mentioning) == 1 else ""
-            self._runtime.emit(MemoryNotFound(asked, is_unclear=True, path=path))
 
     def _move_to_every_project(self) -> None:
         """Have what the user stated last hold in every project, where they asked for that."""
@@ -408,7 +395,9 @@ class MemoryExtraction:
         of nothing, for a memory that was edited in place a moment ago is known only then.
         """
         return (
-            found in self._uncertain_value_corrections if settled is None else not settled.certain
+            found in self._uncertain_value_corrections
+            if settled is None
+            else not settled.certain and settled.act != "forget"
         )
 
     def _apply_at_prompt(self, statement: Statement, message: Message) -> WriteResult:
@@ -445,6 +434,10 @@ class MemoryExtraction:
                     collect_evidence_from_typed_message(self._context.id, message),
                     tell=self._runtime.emit,
                 )
+            case PlannedMemoryRemovals(changes=changes) if not statement.certain:
+                if changes and message.is_typed:
+                    self._ask_which_is_meant(statement, memory, changes)
+                return WriteResult()
             case PlannedMemoryRemovals(changes=()):
                 if not (message.is_typed and self._reject_what_waits(statement.text)):
                     is_unclear = bool(self._list_mentioning(statement.text))
@@ -464,6 +457,14 @@ class MemoryExtraction:
                     "the user asked to forget something that may be this",
                     tell=self._runtime.emit,
                 )
+
+    def _ask_which_is_meant(
+        self, statement: Statement, memory: AutoMemory, changes: Sequence[MemoryChange]
+    ) -> None:
+        """Ask whether a memory is meant where something else may be; nothing is removed for it."""
+        prefix = "" if memory is self._memory else EVERYWHERE_PREFIX
+        path = f"{prefix}{changes[0].path}" if len(changes) == 1 else ""
+        self._runtime.emit(MemoryNotFound(statement.text, is_unclear=True, path=path))
 
     def _reject_what_waits(self, asked: str) -> bool:
         """Reject the new memories that wait and hold every word of what is to be forgotten; False
@@ -771,6 +772,12 @@ class NewestStatementWrites:
             if each.change_id:
                 self._memory.undo(each.change_id)
         return True
+
+    def find_only_path(self, typed_ids: Collection[str]) -> str:
+        """The path of the only memory that the message before wrote; empty for none or several."""
+        paths = [path for each in self._written for path in each.paths]
+        has_one = len(paths) == 1 and self._message_id in typed_ids
+        return paths[0] if has_one and self._memory.has_memory(paths[0]) else ""
 
     def move_to_every_project(
         self, typed_ids: Collection[str]

@@ -18,4 +18,6 @@ def takes_back(later: Statement, said: str, *, is_next: bool) -> bool:
     """
     if later.act != "forget":
         return compare_statements(later.text, said) in _NO_LONGER_HOLDS
+    if not later.certain:
+        return False
     return names_every_word(later.text, said) if later.text else is_next

@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statement_comparison import strip_former_text_from_description
-from memorist.auto_memory.statements.forget_request_patterns import EVERYTHING
+from memorist.auto_memory.statements.forget_request_patterns import ABOUT_USER, EVERYTHING
 from memorist.auto_memory.statements.memory_name_and_description import (
     derive_memory_name_and_description,
 )
@@ -34,7 +34,7 @@ from memorist.safety.secrets import redact
 
 MAX_FORGET_MATCHES = 5
 """Memories that one "forget" may match at most; with more its meaning is unclear."""
-MIN_FORGET_SHARE = 0.6
+MIN_FORGET_SHARE = 0.5
 """Share of the words of a "forget" that a memory has to contain. Our choice."""
 
 
@@ -55,8 +55,8 @@ _UNSPACED_FILLERS = lazy_pattern(r"关于|的|规则|记忆|[这那]条|につ�
 class PlannedMemoryRemovals(Struct, frozen=True):
     """The memories that a "forget" refers to.
 
-    `is_certain` when exactly one memory contains every word of the statement, not counting what it
-    keeps of another that it replaced.
+    `is_certain` when nothing but a memory can be meant and exactly one contains every word of the
+    statement, not counting what it keeps of another that it replaced.
     """
 
     changes: tuple[MemoryChange, ...]
@@ -134,7 +134,8 @@ def plan_memory_removal(
 ) -> PlannedMemoryRemovals:
     """Find the memories that contain every word of the statement.
 
-    Where there are none, those that contain most of the words, for the user to decide.
+    Where there are none, those that contain most of the words, for the user to decide; none of
+    those where something else than a memory may be meant.
     """
     wanted = _wanted_stems(statement.text)
     if not wanted:
@@ -146,10 +147,14 @@ def plan_memory_removal(
         if may_be_meant(text := _render_text(topic, topic.description))
     ]
     whole = [topic for share, topic in shares if share == 1.0]
-    near = whole or [topic for share, topic in shares if share >= MIN_FORGET_SHARE]
+    least = MIN_FORGET_SHARE if statement.certain else 1.0
+    near = whole or [topic for share, topic in shares if share >= least]
     changes = tuple(map(_remove_whole, near[:MAX_FORGET_MATCHES]))
-    sure = len(whole) == 1 and wanted <= _significant_stems(
-        _render_text(whole[0], strip_former_text_from_description(whole[0]))
+    sure = (
+        statement.certain
+        and len(whole) == 1
+        and wanted
+        <= _significant_stems(_render_text(whole[0], strip_former_text_from_description(whole[0])))
     )
     return PlannedMemoryRemovals(changes, is_certain=sure)
 
@@ -163,12 +168,7 @@ def _plan_removal_of_user_facts(
     return PlannedMemoryRemovals(tuple(map(_remove_whole, about_user)), is_certain=False)
 
 
-_ABOUT_USER = lazy_pattern(
-    r"\b(?:about|of|on) me\b|\bmy (?:profile|personal (?:data|details|information))\b"
-    r"|\b(?:über|von) mich\b|\bvon mir\b|\b(?:sur|de) moi\b|\b(?:de|sobre) m(?:í|im?)\b"
-    r"|\bобо мне\b|关于我|我的(?:一切|信息|资料)|私(?:について|のこと)|저에 대|나에 대",
-    re.IGNORECASE,
-)
+_ABOUT_USER = lazy_pattern(ABOUT_USER, re.IGNORECASE)
 
 
 def is_about_user(asked: str) -> bool:

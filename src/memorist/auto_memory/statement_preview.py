@@ -72,7 +72,8 @@ def _list_fates(
         elif each.statement is None:
             yield SentenceFate(each.text, "not kept", (each.reason,))
         else:
-            statement = replace(each.statement, certain=surely)
+            is_certain = each.statement.certain and surely
+            statement = replace(each.statement, certain=is_certain)
             yield _judge_statement(memory, statement, each, message, session)
 
 
@@ -129,6 +130,9 @@ def _find_known(memory: AutoMemory, change: MemoryChange) -> str:
 
 
 def _judge_removal(memory: AutoMemory, statement: Statement, read: SentenceVerdict) -> SentenceFate:
+    if not statement.text and not statement.certain:
+        why = "something else than a memory may be meant"
+        return SentenceFate(read.text, "not kept", (why,))
     if not statement.text:
         why = "it takes back what the message right before it stated"
         return SentenceFate(read.text, "forgets", (why,))
@@ -149,6 +153,9 @@ def _judge_removal(memory: AutoMemory, statement: Statement, read: SentenceVerdi
         if is_about_everything(statement.text):
             why = "it names every memory, which `memorist memory forget --all` asks about"
         return SentenceFate(read.text, "not kept", (why,))
+    if not statement.certain:
+        why = "something else may be meant: you are asked whether it is one of these"
+        return SentenceFate(read.text, "not kept", (why,), paths)
     if any(plan.is_certain for plan, _ in plans):
         sure = tuple(
             prefix + e.path for plan, prefix in plans if plan.is_certain for e in plan.changes

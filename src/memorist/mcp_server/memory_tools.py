@@ -34,6 +34,7 @@ from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import FoundUserQuote
 from memorist.mcp_server.result_rendering import (
+    FORGOTTEN,
     MAX_ANSWER_CHARS,
     RESERVED_FRAME_CHARS,
     cut_text_page,
@@ -389,7 +390,7 @@ class MemoryTools:
             quote=arguments.quote if is_explicit else "",
         )
         return self._add_quote_remark(
-            render_write_result(memory.forget([topic.path], why), "forgotten"),
+            render_write_result(memory.forget([topic.path], why), FORGOTTEN),
             arguments.quote,
             evidence,
         )

@@ -65,12 +65,20 @@ def to_safe_line(text: str, limit: int = 200) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
+FORGOTTEN = "forgotten"
+"""How a removal is named."""
+
+
 def render_write_result(written: WriteResult, done: str) -> str:
     """Render the result of a change for the agent: what was written, what waits for the user and
     why, what was refused.
     """
     lines = [f"{done}: {path}" for path in written.paths]
     lines += [f"  {remark}" for remark in written.remarks]
+    if done == FORGOTTEN and written.change_id:
+        lines.append(
+            f"  The user takes it back with: memorist memory undo {written.change_id[:12]}"
+        )
     for waiting in written.proposals:
         lines.append(f"waits for the user: {waiting.path} ({'; '.join(waiting.reasons)})")
         lines.append(

@@ -1,252 +1,158 @@
-"""Requests to forget in German, French, Spanish, Portuguese, Italian, Russian, Chinese and Japanese,
-and in any of them the request to forget everything. Pure.
+"""The words by which people ask to forget, in ten languages. Pure.
 
-Most are a verb and what says that a memory is meant: what was said or is known about something, the
-rule of it, "that thing with", or "from your memory". Without that a "forget the tests" drops a task.
+A verb alone drops a task as well; `forget_requests` reads it beside what it is about: what was said
+or is known, a memory or a rule, or a thing of the work.
 """
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.statement_patterns import (
-    StatementPattern,
-    define_statement_pattern,
+FORGETS = (
+    r"(?<!the )\bforget\b|\b(?:unlearn|unremember|scratch)\b|\b(?:be|get) forgotten\b|\bvergiss|\bverg[ei]ss|\boubli(?:e[rsz]?|ez|iez)\b|\b(?:olv[ií]d|olvíd)(?:[ae]\w*|ar\w*)\b|\besque[cç][ae]\w*"
+    r"|\b(?:dimentic|scord)(?:a|ar\w*|ati\w*|al[oiae]|h\w+)\b|\bvergeet\b|\bзабуд(?:ь|ешь|ете)|\bзабы(?:ть|л)\b|忘掉|忘记|忘了|忘れ(?=て|ちゃ|と)|잊어|잊으"
 )
+"""A verb of forgetting."""
 
-_TEXT = r"(?P<text>.{2,}?)"
-_END = r"[\s.!。！?？]*$"
+REMEMBERS_NO_LONGER = (
+    r"\b(?:stop|quit) (?:remembering|knowing)\b|\b(?:you|to)\b.{0,20}\bno longer (?:\w+ ){0,3}(?:remember|know)(?:ing)?\b|(?:n['’]t|\bnot|\bno need to|\bnever) (?:\w+ ){0,3}remember\b.*\b(?:any ?more|any longer)\b|\b(?:no need|needn['’]t|(?:not|n['’]t) (?:have|need)) (?:to |for you to )?remember\b"
+    r"|\bnicht (?:mehr|länger) (?:\w+ ){0,2}(?:erinnern|merken|wissen)\b|\bmerke? dir\b.*\bnicht (?:mehr|länger|weiter)\b|\bhöre? auf,? dir\b.*\bmerken\b"
+    r"|\bplus (?:\w+ ){0,4}(?:(?:te |vous |t['’])?souv|rappel|reten|retien|mémoris)|\b(?:souviens|souvenez|retiens|retenez|mémorise[sz]?)(?:-toi)? (?:plus|pas)\b|\barrête[rz]? de (?:te |vous )?(?:souvenir|rappeler|retenir|mémoriser)"
+    r"|\bya no\b.{0,20}\b(?:acuerd|recuerd|record)|\bno (?:recuerd|te acuerd)\w* más\b|\b(?:deja|dejes|para) de (?:recordar|acordar)|\bno hace falta que (?:te )?(?:recuerd|acuerd)"
+    r"|\b(?:não|já não)\b.{0,30}\b(?:lembr|record)\w*.{0,4}\bmais\b|\bnão\b.{0,20}\bmais\b.{0,8}\blembr|\bjá não\b.{0,20}\blembr|\b(?:deixa|deixe|para|pare) de (?:te |se )?(?:lembrar|recordar)|\bnão precisas? (?:mais )?de (?:te )?lembrar"
+    r"|\bnon\b.{0,20}\bpiù\b.{0,8}\bricord|\bnon (?:ti )?ricordar\w* più\b|\bsmetti(?:la)? di ricordar"
+    r"|\bonthoud\b.*\bniet (?:meer|langer)\b|\bonthoud niet\b|\bniet (?:meer|langer) (?:te )?onthou|\b(?:hoef|hoeft|moet)\b.*\bniet (?:meer )?(?:te )?onthouden|\bstop met onthouden"
+    r"|\bне (?:(?:нужно|надо|стоит) )?(?:больше )?(?:помни(?:ть)?\b)|\bбольше не (?:\w+ )?помни|\bперестань(?:те)? помнить"
+    r"|(?:不用|不必|不要|别)再?(?:记(?!录|日志|账)(?:住|得|着)|再记(?!录|日志|账))|(?:不用|不必|别|不要)再记(?!录|日志|账)|(?:覚え|記憶し)(?:て(?:おか|い)?)?なくて|기억(?:하지 (?:마|않)|할 필요)"
+)
+"""That something need not be remembered any more."""
 
+DELETES = (
+    r"\b(?:(?:delete|remov(?:e|ing)|eras(?:e|ing)|drop|wipe|discard|purge|get(?:ting)? rid of|throw|take\b.*\bout|kill|ditch|trash|ignore|disregard|cancel|revoke|nix|bin|lose)\b|clear (?:the|my|your|that|out|what)\b)"
+    r"|\b(?:lösch|streich|entfern|verwirf|verwerfen|nimm\b|schmei(?:ß|ss)|rausschmei(?:ß|ss)|wegwerfen|tilge|wisch|verschwinden|weg\b)|\b(?:supprim|effac|enl[eè]v|retir(?!ed|ing|em)|vire\b|jett?e\b|balaie|débarrass|annule|laisse[rz]? tomber)"
+    r"|\b(?:borr[ae]|bórr|elimin(?!at)|quit(?:a|es\b)|quít|tira|saca|suprim|deshaz|anula)|\b(?:apag|remov(?:a|as|er)\b|tire\b|exclu(?:a|i|ir)\b|delet(?:a|ar)\b|limp[ae]|jog(?:a|ue)|descart)"
+    r"|\b(?:cancell(?:a|i\b)|rimuov|togli|butta|leva\b|liberati|sbarazz|lascia perdere)|\b(?:verwijder|wis\b|wissen\b|schrap|gooi\b|haal\b)|\b(?:удали|сотри|стереть|убери|убрать|выкин|выброс|вычеркн|избав|отмени)"
+    r"|删[掉除了]?|移除|清除|清掉|去掉|抹掉|丢掉|丢了|扔掉|取消|作废|不再适用|消して|消しと|消去|削除|取り除|捨て|지워|삭제|없애|폐기"
+)
+"""A verb of deleting, which is also said of code."""
 
-def _forget(*parts: str) -> StatementPattern:
-    return define_statement_pattern("forget", "".join(parts))
+NO_LONGER_HOLDS = (
+    r"\b(?:rule|preference|instruction|convention)\b.*\b(?:no longer (?:applies|holds)|(?:does not|doesn['’]?t) (?:apply|hold) any ?more|is (?:gone|obsolete|outdated|void|cancell?ed|history))\b"
+    r"|(?:规则|规定|要求)(?:作废|不再适用)|(?:규칙|지침)\S* .*(?:필요 ?없|안 지켜도|적용 ?안|유효하지)"
+)
+"""That a rule is over."""
 
+KNOWN = (
+    r"\byou(?: still|['’]ve| have)?(?: got)? (?:\w+ )?(?:know|knew|remember(?:ed)?|learn(?:ed|t)|noted|memori[sz]ed|picked up)\b|\byou(?:['’]ve| have)?(?: got)? (?:\w+ )?(?:saved|stored|kept|recorded|wrote down|written down|noted down)\b.{0,20}\b(?:about|on|of|regarding)\b|\b(?:told|asked) you to remember\b|\b(?:rule|note|memory) of yours\b|\b(?:rule|preference|instruction|convention)s?(?: \S+){0,4}? i (?:gave|told|set|asked)\b"
+    r"|\b(?:regel|vorgabe)n?,? die ich\b.*\bgegeben\b|\b(?:règle|consigne)s? que je\b.*\bdonnée?s?\b|\breglas? que te di\b|\bregras? que (?:te|lhe) (?:dei|passei|falei)\b|\bregol[ae] che ti (?:ho|avevo) dat[ae]\b|\bregel die ik je gaf\b|\bправил[оа], которые? я\b.*\bдал"
+    r"|\b(?:from|out of|in) your (?:\w+ )?(?:memory|memories|notes)\b|\byour (?:\w+ ){0,2}memor(?:y|ies)\b|\byour notes? (?:about|on|that)\b|\bfrom (?:the )?memory\b.{0,3}\b(?:that|my|the rule)\b"
+    r"|\bwas du\b[^.]*?\b(?:gemerkt|notiert|weißt|gelernt)|\bwas du\b(?=[^.]* (?:über|zu[mr]?|von) )[^.]*?\b(?:gespeichert|behalten)|\baus (?:deine[mr]|ihre[mr]|dem|der) (?:\w+ )?(?:gedächtnis|erinnerung)|\bdeine erinnerung"
+    r"|\bce qu\w*\b.*?\b(?:tu|vous)\b (?:\w+ )?(?:sais|savez|(?:as|avez) (?:retenu|mémorisé|appris|noté))\b|\bce que (?:tu|vous) (?:as|avez) (?:enregistré|gardé|stocké) (?:sur|concernant|à propos|au sujet)|\bte (?:souviens|rappelles)\b|\b(?:ta|votre|tes) (?:mémoire|souvenirs?)\b|\bde (?:la )?mémoire (?:que|qu['’]|la règle|mon|ma|mes)\b"
+    r"|\b(?:lo que|eso que)\b.*?\b(?:recuerdas|sabes?|anotaste|aprendiste|(?:has|tienes) (?:anotad|apuntad|aprendid|memorizad)\w+)\b|\blo que (?:guardaste|(?:has|tienes) guardado) (?:sobre|acerca|del?)\b|\btus? (?:memorias?|recuerdos?)\b|\bde la memoria (?:que|la regla|mi|mis)\b"
+    r"|\b(?:o que|aquilo|isso que)\b.*?\b(?:lembras?|sabes?|sabe|anotaste|anotou|aprendeste|aprendeu|tens anotad\w+)\b|\bo que (?:guardaste|guardou|salvou|tens guardado) (?:sobre|acerca|d[aeo]s?)\b|\b(?:sua|tua)s? (?:memórias?|lembranças?)\b|\bda memória (?:que|a regra|o meu|a minha)\b"
+    r"|\b(?:quello|ciò|quanto)\b.*?\b(?:ricordi|sai|hai (?:memorizzat|imparat|annotat|segnat)\w+)\b|\b(?:quello|ciò|quanto) (?:che )?hai (?:salvato|conservato) (?:su\w*|riguardo|di)\b|\b(?:tua|tuoi|tue) (?:memori[ae]|ricordi)\b|\bdalla memoria (?:che|la regola|il mio|la mia)\b"
+    r"|\bwat (?:je|jij)\b.*?\b(?:weet|onthouden|genoteerd|geleerd)\b|\bwat (?:je|jij)\b(?=.*\bover\b).*?\b(?:opgeslagen|bewaard)\b|\b(?:je|jouw|uw) (?:geheugen|herinneringen?)\b"
+    r"|\bты (?:помнишь|знаешь|запомнил)а?\b|\bты (?:записал|сохранил)а? (?:про|об?о?|насч[её]т)\b|\b(?:из|в) (?:своей|твоей|вашей) памяти\b|\bиз памяти,? (?:что|правило)\b|\bиз головы\b"
+    r"|你(?:之前|还)?(?:记得|记住|记下|知道)了?的|你(?:之前)?(?:保存|存)了?的(?=.*(?:关于|信息))|(?:从|在)?你的(?:记忆|脑子)|从记忆(?:里|中)?"
+    r"|(?:について|に関して|のことで)[^。]{0,6}(?:知って(?:い)?る|覚え(?:た|て(?:い)?る)|記憶し(?:た|て(?:い)?る)|保存した)|覚えてるなら|記憶から|기억하는 (?:거|것|내용|규칙)|기억에서"
+)
+"""What the agent knows, and its memory: no code is that."""
 
-# German puts its verb behind what is to go where it is no order.
-_DE_ABOUT = (
-    r"(?:zu[mr]?|über|vo[nm]|wegen|bezüglich|beim?|mit|an|für)(?: (?:den|der|dem|die|das))? "
+TOLD = (
+    r"\b(?:what(?:ever)?|everything|anything|all|stuff|things?|bits?|parts?|rules?|notes?|preferences?)(?: \S+){0,5}? (?:i|we)(?:['’]ve|['’]d| have| had)? (?:\w+ )?(?:said|told|asked|gave|mentioned|decided)\b|\bthing i told\b"
+    r"|\b(?:alles,? )?(?:was|regel|vorgabe|sache|geschichte|merksatz|das mit)\b[^.]*?\b(?:ich|wir)\b[^.]*?\b(?:gesagt|erzählt|geschrieben|gegeben|besprochen|beschlossen|gebeten)"
+    r"|\b(?:ce qu\w*|règle|consigne|chose|histoire)\b.*?\b(?:je|j|on|nous)\b.{0,12}\b(?:dit|donnée?|demandé|décidé|raconté|expliqué)\b"
+    r"|\b(?:lo que|regla|norma|eso que|cosa)\b.*?\b(?:dije|dijimos|di|he dicho|hablamos|comenté|conté|pedí|decidimos|acordamos)\b"
+    r"|\b(?:o que|aquilo|regra|coisa|isso que)\b.*?\b(?:(?:te|lhe|eu) disse|disse(?:mos)?|falei|passei|contei|pedi|combinamos|decidimos)\b"
+    r"|\b(?:quello|ciò|quanto|regola|cosa)\b.*?\b(?:ho|avevo|abbiamo) (?:detto|dat[ao]|chiesto|deciso|raccontato)\b"
+    r"|\b(?:wat|alles wat|regel|dat)\b.*?\b(?:ik|we)\b.*?\b(?:gezegd|verteld|gevraagd|zei)\b"
+    r"|(?:то|ч[её]м|что|вс[её]|правил\w+)\b.*?(?:\b(?:я (?:тебе )?(?:говорил|сказал|дал|просил|рассказывал)|говорила? тебе|мы (?:говорили|обсуждали|решили)))"
+    r"|(?:我|咱们|我们)[^，,。]{0,8}(?:说|讲|告诉|提|教|交代)(?:过|了|的)?.{0,12}(?:事|话|东西|规则|要求|内容|$)|我(?:之前|以前|刚才|上次)?(?:跟你|对你|和你)?(?:说|讲|提)过?的|告诉你的"
+    r"|(?:について|に関して|のことで)[^。]{0,6}(?:言った|話した|伝えた|頼んだ|教えた)|(?:(?<!が)|(?<=[私僕俺]が))(?:言った|話した|伝えた|頼んだ|教えた|決めた)(?:こと|もの|話|内容|ルール)|(?:말한|알려준|부탁한) (?:거|것|내용|규칙)"
 )
-_DE_SAID = rf"(?:alles,? |das,? )?was (?:ich |du |sie |wir )(?:dir |ihnen |euch )?{_DE_ABOUT}"
-_DE_DID = r" (?:gesagt|erzählt|geschrieben|weißt|wissen|gemerkt|gespeichert|behalten|gelernt|besprochen)(?: habe?| hast| haben)?"
-_DE_NAMED = (
-    rf"(?:(?:die|meine|unsere|deine) (?:regel|vorgabe|anweisung|vorliebe|erinnerung)(?:en|n)?(?: {_DE_ABOUT}|, (?:dass|wonach) )"
-    r"|(?:das|die sache|die geschichte) mit (?:(?:den|der|dem|die|das) )?)"
-)
-_DE_MEMORY = r"aus (?:dem|der|deine[mr]|ihre[mr]) (?:gedächtnis|erinnerung|speicher)"
-_DE_FORGET = r"(?:bitte )?(?:vergiss|vergisst|vergesst|vergessen sie|streiche?)(?: bitte)?,? "
-_DE_DELETE = r"(?:bitte )?(?:lösche?|entferne?|streiche?|nimm)(?: bitte)? "
-_DE_DONE = r"(?: (?:kannst|darfst|sollst) du)?(?: (?:bitte|wieder|ruhig))* (?:vergessen|löschen|streichen)\b.*"
-_DE_VOID = r"(?:,? (?:das|es|die|sie) gilt nicht mehr.*)?"
-_GERMAN = (
-    _forget(rf"(?:{_DE_FORGET}|{_DE_DELETE})?{_DE_SAID}{_TEXT}{_DE_DID}(?:{_END}|{_DE_DONE})"),
-    _forget(rf"{_DE_FORGET}{_DE_NAMED}(?P<text>[^,]{{2,60}}?){_DE_VOID}{_END}"),
-    _forget(rf"{_DE_NAMED}(?P<text>[^,]{{2,60}}?){_DE_DONE}"),
-    _forget(rf"{_DE_DELETE}{_DE_MEMORY}[,:]?(?: dass)? {_TEXT}{_END}"),
-    _forget(rf"{_DE_DELETE}(?:{_DE_NAMED})?(?P<text>[^,]{{2,60}}?) {_DE_MEMORY}\b.*"),
-    _forget(
-        r"(?:bitte )?(?:lösche?|entferne?)(?: bitte)? (?:die|deine) erinnerung(?:en)? ",
-        rf"{_DE_ABOUT}(?P<text>.{{2,}})",
-    ),
-    _forget(
-        r"(?:bitte )?(?:merke? dir (?:bitte )?nicht (?:mehr|länger)|hör(?:e)? auf,? dir zu merken),? dass "
-        r"(?P<text>.{5,})"
-    ),
-    _forget(rf"{_DE_FORGET}(?:dass|was ich) (?P<text>.{{5,}})"),
-)
+"""What the person said: to forget it is about memory, to delete it may be about the work."""
 
-_FR_ABOUT = r"(?:sur|concernant|à propos d(?:e|es|u)?|au sujet d(?:e|es|u)?|pour|des?|du|d)(?: les?| la)?(?: l?['’]|['’]| )"
-_FR_DID = r"(?:dit|demandé|raconté|expliqué|retenu|mémorisé|noté|enregistré|appris|gardé)"
-_FR_SAID = (
-    rf"(?:tout )?ce qu(?:['’]on a(?:vait)? {_FR_DID}|e j['’]a(?:i|vais) {_FR_DID}|e je (?:t['’]|vous )a(?:i|vais) {_FR_DID}"
-    rf"|e tu (?:sais|as {_FR_DID})|e vous (?:savez|avez {_FR_DID})) {_FR_ABOUT}"
+ALL_ABOUT = (
+    r"\b(?:everything|anything|all) (?:about|on)\b|\balles (?:über|zu[mr]?)\b|\btout (?:sur|ce qui concerne)\b|\btodo (?:sobre|lo de)\b|\btudo sobre\b|\btutto (?:su|riguardo)|\balles over\b|\bвс[её] (?:про|об?о?)\b|(?:关于|有关)"
+    r"|\bforget(?: about)? my (?!.*\b(?:last|previous|earlier|question|message|comment|request|changes?|branch|commit|idea|suggestion|mistake)\b)(?:[\w-]+ ?){1,4}[.!]*$"
 )
-_FR_NAMED = (
-    r"(?:(?:les?|la|ma|ta|tes|mes|notre|cette) (?:règle|consigne|préférence|instruction|souvenir|mémoire)s? "
-    rf"(?:{_FR_ABOUT}|qui dit (?:que |qu['’]|de |d['’]))|cette histoire d(?:e |['’]))"
-)
-_FR_MEMORY = r"(?:de (?:ta |votre |la )?mémoire)"
-_FRENCH = (
-    _forget(
-        rf"(?:oubli(?:e[rsz]?|iez)|annule[rz]?|ignore[rz]?) (?:{_FR_SAID}|{_FR_NAMED}){_TEXT}{_END}"
-    ),
-    _forget(
-        rf"(?:supprime|efface|enlève|enleve|retire)[rsz]? (?:{_FR_MEMORY}[,:]? (?:{_FR_SAID}|{_FR_NAMED}|que |qu['’])?"
-        rf"|{_FR_SAID}|(?:les?|la|ton|tes) (?:souvenir|mémoire|règle)s? {_FR_ABOUT}){_TEXT}{_END}"
-    ),
-    _forget(
-        r"(?:ne |n['’])?(?:(?:te |vous )?(?:retiens|retenez|souviens|souvenez|mémorise[sz]?) (?:plus|pas)"
-        r"|arrête[rz]? de (?:te |vous )?(?:souvenir|rappeler|retenir)|(?:il (?:ne )?faut|tu (?:ne )?dois) plus (?:te |vous |t['’])?(?:souvenir|rappeler|retenir)) "
-        rf"(?:que |qu['’]|des? |du |d['’]){_TEXT}{_END}"
-    ),
-    _forget(r"oubli(?:e[rsz]?|iez) (?:que |ce que j['’]ai dit )(?P<text>.{5,})"),
-)
+"""What is forgotten and never deleted: everything about something, or what is the user's."""
 
-_ES_ABOUT = r"(?:sobre|acerca del?|respecto al?|para|con|del?)(?: (?:los|las|el|la))? "
-_ES_SAID = (
-    r"(?:todo )?lo que (?:(?:te |le |os )?(?:dije|dijimos|hablamos|he dicho|había dicho|conté|pedí|comenté)|sabes?|recuerdas?|guardaste|"
-    rf"has guardado|aprendiste) {_ES_ABOUT}"
+FORGETS_FACT = (
+    r"\bforget that (?!i (?:asked|mentioned|said (?:that|it|anything))\b)(?:(?!(?:one|idea|approach|plan|thing|for|part|last|it)\b)(?:[\w'’-]+ ){1,6}(?:is|are|was|were|has|have|owns?|leads?|should|must|will|goes?|uses?|wants?|prefers?|likes?|lives?|works?)|i|i['’](?:m|ve|d)|we|we['’](?:re|ve)|my|our|all|every|the|there|no|any|you|it['’]s)\b"
+    r"|\bvergiss,? dass\b|\boubli\w+ (?:que |qu['’])|\bolvid\w+ que\b|\besque\w+ que\b|\b(?:dimentica|scorda\w*) che\b|\bvergeet dat (?:\w+ ){2,}|\bзабудь(?:те)?,? (?:что\b|про (?!.*\b(?:пока|теперь|сейчас)\b))|(?:忘掉|忘记|忘了)(?:我|那条)|という(?:こと|の)は(?:もう)?忘れて"
 )
-_ES_NAMED = (
-    r"(?:(?:la|las|mi|tu|el|nuestra) (?:regla|norma|preferencia|instrucción|memoria|recuerdo)s? "
-    rf"(?:{_ES_ABOUT}|(?:de que|que dice que) ))"
-)
-_ES_MEMORY = r"de (?:tu|la|su) memoria"
-_ES_FORGET = r"(?:olv[ií]d(?:a|ar|ad|a?r?te|e|es|en|ese|ense)|ignora|anula)(?: de)? "
-_ES_DELETE = r"(?:(?:borr|elimin|quit)(?:a|ar|e|es|en)|saca|suprime) "
-_ES_VOID = r", (?:eso )?ya no (?:aplica|vale|sirve|hace falta)\b.*"
-_SPANISH = (
-    _forget(rf"{_ES_FORGET}(?:{_ES_SAID}|{_ES_NAMED}){_TEXT}{_END}"),
-    _forget(
-        rf"{_ES_FORGET}(?:lo|eso|aquello) del? (?:(?:los|las|el|la) )?(?P<text>(?!.*\bpor ahora\b)[^,]{{2,60}}?)(?:{_ES_VOID})?{_END}"
-    ),
-    _forget(rf"olv[ií]da(?:te|rte)? (?:del?|el|la|los|las) (?P<text>[^,]{{2,60}}?){_ES_VOID}"),
-    _forget(
-        rf"{_ES_DELETE}(?:{_ES_MEMORY}[,:]? (?:{_ES_SAID}|{_ES_NAMED}|que )?|{_ES_SAID}"
-        rf"|(?:la|tu|el|los|las) (?:memoria|recuerdo|regla)s? {_ES_ABOUT}){_TEXT}{_END}"
-    ),
-    _forget(rf"(?:ya no recuerde?s?|no recuerdes más|deja de recordar) que {_TEXT}{_END}"),
-    _forget(r"olvida (?:que|lo que dije|lo que te dije) (?P<text>.{5,})"),
-)
+"""An order to forget that something is so."""
 
-_PT_ABOUT = (
-    r"(?:sobre|acerca d[aeo]s?|a respeito d[aeo]s?|quanto a[os]?|para|d[aeo]s?)(?: (?:os?|as?))? "
-)
-_PT_SAID = (
-    r"(?:tudo )?(?:o |aquilo )?que (?:eu )?(?:já )?(?:(?:te |lhe )?(?:disse|dissemos|falei|falamos|combinamos|contei|pedi|expliquei)|(?:você |tu )?(?:sabes?|"
-    rf"lembras?|guardou|guardaste|aprendeu|salvou)) {_PT_ABOUT}"
-)
-_PT_NAMED = (
-    r"(?:(?:as?|minha|sua|tua|nossa|essa) (?:regra|norma|preferência|instrução|memória|lembrança)s? "
-    rf"(?:{_PT_ABOUT}|que diz (?:que|para) ))"
-)
-_PT_MEMORY = r"da (?:sua |tua |minha )?memória"
-_PT_FORGET = r"(?:esque[cç](?:e|a|er|as|es)(?:-se)?|ignore|anule)(?: de)? "
-_PT_DELETE = (
-    r"(?:apag(?:a|ar|ue|ues)|remov(?:a|as|e|er)|tir(?:a|e|es|ar)|exclu(?:a|i|ir)|delet(?:a|e|ar)) "
-)
-_PORTUGUESE = (
-    _forget(rf"{_PT_FORGET}(?:{_PT_SAID}|{_PT_NAMED}){_TEXT}{_END}"),
-    _forget(
-        r"esque[cç][aeo]r? (?:(?:aquilo|isso|essa coisa|aquela coisa|essa história) d[aeo]s?) ",
-        rf"(?P<text>[^,]{{2,60}}?){_END}",
-    ),
-    _forget(
-        rf"{_PT_DELETE}(?:{_PT_MEMORY}[,:]? (?:{_PT_SAID}|{_PT_NAMED}|que )?|{_PT_SAID}"
-        rf"|(?:as?|sua|tua) (?:memória|lembrança|regra)s? {_PT_ABOUT}){_TEXT}{_END}"
-    ),
-    _forget(rf"esque[cç](?:e|a|er) que {_TEXT}{_END}"),
-    _forget(
-        rf"(?:não (?:se |te )?(?:lembr|record|guard)[ae]s? mais|par[ae] de (?:se )?lembrar)(?: de)? que {_TEXT}{_END}"
-    ),
-)
+MEMORIES = r"\b(?:the|that|any|your|my|this) (?:\w+ )?memor(?:y|ies) (?:(?:about|of|that|on|for|you)\b|\ue000)|\bmemories (?:about|of|that|on)\b|\berinnerung(?:en)? (?:an|zu[mr]?|über|vo[nm]|dass)\b|记忆|の記憶|記憶を|기억을? |메모리를"
+"""A memory that is named; a verb of deleting beside it is seldom about the work."""
 
-_IT_OF = r"d(?:ello|ella|egli|elle|ell['’]|el|ei|i)"
-_IT_ABOUT = rf"(?:su(?:llo|lla|gli|lle|ll['’]|l|i)?|{_IT_OF}|riguardo a(?:l|lla|i|lle)?|a proposito {_IT_OF}|per) ?"
-_IT_SAID = (
-    r"(?:tutto )?(?:quello|ciò|quanto) (?:che )?(?:(?:ti |vi )?(?:ho|avevo|abbiamo) (?:detto|chiesto|raccontato|spiegato)|sai|ricordi|"
-    rf"hai (?:salvato|memorizzato|imparato|annotato)) {_IT_ABOUT}"
+RULES = (
+    r"\b(?:rules?|preferences?|conventions?|instructions?|reminder|deadline|habit|notes?|memor(?:y|ies))\b|\b(?:regel|vorgabe|anweisung|vorliebe|notiz|erinnerung)(?:en|n)?\b|\b(?:règle|consigne|préférence|instruction|souvenir|note)s?\b|\b(?:regla|norma|preferencia|recuerdo|nota|regra|preferência|lembrança)s?\b|\b(?:regol|preferenz|istruzion|ricord|indicazion|not)[aeio]\b|\b(?:regels?|voorkeur|notitie|herinnering)\b"
+    r"|\b(?:правил|указани|воспоминани|запис|заметк)\w+|из памяти|规则|规定|要求|ルール|規則|決まり|好み|方針|규칙|지침|기억|메모|\b(?:de (?:la )?mémoire|de la memoria|da memória|dalla memoria|aus dem speicher)\b"
 )
-_IT_NAMED = rf"(?:(?:la|le|il|i|mia|quella|nostra) (?:regol|preferenz|istruzion|memori|indicazion|ricord)[aeio] (?:{_IT_ABOUT}|che dice (?:di|che) ))"
-_IT_MEMORY = r"dalla (?:tua )?memoria"
-_IT_FORGET = r"(?:(?:dimentic|scord)(?:a|are|ati|ate|arti|hi)|lascia perdere) "
-_IT_DELETE = r"(?:(?:cancell|elimin)(?:a|are|i)|rimuov(?:i|ere|a)|togli(?:ere)?|tolga) "
-_IT_VOID = r"(?:, non (?:vale|serve) più.*)?"
-_ITALIAN = (
-    _forget(rf"{_IT_FORGET}(?:{_IT_SAID}|{_IT_NAMED}){_TEXT}{_IT_VOID}{_END}"),
-    _forget(
-        rf"{_IT_FORGET}(?:la storia|la cosa|quella cosa|quella storia) {_IT_OF} ?(?P<text>[^,]{{2,60}}?){_IT_VOID}{_END}"
-    ),
-    _forget(
-        rf"(?:dimenticati|scordati) {_IT_OF} ?(?P<text>[^,]{{2,60}}?), non (?:vale|serve) più.*"
-    ),
-    _forget(
-        rf"{_IT_DELETE}(?:{_IT_MEMORY}[,:]? (?:{_IT_SAID}|{_IT_NAMED}|che )?|{_IT_SAID}"
-        rf"|(?:il|i|la|le) (?:ricordo|ricordi|memoria|memorie) {_IT_ABOUT}){_TEXT}{_END}"
-    ),
-    _forget(
-        rf"(?:non (?:ti )?ricordar(?:e|ti) più|smetti(?:la)? di ricordare|dimentica) che {_TEXT}{_END}"
-    ),
-)
+"""What a memory may be called, and things of the work as well."""
 
-_RU_ABOUT = r"(?:про|об?о?|насч[её]т|по поводу|относительно) "
-_RU_SAID = (
-    r"(?:о том,? |то,? |вс[её],? )?(?:что|о ч[её]м) (?:я (?:тебе |вам )?(?:говорил|сказал|писал|просил|рассказывал)а?|мы (?:говорили|обсуждали|решили)|ты (?:знаешь|"
-    rf"помнишь|запомнил|записал|сохранил)а?|вы (?:знаете|помните|запомнили)) {_RU_ABOUT}"
+THINGS = (
+    r"\b(?:the|that) (?:thing|business) (?:about|with|on)\b|\bthat [\w-]+ thing\b|\bdas mit\b|\bdie (?:sache|geschichte) mit\b|\b(?:le truc|cette histoire|l['’]histoire) (?:de|du|des|d['’])|\b(?:lo|eso|aquello) del?\b|\b(?:aquilo|isso|(?:ess|aquel)a (?:coisa|história)) d[aeo]s?\b|\b(?:quella|la) (?:cosa|storia) d\w+|\bdat (?:van|met|over)\b|\bdat gedoe\b|\bya no (?:aplica|vale|sirve)\b|\bgilt nicht mehr\b|\bnon vale più\b|\bне действует\b|\bno longer applies\b|\bэто (?:про|с)\b|\b(?:эту )?историю с\b"
+    r"|(?:forget|vergiss|oublie\w*|olvida\w*|esque\w+|dimentica\w*|vergeet|забудь\w*|忘掉|忘记)[:,]? ?\ue000|那件事|这件事|的事|(?<=忘掉)那[个条]|(?<=忘了)那[个条]|(?<=忘记)那[个条]|の(?:件|こと|話)|について"
 )
-_RU_NAMED = (
-    rf"(?:(?:это |мо[её] |наше )?(?:правило|указание|воспоминание|запись|память) {_RU_ABOUT})"
-)
-_RU_MEMORY = r"из (?:своей |твоей |вашей )?памяти"
-_RU_FORGET = r"(?:пожалуйста,? )?(?:забудь(?:те)?|забыть|(?:я )?хочу, чтобы (?:ты|вы) забыл[аи]?|отмени(?:те)?),? "
-_RU_DELETE = r"(?:пожалуйста,? )?(?:удали|сотри|убери|удалить|стереть)(?:те)? "
-_RU_VOID = (
-    r"(?:, (?:это |он[ао]? )?(?:больше|уже) не (?:нужно|нужна|нужен|действует|актуально)\b.*)?"
-)
-_RUSSIAN = (
-    _forget(rf"{_RU_FORGET}(?:{_RU_SAID}|{_RU_NAMED}){_TEXT}{_RU_VOID}{_END}"),
-    _forget(
-        rf"{_RU_DELETE}(?:{_RU_MEMORY},? (?:{_RU_SAID}|{_RU_NAMED}|что )|{_RU_SAID}"
-        rf"|(?:память|воспоминание|запись|правило) {_RU_ABOUT}){_TEXT}{_END}"
-    ),
-    _forget(
-        rf"(?:больше не (?:помни|запоминай|держи в памяти)|перестань(?:те)? помнить)(?:те)?,? что {_TEXT}{_END}"
-    ),
-    _forget(
-        rf"{_RU_FORGET}(?:что |о том, что |про )(?P<text>(?!.*, (?:теперь|сейчас)\b).{{5,}}?){_RU_VOID}{_END}"
-    ),
-)
+"""A thing that both know of."""
 
-_ZH_FORGET = r"(?:忘掉|忘记|忘了)"
-_ZH_DELETE = r"(?:删掉|删除|移除|清除|去掉|清掉|删了)"
-_ZH_ABOUT = r"(?:关于|有关)?"
-_ZH_THING = r"(?:的)?(?:那些|那个|那条|这条)?(?:话|事情?|内容|东西|一切|规定|规则|要求|说法)?"
-_ZH_SAID = r"(?:我|你)(?:之前|以前|刚才|上次)?(?:跟你|对你|和你|向你)?(?:说过?|讲过?|提过?|告诉你|记住|记下|保存|知道)了?的?"
-_ZH_ASKED = r"吧?[吗嘛]?[。！!？?\s]*$"
-_CHINESE = (
-    _forget(rf"(?:{_ZH_FORGET}|{_ZH_DELETE}){_ZH_SAID}{_ZH_ABOUT}{_TEXT}{_ZH_THING}{_ZH_ASKED}"),
-    _forget(
-        rf"把(?:{_ZH_SAID})?{_ZH_ABOUT}{_TEXT}{_ZH_THING}(?:都|全)?(?:给)?{_ZH_FORGET}{_ZH_ASKED}"
-    ),
-    _forget(
-        rf"(?:把)?{_TEXT}(?:的)?(?:那条|这条)?(?:规则|规定)?从(?:你的)?记忆(?:里|中)?{_ZH_DELETE}{_ZH_ASKED}"
-    ),
-    _forget(
-        rf"从(?:你的)?记忆(?:里|中)?{_ZH_DELETE}[\s:：，,]*{_ZH_ABOUT}{_TEXT}{_ZH_THING}{_ZH_ASKED}"
-    ),
-    _forget(
-        rf"(?:之前|以前)?{_ZH_ABOUT}{_TEXT}的?(?:要求|规则|规定)(?:作废|取消|不再适用|不用管)了?[，,]?(?:{_ZH_FORGET})?{_ZH_ASKED}"
-    ),
-    _forget(rf"{_ZH_FORGET}{_ZH_ABOUT}{_TEXT}的(?:规则|规定|要求){_ZH_ASKED}"),
-    _forget(rf"{_ZH_FORGET}(?P<text>(?:我|关于|那条|之前|以前).{{3,}})"),
-    _forget(r"(?:不用|不要|别|不必)再?(?:记住|记着|记得)(?P<text>.{2,}?)了?[。！!\s]*$"),
-    _forget(
-        rf"{_ZH_FORGET}(?P<text>.{{2,30}}?)(?:那件事|这件事|那条规则|这条规则|那个规则|的事){_ZH_ASKED}"
-    ),
-    _forget(rf"把(?P<text>.{{2,60}}?)(?:的|那条|这条)*记忆(?:给)?(?:{_ZH_DELETE}|{_ZH_FORGET})"),
-    _forget(rf"{_ZH_DELETE}(?:关于|有关)?(?P<text>.{{2,60}}?)的?(?:那条|这条)?记忆"),
+_PLACE = (
+    r"(?:readme|changelog|license|pdf|e?s?lint\w*|linter\w*|prettier|css|html|tsconfig|package|config\w*|konfig\w*|tab(?:le|les|elle|el|la|ela|ella)\b|databases?|db\b|bd\b|datenbank\w*|base\b|bases\b|files?\b|datei\w*|fichiers?|archivos?|arquivos?|ficheiros?|bestand\w*|code\b|codebase|código|fixtures?|\w*fixture|cron\w*|firewall|iptables|nginx|kalender\w*|calend\w*"
+    r"|logs?\b|cache|worker|heap|processo?|class\w*|functions?|hooks?\b|scripts?|pages?\b|seite|página|pagina|formulario|formulaire|formular\w*|header|footer|tickets?|issues?|repo\w*|migration\w*|schema|dashboard|test ?(?:data|s|daten)|testdata|template|document\w*|docs?\b|slides?|spreadsheet|settings|disk|ram\b|workspace|backend|frontend|middleware|api\b|build\b)"
 )
+WORK = (
+    rf"\b(?:in|from|out of|inside|to|aus|im|ins|de|du|des|dans|en|del|della|dello|dei|no|na|do|da|nel|nella|al|dal|dalla|uit|op)(?: (?:the|der|dem|den|la|le|les|el|los|las|l['’]?|de|het|our|my|this|unser\w*|a|o|i|il|lo|test|prod\w*|mock|staging|shared))*(?: \w+)? ?[\"'`]?{_PLACE}|\bl['’]{_PLACE}"
+    r"|\b\w*[\w-]\.(?:ts|tsx|js|jsx|py|go|rs|java|kt|rb|php|css|scss|html|vue|json|ya?ml|toml|md|txt|c|cc|cpp|h|sql|sh|env|ini|cfg|pdf|csv|xml)\b|(?<!\w)\.[a-z]+\w*|\b\w+/\w+|\b\w+_\w+\b"
+    r"|\b(?:из|в|на|с) (?:\w+ )?(?:таблиц|баз|файл|журнал|лог|конфиг|код|readme|кэш|стран|тест)\w*|\bправил\w+ (?:eslint|firewall|css|nginx|линтера|файрвол)|\b(?:leak|buffer|usage|footprint|dump|limit|cron|css|eslint|lint|firewall|iptables|nginx|routing) (?:rules?|notes?)\b|\b(?:rule|regel|règle|regla|regra|regola|regole) (?:cron|css|eslint|lint|firewall|nginx)\b|\b(?:memory|speicher) (?:leak|buffer|usage|table|pool|cache|dump|limit|section|layout)"
+    r"|\b(?:de|di|of) (?:prueba|test|teste|esempio|exemple|ejemplo|example|sample|demo)\b"
+    r"|(?:数据库|文件|配置|代码|日志|表|页面|字段|缓存|内存|README|PDF|eslint)(?:里|中|的)|在\s?\w*\s?表|(?:テーブル|ファイル|ページ|コード|データベース|設定|ログ|キャッシュ|メモリ|README|PDF|eslint|CSS)\s?(?:から|の|を)"
+)
+"""A thing of the work that holds it: a file, a table, a program."""
 
-_JA_SAID = (
-    r"(?:について|に関して|のことで|の)(?:私が|僕が|前に|以前|さっき)*(?:言った|話した|伝えた|頼んだ|知っている|知ってる|覚えた|覚えている|覚えてる|"
-    r"記憶した|記憶している|保存した)(?:こと|もの|内容|話)?"
+IN_GENERAL = r"\b(?:always|never|every\w*|whenever|each|from now on|(?:before|after) (?:you|any|a|an)|when you|immer|nie(?:mals)?|jede[smnr]?|jedes ?mal|toujours|jamais|chaque|siempre|nunca|cada|sempre|mai|ogni|altijd|nooit|elke|всегда|никогда|кажд\w+)\b|每|总是|永远|一律|いつも|必ず|毎|たびに|항상|절대|마다"
+"""That it is an order for every time."""
+
+FOR_NOW = r"\b(?:for now|for the moment|erstmal|vorerst|fürs erste|pour l['’]instant|pour le moment|por ahora|de momento|por enquanto|por agora|per ora|per adesso|voorlopig|even\b|пока)\b|先|今は|とりあえず|일단"
+"""That a task is put off."""
+
+NEGATED = (
+    r"\b(?:do not|don['’]?t|never|not|did|do|does|if|why|(?<!want )(?<!need )(?<!like )you|i|we|they|always|to never) (?:you |i |we |ever |just )?(?:forget|forgot)\b"
+    r"|\bverg(?:iss|esst|essen)(?: sie)?(?: \w+)? nicht\b|\bnicht\b.{0,40}\bverg[ei]ss|\b(?:habe?|hast|hat|hatte) .*\bvergessen\b|\b(?:n['’e]|jamais) ?oubli|\b(?:no|nunca)(?: \w{2})? olvid|\bolvid[éó]\b|\b(?:não|nunca)(?: \w{2})? esque|\bvergeet (?:\w+ )?niet\b"
+    r"|\bnon (?:\w{2} )?(?:dimentic|scord)|\bho (?:dimentic|scord)|\bне забы|\bне забуд|(?:不要|别|別|勿|(?<!能)不能|不会|没)忘|(?:我|你|又|(?<!的)都|是)忘(?:了|记)(?!吧|它)|忘れ(?:ず|な|てた|ていた|ました|てない)|잊지"
+    r"|\b(?:do not|don['’]?t|never) (?:\w+ )?(?:delete|remove|erase|drop|wipe)\b|\b(?:nicht|ne pas|no|não|non|не|niet) (?:lösch|supprim|borr|elimin|apag|cancell|удал|verwijder)|(?:不要|别)删|(?:消さ|削除し)ない"
 )
-_JA_NAMED = r"(?:に関する|について|の|という)(?:ルール|規則|決まり|記憶|話|件|こと|好み|方針)"
-_JA_ALL = r"(?:を|は)?(?:全部|すべて|全て|もう|、)*"
-_JA_FORGET = r"(?:忘れて|覚えなくて)"
-_JA_DELETE = r"(?:消して|削除して|消去して|取り除いて)"
-_JA_MEMORY = r"記憶から"
-_JA_TAIL = r"[^、,]{0,12}$"
-_JAPANESE = (
-    _forget(rf"(?P<text>.{{1,60}}?){_JA_SAID}{_JA_ALL}(?:{_JA_FORGET}|{_JA_DELETE}){_JA_TAIL}"),
-    _forget(
-        rf"(?P<text>.{{1,60}}?)(?:{_JA_NAMED}|という(?:こと|の)|(?:こと|の))?(?:を|は)?{_JA_MEMORY}(?:{_JA_FORGET}|{_JA_DELETE}){_JA_TAIL}"
-    ),
-    _forget(
-        rf"(?:(?:さっき|前|以前|先ほど)の)?(?P<text>.{{1,60}}?){_JA_NAMED}{_JA_ALL}{_JA_FORGET}{_JA_TAIL}"
-    ),
-    _forget(rf"(?P<text>.{{1,60}}?)の記憶{_JA_ALL}{_JA_DELETE}{_JA_TAIL}"),
-    _forget(
-        r"(?P<text>.{5,60}?)(?:という(?:記憶|こと)は|のことは|は)もう(?:忘れて|覚えなくていい)"
-    ),
+"""That it is not to be forgotten, or was."""
+
+KEEPS_NO_LONGER = r"n['’]t want you to (?:keep|hold)|\b(?:no need to|don['’]?t|do not) (?:keep|hold on to|store)\b.*\b(?:any ?more|any longer)\b|\bne (?:le|la|les) garde[sz]? (?:pas|plus)\b|\bno (?:lo|la) guardes\b|\bnão (?:o|a)? ?guardes?\b|\bniet (?:meer )?(?:te )?bewaren\b|больше не храни(?:ть)?\b[\s.!]*$|(?:もう)?保存しなくて"
+"""That something need not be kept, which is also said of data."""
+
+REQUEST_WORDS = (
+    r"\b(?:said|told|asked|gave|given|mentioned|know|knew|remember\w*|forget|forgotten|stop|quit|please|pls|thing|things|stuff|about|yours?|just|memor\w+|no longer|any ?more|longer|anything|everything|whatever|whole|need|want|rather|wish|keep|hold|applies|that|those|noted|down|stored|saved|kept|got|wipe|drop|now|rules?|preferences?|conventions?|instructions?|notes?|reminder|habit|actually|again|scratch|mind|would|could|can|kindly|ever|once|was|ok(?:ay)?)\b"
+    r"|\b(?:gesagt|erzählt|gegeben|gemerkt|notiert|gespeichert|weißt|sache|geschichte|bitte|kannst|könntest|möchte|wieder|mal|dass|dir|dich|mir|mehr|länger|weiter|musst|alles|dein\w*|gedächtnis|erinnerung\w*|regel|vorgabe|vorliebe|merk\w*|hör|auf|habe?|hast|hatte|über|zum|zur|was|du|meine?[smnr]?|das)\b"
+    r"|\b(?:dit|donnée?|demandé|sais|as|peux|plaît|chose|histoire|truc|maintenant|mémoire|souvenirs?|règle|consigne|préférence|noté|retenu|enregistré|sujet|propos|souvenir|arrête|besoin|retenir|tu|te|ta|tes|mon|ma|mes|je|ai|avais|t|j|n|qu|c|d|l|s|cette|concernant|garde|voudrais|au)\b"
+    r"|\b(?:dije|dicho|favore|puedes|quiero|sabes|recuerdas?|recuerdes|recordar|cosa|favor|memorias?|recuerdos?|reglas?|guardado|guardaste|tienes|has|eso|tu|tus|mi|mis|te|ya|hace|falta|acuerdes|sobre|quita|deja|lo|aplica)\b"
+    r"|\b(?:disse|falei|passei|pode|fora|coisa|aquilo|isso|lembr\w+|memória|regra|guardaste|sobre|meu|minha|teu|tua|eu|me|quero|precisas?|interessa|guardar|deixa|já|ao)\b"
+    r"|\b(?:detto|via|dato|puoi|ricord\w+|quello|quella|ciò|pure|salvato|memoria|regola|storia|ti|ho|hai|avevo|mio|mia|tuo|tua|sai|vorrei|tu|serve|smetti|da|su|sul|sulla|sulle|dalla|più|ci|mi)\b"
+    r"|\b(?:gezegd|verteld|opgeslagen|onthoud\w*|geheugen|je|jouw|mijn|hoeft?|meer|langer|over|hebt|heb|wat|alsjeblieft|kun|regel|haal|weg|bewaren|uit)\b"
+    r"|\b(?:говорил\w*|сказал\w*|можешь|помнишь|помни\w*|знаешь|запис\w+|пожалуйста|что|про|об?о?|больше|нужно|надо|это|из|памяти|правил\w*|тебе|ты|моей|мою|мой|моя|мо[её]|то|уже|том|перестань|храни\w*|воспоминани\w+|хочу|чтобы)\b"
+    r"|について|に関して|に関する|ことで|言った|話した|伝えた|知っている|知ってる|保存した|記憶した|内容|だ?という|こと|覚えて\S*|覚え|記憶|から|お願い|ください|もう|なくて|いい|よ$|ルール|の件|件は|話|を|忘れ\S*|削除\S*|消\S*|내가|말한|내용|규칙|기억|은|는|을|를|대한|줘"
+    r"|能不能|可不可以|[我你您的了吧请就说把从里再过都给那这条个吗别]|之前|以前|上次|告诉|记得|记着|记住|保存|信息|事情|东西|关于|有关|记忆|规则|规定|要求|不用|知道|跟你|这件事|那件事|什么|一切|的事|[这那]?件事|事$|记(?!录)|能|可以|讲"
 )
+"""Words of a request that do not name what is to go."""
+
+REASONS = (
+    r"(?:,|;|:|\s[–—-])\s+(?:(?:so )?(?:you|we|i) (?:can|may|could)\b|(?:just |now )?use\b|because\b|since\b|(?:it|that|this)(?:['’]?s| was| is| does)\b|(?:[\w./+-]+ ){1,4}(?:is|are) (?:(?:now|actually|perfectly|totally) )?(?:fine|ok(?:ay)?|good|allowed|all ?right|permitted)\b|no longer\b"
+    r"|(?:das|es|die|sie) (?:gilt|war|ist|stimmt|brauch)\w*|weil\b|denn\b|(?:ça|cela|c['’]|ce n['’])|(?:eso )?ya no\b|porque\b|(?:isso )?já não\b|non (?:vale|serve)\b|perch[eé]\b|(?:это |он[ао]? )?(?:больше|уже) не\b|потому\b|want\b|dat (?:is|was)\b).*$"
+)
+"""What is said behind what is to go: why, or what may be done from now on. No memory has its words."""
+
+ABOUT_USER = (
+    r"\b(?:about|of|on) me\b|\bmy (?:profile|personal (?:data|details|information))\b"
+    r"|\b(?:über|von) mich\b|\bvon mir\b|\b(?:sur|de) moi\b|\b(?:de|sobre) m(?:í|im?)\b|\bover mij\b"
+    r"|\bобо мне\b|关于我|我的(?:一切|信息|资料)|私(?:について|のこと)|저에 대|나에 대"
+)
+"""All that is known of the user."""
 
 EVERYTHING = (
     r"(?:(?:absolutely )?everything(?: (?:that )?(?:you|i) (?:know|remember|(?:have )?(?:saved|stored|learned|told you|said))"
@@ -266,40 +172,10 @@ _ALL_ORDERS = (
     r"|olvida(?:r|te de)?|borra(?:r)?|elimina(?:r|re)?|esque[cç](?:e|a|er)|apag(?:a|ar|ue)|dimentica(?:re)?|cancella(?:re)?|забудь(?:те)?|сотри(?:те)?"
     r"|удали(?:те)?|очисти(?:те)?"
 )
-_EVERYTHING_PATTERNS = (
-    _forget(
-        rf"(?:{_ALL_ORDERS}) (?P<text>{EVERYTHING})(?:,? (?:please|bitte|s['’]il te plaît|por favor|per favore|пожалуйста))?{_END}"
-    ),
-    _forget(rf"(?:{_ZH_FORGET}|{_ZH_DELETE}|清空|清除)(?P<text>{EVERYTHING}){_ZH_ASKED}"),
-    _forget(rf"(?P<text>{EVERYTHING})(?:{_JA_FORGET}|{_JA_DELETE}){_JA_TAIL}"),
+_PLEASE = r"(?:,? (?:please|bitte|s['’]il te plaît|por favor|per favore|пожалуйста))?[\s.!。！?？]*"
+FORGETS_EVERYTHING = (
+    rf"(?:(?:(?:can|could|would|will) you |please )*(?:{_ALL_ORDERS}) (?P<order>{EVERYTHING}){_PLEASE}"
+    rf"|(?:忘掉|忘记|忘了|删掉|删除|移除|清除|去掉|清掉|清空)(?P<before>{EVERYTHING})(?:吧|了)*[吗嘛。！!？?\s]*"
+    rf"|(?P<behind>{EVERYTHING})(?:忘れて|覚えなくて|消して|削除して|消去して|取り除いて)[^、,]{{0,12}})"
 )
-
-FOREIGN_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
-    *_EVERYTHING_PATTERNS,
-    *_GERMAN,
-    *_FRENCH,
-    *_SPANISH,
-    *_PORTUGUESE,
-    *_ITALIAN,
-    *_RUSSIAN,
-    *_CHINESE,
-    *_JAPANESE,
-)
-
-_PLEASE = r"(?:(?:s['’]il (?:te|vous) plaît|por favor|per favore|per piacere|bitte|пожалуйста|お願いです)[,、]? ?)?"
-POLITE_BEGINNING = (
-    rf"{_PLEASE}(?:(?:can|could|would|will) you (?:please |also |just |kindly )*(?=(?:forget|delete|remove|erase)\b)"
-    r"|(?:i (?:want|would like|need)|i['’]d like) you to (?=(?:forget|delete|remove|erase)\b)"
-    r"|(?:du )?(?:kannst|könntest|darfst|sollst)(?: du)? (?:bitte |mal |ruhig )*(?=.*\b(?:vergessen|löschen|streichen)\b)"
-    r"|ich (?:möchte|will|hätte gern),? dass du (?=vergisst\b)"
-    r"|(?:(?:tu |vous )?(?:peux|pourrais|pouvez|pourriez)(?:-tu|-vous)? |(?:je (?:veux|voudrais|souhaite)|j['’]aimerais) que (?:tu|vous) |merci d['’e] ?)"
-    rf"{_PLEASE}(?=(?:oubli|supprim|effac|enlev|enlèv|retir))"
-    r"|¿?(?:podrías|puedes|podés|(?:quiero|quisiera|necesito|me gustaría) que) (?=(?:olvid|borr|elimin|quit))"
-    r"|(?:(?:você |tu )?pod(?:e|es|eria)|(?:quero|gostaria|preciso) que (?:você|tu)) (?=(?:esque|apag|remov|tir))"
-    r"|(?:puoi|potresti|può|(?:voglio|vorrei) che(?: tu)?) (?=(?:dimentic|scord|cancell|rimuov|elimin|togli))"
-    r"|(?:ты )?(?:можешь|можете|мог бы|могли бы) (?:пожалуйста )?(?=(?:забы|удал|стер))"
-    r"|(?:能不能|可不可以|你能|能否|可以|我(?:希望|想|要)你) ?(?=(?:忘|删|把|从))"
-    r"|(?=.*(?:忘れて|消して|削除して)(?:くれ|もらえ|いただけ))"
-    r"|(?<=[,、 ])(?=(?:oubli|supprim|effac|enlèv|olv[ií]d|borr|elimin|esque|apag|remov|dimentic|scord|cancell|togli|vergiss|lösch|забуд|удал)))"
-)
-"""A beginning that asks or wishes politely; what follows is the request."""
+"""A whole sentence that asks to forget everything."""

@@ -14,19 +14,22 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from memorist.auto_memory.statements import (
     chinese_patterns,
     english_patterns,
     european_patterns,
     foreign_rule_patterns,
-    forget_request_patterns,
     korean_patterns,
     plain_english_patterns,
 )
 from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
+from memorist.auto_memory.statements.forget_requests import (
+    asks_surely_to_forget,
+    is_task_to_drop,
+    read_forget_request,
+)
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.plain_facts import (
@@ -79,11 +82,6 @@ _QUERY_AFTER = lazy_pattern(
 """A question about the sentence before it."""
 
 
-_FORGETS = StatementPatternIndex(
-    *english_patterns.ENGLISH_FORGET_PATTERNS,
-    *forget_request_patterns.FOREIGN_FORGET_PATTERNS,
-    *korean_patterns.KOREAN_FORGET_PATTERNS,
-)
 _REMEMBERS = StatementPatternIndex(
     *english_patterns.ENGLISH_REMEMBER_PATTERNS,
     *chinese_patterns.CHINESE_REMEMBER_PATTERNS,
@@ -106,7 +104,7 @@ def compile_statement_patterns_stepwise() -> Iterator[None]:
     """Compile every pattern of this module, one at each step, as the first messages that hold its
     words would.
     """
-    for each in (_FORGETS, _REMEMBERS, _CORRECTIONS, _RULES):
+    for each in (_REMEMBERS, _CORRECTIONS, _RULES):
         yield from each.compile_stepwise()
 
 
@@ -117,13 +115,19 @@ LONE_CONFIRMATION = lazy_pattern(
 
 _RETRACTION = lazy_pattern(
     r"(?:(?:no|actually|ok|oh|wait|sorry|please)[\s,.!]*)*(?:(?:forget|scratch|don['’]?t remember|unremember) that|"
-    r"(?:forget|scratch) what i (?:just )?said|vergiss (?:das|es) (?:wieder|bitte|lieber)|vergiss das|oublie (?:ça|cela)|"
+    r"(?:forget|scratch) what i (?:just )?said|vergiss (?:das|es) (?:wieder|bitte|lieber)|vergiss das|oublie(?: ça| cela|-l[ea])|vergeet dat(?: maar| weer)?|(?:dimentical|scordal)[oa]|dimentica quest[oa]|"
     r"olvida eso|olvídalo|esque[cç][ae] isso|забудь(?:те)?(?: это| об этом)|忘掉(?:这个|那个|它|吧)|当我没说|"
     r"(?:今の|それ)は忘れて(?:ください|下さい)?|(?:아니,? |아,? )?(?:그거|그건|그 말은?|방금 (?:한 )?(?:말|거|건|얘기)(?:은|는)?) ?(?:그냥 |다시 )?"
     r"(?:잊어|취소|없던 (?:걸|일)로)\S*(?: (?:줘|주세요|버려|해줘|하자))?)(?: again| please| bitte)?[\s.!。！]*",
     re.IGNORECASE,
 )
 """A whole message that takes back what was just said."""
+_DELETION = lazy_pattern(
+    r"(?:(?:no|ok|oh|wait|sorry|please|bitte)[\s,.!]*)*(?:(?:delete|remove|erase|drop) (?:that|this|it)(?: (?:rule|memory|note))?|(?:lösche?|streiche?|entferne?) (?:das|es)|(?:supprime|efface)(?:-l[ea]| ça| cela)|(?:bórra|quíta|elimína|elimina)(?:lo|la)|(?:borra|quita|elimina) (?:eso|esto)|(?:apaga|apague|remove|elimina|tira)(?:-[oa]| isso| isto)"
+    r"|(?:cancella|elimina)(?:lo|la)|verwijder (?:dat|het)|(?:удали|сотри|убери)(?:те)? (?:это|его|её)|(?:把(?:它|这个|这条))?(?:删掉|删了|删除)(?:它|这个|这条)?吧?|(?:それ|これ)(?:を|は)?(?:消して|削除して)(?:ください)?|(?:그거|그건|이거) ?(?:지워|삭제해)\S*(?: (?:줘|주세요))?)(?: again| please| bitte| wieder)?[\s.!。！]*",
+    re.IGNORECASE,
+)
+"""A whole message that deletes something in sight: what was just said, or a thing of the work."""
 _SKILL = r"\[?\$memorist-"
 """How Codex names a skill of memorist's; its app writes a link."""
 _COMMAND = lazy_pattern(
@@ -189,7 +193,9 @@ class Statement(Struct, frozen=True):
     message_id: str
     """Id of the message."""
     certain: bool = True
-    """Whether its own words say that it holds for later; otherwise it waits for the person."""
+    """Whether its own words say that it holds for later; otherwise it waits for the person. Of a
+    request to forget, whether nothing but a memory can be meant; otherwise the person is asked.
+    """
 
 
 def find_statements(message: Message) -> tuple[Statement, ...]:
@@ -201,9 +207,23 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
         if len(found) < MAX_STATEMENTS:
             found.setdefault(
                 (act, text.casefold()),
-                Statement(act, choose_memory_kind(text), text, quote, message.id),
+                Statement(
+                    act,
+                    choose_memory_kind(text),
+                    text,
+                    quote,
+                    message.id,
+                    certain=act != "forget" or _is_sure_request(text, quote),
+                ),
             )
     return tuple(found.values())
+
+
+def _is_sure_request(text: str, quote: str) -> bool:
+    """Whether nothing but a memory can be meant: by a command of memorist's, or in these words."""
+    if not text:
+        return _RETRACTION.fullmatch(quote) is not None
+    return text == quote or asks_surely_to_forget(quote)
 
 
 CLIENT_COMMAND = lazy_pattern(
@@ -268,12 +288,15 @@ def may_be_others_words(text: str) -> bool:
 def _asks_for_something(sentence: ProseSentence) -> bool:
     """Whether a sentence is a task or a question, for which the facts beside it may be told."""
     body = sentence.masked[find_lead_in_end(sentence.masked) :]
-    return is_question_or_supposition(body) or TASK_START.match(body) is not None
+    is_task = TASK_START.match(body) is not None or is_task_to_drop(sentence.masked)
+    return is_task or is_question_or_supposition(body)
 
 
 def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] | None:
     """Read a message that is one command or one memory line; None for any other message."""
-    if len(text) <= MAX_SENTENCE_CHARS and _RETRACTION.fullmatch(text):
+    if len(text) <= MAX_SENTENCE_CHARS and (
+        _RETRACTION.fullmatch(text) or _DELETION.fullmatch(text)
+    ):
         return [("forget", "", text)]
     match = _COMMAND.match(text) if len(text) <= LONG_MESSAGE_CHARS else None
     act: StatementAct = "forget" if match and match["name"] == "forget" else "remember"
@@ -294,10 +317,6 @@ def _match_memory_line(text: str) -> re.Match[str] | None:
     return _MEMORY_LINE.match(text) if text.startswith("#") else None
 
 
-_POLITE_FORGET = lazy_pattern(forget_request_patterns.POLITE_BEGINNING, re.IGNORECASE)
-"""A request to forget something that is put politely, as a question or a wish."""
-
-
 @lru_cache(SENTENCE_CACHE_SIZE)
 def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
     """Return act, text and quote of what one sentence states for later; None where it states
@@ -313,13 +332,10 @@ def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, s
         return None
     if _REMEMBER_THAT.fullmatch(masked):
         return _statement_before(sentence)
-    asks = _POLITE_FORGET.match(sentence.masked, start)
-    request = replace(
-        sentence, text=sentence.text.rstrip(" ?？"), masked=sentence.masked.rstrip(" ?？")
-    )
-    statement = match_first_statement_pattern(
-        _FORGETS, request if asks else sentence, asks.end() if asks else start
-    ) or match_first_statement_pattern(_REMEMBERS, sentence, start)
+    request = read_forget_request(sentence)
+    if request is not None:
+        return "forget", request.text, sentence.text
+    statement = match_first_statement_pattern(_REMEMBERS, sentence, start)
     if statement is None and sentence.in_list:
         return _statement_in_list_item(sentence)
     return (
@@ -436,25 +452,13 @@ def match_first_statement_pattern(
         ):
             continue
         text = strip_punctuation_and_tag_question(sentence.text[start + begin : start + end])
-        if each.act == "forget":
-            text = _REASON_TO_FORGET.sub("", text)
         return (each.act, text, sentence.text) if len(text) > 1 else None
     return None
-
-
-_REASON_TO_FORGET = lazy_pattern(
-    r"\s*[,;:–—-]\s+(?:(?:so )?(?:you|we|i) (?:can|may|could)\b|(?:just |now )?use\b|because\b|since\b|(?:it|that)['’]?s\b|it (?:is|was)\b|(?:[\w./+-]+ ){1,4}"
-    r"(?:is|are) (?:(?:now|actually|perfectly|totally) )?(?:fine|ok(?:ay)?|good|allowed|all ?right|permitted)\b).*$",
-    re.IGNORECASE,
-)
-"""What is said after what is to go: why, or what may be done from now on. No memory has its words."""
 
 
 def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
     if is_question_or_supposition(masked) and not each.may_ask:
         return True
-    if each.act == "forget":
-        return False
     return (
         is_forbidden_in_memory(kept)
         or (is_question_or_supposition(kept) and not (each.may_ask or is_polite_request(masked)))

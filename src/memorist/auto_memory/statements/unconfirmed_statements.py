@@ -16,6 +16,7 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
 )
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
+from memorist.auto_memory.statements.forget_requests import is_task_to_drop
 from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -222,6 +223,7 @@ def decide_by_rules(sentence: ProseSentence, typed: str) -> bool | None:
         or is_forbidden_in_memory(masked)
         or ROLE_PLAY.match(masked)
         or is_every_project_request(sentence.masked)
+        or is_task_to_drop(sentence.masked)
     ):
         return False
     may_be_others = contains_unattributable_text(typed)
