@@ -750,13 +750,17 @@ async def test_reading_a_file_again_after_each_edit_is_no_loop() -> None:
 @pytest.mark.covers("FK-5", "FK-8")
 async def test_a_model_that_hangs_is_timed_out() -> None:
     """The fork's own time limit ends a call that never comes back, and what was changed before is
-    in the receipt.
+    in the receipt. The provider bills what it had read by then: it counts as estimated.
     """
     receipt, _, _ = await play([edit("one", "1"), Hang()], limits=ForkLimits(seconds=0.1))
 
     assert receipt.outcome is ForkOutcome.TIMED_OUT
     assert receipt.requests == 2
     assert len(receipt.files) == 1
+    answered, ended = receipt.sent
+    assert receipt.usage == answered.usage + ended.usage
+    assert ended.usage.cache_read > 0
+    assert ended.usage.input == ended.usage.output == 0
 
 
 @pytest.mark.covers("FK-8", "SF-5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -14,6 +15,7 @@ from msgspec import Struct
 from memorist.core.leading_thought import strip_leading_thought
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
+from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
 from memorist.forks.answer_form import FormTask, read_edits_from_answer_text
 from memorist.forks.file_tool_calls import parse_tool_call
@@ -46,7 +48,13 @@ from memorist.forks.text_edits import (
 )
 from memorist.forks.tool_executor import ForkToolResult, ToolExecutor
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.request_codec import CUT_OFF_REASONS, REPEATED_REASON, Codec, is_custom_call
+from memorist.formats.request_codec import (
+    CUT_OFF_REASONS,
+    INSTRUCTION_AND_TOOL_KEYS,
+    REPEATED_REASON,
+    Codec,
+    is_custom_call,
+)
 from memorist.ports import Clock, FileSystem, Model, Reply, Request, discover_window
 from memorist.safety.markup_sanitizer import neutralize_markup
 
@@ -94,6 +102,18 @@ async def run_fork(
         if record is not None:
             record(receipt)
     return receipt
+
+
+def _estimate_unanswered_usage(codec: Codec, body: JsonObject, *, is_cached: bool) -> Usage:
+    """What a request used that was ended while the provider worked on it: it is billed, and no
+    reply tells how much. Its input as estimated, read from the cache where the parent's request
+    begins it; what was written of the answer is not known.
+    """
+    fixed = [body[name] for name in INSTRUCTION_AND_TOOL_KEYS if body.get(name)]
+    tokens = estimate_text_tokens(msgspec.json.encode(fixed).decode())
+    with contextlib.suppress(FormatError):
+        tokens += estimate_messages_tokens(codec.decode_request(body).messages)
+    return Usage(cache_read=tokens) if is_cached else Usage(input=tokens)
 
 
 class _ForkTurn(Struct, frozen=True, kw_only=True):
@@ -303,6 +323,15 @@ class _ForkRun:
             return f"{why} Its last answer was cut off at its output limit (forks.output)."
         return why
 
+    def _add_usage(self, usage: Usage, cost_usd: float | None) -> float | None:
+        """Add what a request used to the run's totals; returns its price, as the model gave it or
+        by the price table.
+        """
+        self._usage += usage
+        price = cost_usd if cost_usd is not None or self._price is None else self._price(usage)
+        self._cost = None if price is None or self._cost is None else self._cost + price
+        return price
+
     async def _send(self, spec: ForkSpec, body: JsonObject) -> Reply:
         self._requests += 1
         before = self._elapsed()
@@ -320,17 +349,21 @@ class _ForkRun:
             ended = self._elapsed()
             late = isinstance(problem, asyncio.CancelledError) and ended >= spec.limits.seconds
             error = TimeoutError.__name__ if late else type(problem).__name__
-            self._sent.append(ForkRequestRecord(started=began, seconds=ended - before, error=error))
+            usage, price = Usage(), None
+            if isinstance(problem, ModelTimeout | TimeoutError | asyncio.CancelledError):
+                usage = _estimate_unanswered_usage(
+                    find_codec(self._model.format), body, is_cached=spec.parent is not None
+                )
+                price = self._add_usage(usage, None)
+            self._sent.append(
+                ForkRequestRecord(
+                    started=began, seconds=ended - before, error=error, usage=usage, cost_usd=price
+                )
+            )
             raise
         self._requests += reply.attempts - 1
         self._turns += 1
-        self._usage += reply.usage
-        price = (
-            reply.cost_usd
-            if reply.cost_usd is not None or self._price is None
-            else self._price(reply.usage)
-        )
-        self._cost = None if price is None or self._cost is None else self._cost + price
+        price = self._add_usage(reply.usage, reply.cost_usd)
         read_seconds, write_seconds = read_server_times(reply.body)
         self._sent.append(
             ForkRequestRecord(
