@@ -165,12 +165,17 @@ def test_a_recording_that_is_not_shown_to_be_the_users_states_nothing_for_them(
 def test_who_a_recording_is_of_may_be_said_when_it_was_asked(
     user: Path, tmp_path: Path, first: tuple[str, ...]
 ) -> None:
-    """A first look, or a whole import, changes nothing about a second one that says whose it is."""
+    """A first look, or a whole import, changes nothing about a second one that says whose it is;
+    that holds for a later one which does not say it, though the session went on.
+    """
     other = {"session": "c", "cwd": "/Users/colleague/shop"}
-    codex(tmp_path / "got" / "c.jsonl", ["Always sweep the shop."], **other)
+    said = ["Always sweep the shop."]
+    codex(tmp_path / "got" / "c.jsonl", said, **other)
     asked = memorist("import", str(tmp_path / "got"), *first, input=None if first else "n\n")
     assert "--mine" in asked.stdout
     memorist("import", str(tmp_path / "got"), "--mine", "--yes")
+    codex(tmp_path / "got" / "c.jsonl", [*said, "Never leave the door open."], **other)
+    memorist("import", str(tmp_path / "got"), "--yes")
 
     book = Path(os.environ["MEMORIST_HOME"]) / "memories" / "MEMORY.md"
     assert re.search(r"Always sweep the shop.*\[said", book.read_text("utf-8"))

@@ -365,7 +365,8 @@ def test_forget_for_good_leaves_no_copy(shell: Shell) -> None:
     shell.json("memory", "search", "xylophone")
     assert shell("memory", "forget", path).exit_code == 0
 
-    assert shell("memory", "forget", "--hard", "--yes", path).exit_code == 0
+    name = path.removesuffix(".md")
+    assert shell("memory", "forget", "--hard", "--yes", name).exit_code == 0
 
     for file in shell.home.rglob("*"):
         if file.is_file():

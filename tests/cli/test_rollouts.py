@@ -267,13 +267,15 @@ def test_what_is_left_out_is_forgotten_from_every_file_and_may_be_taken_in_again
 
 
 def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
-    """No file of the home holds a word of it; the session beside it stays, and so does the
+    """No file of the home holds a word of it, of the words of past sessions neither, nor does one
+    where its record goes on or the database is lost; the session beside it stays, and so does the
     client's own record, which is named.
     """
     shop = tmp_path / "shop"
     kept = claude(shop / "kept.jsonl", ["Count the coins of quagga."], session="kept", at=ago(48))
     gone = claude(shop / "gone.jsonl", ["Mend the till of okapi."], session="gone", at=ago(48))
     asyncio.run(_observe(home, {"kept": "quagga coins", "gone": "okapi till"}))
+    memorist("search", "okapi", "--all")
     memorist("rollouts", "sync", "--sessions", str(shop))
     with closing(open_database(Layout(home).database)) as database:
         for id, word in (("kept", "quagga"), ("gone", "okapi")):
@@ -291,12 +293,20 @@ def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
             record_receipt(database, id, receipt)
             use = MemoryUse(path="till.md", what="shown", session=id, at=1.0, why=f"words: {word}")
             record_memory_uses(database, "/memory", [use])
-    assert _holders(home, b"okapi")
+    assert any("words" in str(path) for path in _holders(home, b"okapi"))
     assert _holders(home, b"quagga")
 
     refused = memorist("rollouts", "leave-out", "gone", "--hard")
     done = memorist("rollouts", "leave-out", "gone", "--hard", "--yes")
     memorist("rollouts", "sync", "--sessions", str(shop))
+    assert _holders(home, b"okapi") == []
+    claude(gone, ["Mend the till of okapi.", "And its drawer."], session="gone", at=ago(48))
+    memorist("rollouts", "sync", "--sessions", str(shop))
+    assert _holders(home, b"okapi") == []
+    for file in home.glob("state.sqlite*"):
+        file.unlink()
+    memorist("rollouts", "sync", "--sessions", str(shop))
+    memorist("search", "okapi", "--all")
 
     assert (refused.exit_code, done.exit_code) == (2, 0), done.output
     assert str(gone) in done.stdout

@@ -24,7 +24,7 @@ from memorist.auto_memory.inbox import (
     Inbox,
     Proposal,
     create_proposal,
-    find_by_number_or_id,
+    find_proposal_by_name,
     is_already_applied,
 )
 from memorist.auto_memory.memory_changes import (
@@ -99,7 +99,7 @@ from memorist.core.process_bound import ProcessBound
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
-from memorist.errors import InputError, NothingToDo, UsageError, WriteConflict
+from memorist.errors import InputError, NothingToDo, StoreError, UsageError, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused, ProposalRejected
 from memorist.ports import Clock, FileSystem
 from memorist.safety.secrets import redact
@@ -886,13 +886,24 @@ class AutoMemory(ProcessBound):
         there = self.everywhere
         return found if there is None else [*found, *there.find_known_memories(said)]
 
-    def find_proposal(self, id_prefix: str) -> tuple[AutoMemory, Proposal]:
-        """The proposal with this number in `list_proposals`, or whose id has this prefix, and the
-        memory that it would change. Raises InputError for none or more than one.
+    def list_proposals_for_user(self) -> list[Proposal]:
+        """The same where the user sees them numbered, from 1 on: until the next listing a number
+        means what it does in this one, whatever others add or withdraw.
         """
-        return find_by_number_or_id(
-            self._list_proposals_with_memory(), id_prefix, lambda pair: pair[1].id
-        )
+        waiting = self.list_proposals()
+        with contextlib.suppress(StoreError):  # the list is shown where no disk takes writes, too
+            if waiting:
+                self.inbox.record_listing(waiting, self._clock.now())
+        return waiting
+
+    def find_proposal(self, name: str) -> tuple[AutoMemory, Proposal]:
+        """The proposal with this number or id, or whose id has this prefix, and the memory that it
+        would change; see `find_proposal_by_name`. Raises InputError for none or more than one.
+        """
+        listing = self.inbox.read_listing(self._clock.now())
+        pairs = self._list_proposals_with_memory()
+        found = find_proposal_by_name([each for _, each in pairs], listing, name)
+        return next(pair for pair in pairs if pair[1] is found)
 
     def accept(
         self,

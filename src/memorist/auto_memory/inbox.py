@@ -5,8 +5,7 @@ reads them as memory (AM-10).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
@@ -21,8 +20,6 @@ from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
 
-Waiting = TypeVar("Waiting")
-"""What is looked up among the things that wait."""
 MAX_PROPOSALS = 500
 """Waiting proposals at most; beyond them the oldest are removed. A flood must not fill the disk,
 and nobody reads 500.
@@ -132,21 +129,44 @@ def is_already_applied(change: MemoryChange, present_bytes: bytes | None) -> boo
     )
 
 
-def find_by_number_or_id(
-    waiting: Sequence[Waiting], id_prefix: str, get_id: Callable[[Waiting], str]
-) -> Waiting:
-    """The one with this number in the list, from 1 on, or whose id has this prefix.
+MAX_LISTING_AGE_SECONDS = 3_600.0
+"""Age of a listing, or of a prompt, whose numbers still mean what was listed. Our choice."""
+
+
+class InboxListing(Struct, frozen=True):
+    """What the user was shown of an inbox: when, in seconds since the epoch, and the ids of the
+    proposals in the order of their numbers.
+    """
+
+    at: float = 0.0
+    ids: tuple[str, ...] = ()
+
+
+def find_proposal_by_name(
+    waiting: Sequence[Proposal], listing: InboxListing, name: str
+) -> Proposal:
+    """Return the proposal with this id or this number, from 1 on, or whose id has this prefix. A
+    number means what it did in the listing; what came later has the numbers after it.
 
     Raises InputError for none or more than one.
     """
     if not waiting:
         raise InputError("nothing waits")
-    if id_prefix.isdecimal() and len(id_prefix) < 8 and 1 <= int(id_prefix) <= len(waiting):
-        return waiting[int(id_prefix) - 1]
-    found = [each for each in waiting if id_prefix and get_id(each).startswith(id_prefix)]
+    present = {each.id: each for each in waiting}
+    if name in present:
+        return present[name]
+    ids = [*dict.fromkeys((*listing.ids, *present))]
+    if name.isdecimal() and 1 <= int(name) <= len(ids):
+        if ids[int(name) - 1] not in present:
+            raise InputError(
+                f"what was number {name} when you listed it waits no longer; `memorist memory "
+                "inbox` lists what does"
+            )
+        return present[ids[int(name) - 1]]
+    found = [each for each in waiting if name and each.id.startswith(name)]
     if len(found) != 1:
         raise InputError(
-            f"{len(found) or 'none'} of the {len(waiting)} that wait begin with {id_prefix!r}; "
+            f"{len(found) or 'none'} of the {len(waiting)} that wait begin with {name!r}; "
             "`memorist memory inbox` lists them by number"
         )
     return found[0]
@@ -192,6 +212,21 @@ class Inbox:
             except (FileNotFoundError, msgspec.DecodeError):
                 continue
         return sorted(found, key=lambda each: (each.at, each.id))
+
+    def record_listing(self, proposals: Sequence[Proposal], now: float) -> None:
+        """Note that the user saw these, numbered from 1 on. Raises StoreError."""
+        listing = InboxListing(now, tuple(each.id for each in proposals))
+        self._files.write(self._layout.inbox_listing, msgspec.json.encode(listing))
+
+    def read_listing(self, now: float) -> InboxListing:
+        """What the user saw last; an empty one where that is too long ago."""
+        try:
+            found = msgspec.json.decode(
+                self._files.read(self._layout.inbox_listing), type=InboxListing
+            )
+        except (FileNotFoundError, msgspec.DecodeError):
+            return InboxListing()
+        return found if 0 <= now - found.at <= MAX_LISTING_AGE_SECONDS else InboxListing()
 
     def remove(self, proposal: Proposal) -> None:
         """Remove a proposal."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.inbox import MAX_LISTING_AGE_SECONDS
 from memorist.auto_memory.statements.inbox_requests import InboxRequest
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten_to_one_line
 from memorist.errors import InputError, StoreError
 from memorist.events import Event, MemoryRefused
 
-MAX_REQUEST_AGE_SECONDS = 3_600.0
-"""Age of a prompt whose numbers still mean what waits now. Our choice."""
 _BY_HAND = "decide on it in a terminal of yours: memorist memory inbox"
 
 
@@ -41,7 +40,7 @@ def decide_on_proposals(
 def _find_problem(memory: AutoMemory, request: InboxRequest, message: Message, now: float) -> str:
     if not message.is_typed:
         return f"a program may have sent this prompt; {_BY_HAND}"
-    if message.timestamp is not None and now - message.timestamp > MAX_REQUEST_AGE_SECONDS:
+    if message.timestamp is not None and now - message.timestamp > MAX_LISTING_AGE_SECONDS:
         return f"the prompt is older than what waits; {_BY_HAND}"
     if not request.names:
         return f"the number is missing, as in: memorist memory inbox {request.verb} 1"

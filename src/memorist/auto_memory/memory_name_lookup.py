@@ -21,8 +21,11 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
     Raises InputError where several have, and where none has, with the names that are near.
     """
     owner, path = memory.find_memory_folder_and_path(name)
-    if not name or owner.has_memory(path) or find_removed_memory_by_name(owner, path) is not None:
+    if not name or owner.has_memory(path):
         return owner, path
+    removed = find_removed_memory_by_name(owner, path)
+    if removed is not None:
+        return owner, removed.topic.path
     wanted = name.removesuffix(".md").casefold()
     owners = [memory] if memory.everywhere is None else [memory, memory.everywhere]
     fitting = [

@@ -651,7 +651,9 @@ class Memorist(ProcessBound):
                 self._session_index = None
         await asyncio.to_thread(remove_session_copies, self.layout, id)
         terms = build_lease_policy(self.settings.rollouts)
-        disable_memory_and_erase_first_words(self._open_rollout_state(), id, terms)
+        disable_memory_and_erase_first_words(
+            self._open_rollout_state(), self._files, self.layout, id, terms
+        )
 
     async def close(self) -> None:
         """Close every open session, the flags and the model; an error of a session is raised when

@@ -92,13 +92,16 @@ class MemoryExtension(SessionExtension):
         self.extraction, self._pending_query = None, None
         self._retired_recall, self.recall = self.recall, None
 
-    def list_waiting_texts(self) -> tuple[str, ...]:
+    def list_waiting_texts(self, *, is_for_user: bool = False) -> tuple[str, ...]:
         """What waits for the user's yes or no, in the order of its numbers: of this project, then
-        of what holds in every project. Empty where nothing is extracted.
+        of what holds in every project. Empty where nothing is extracted. What `is_for_user` keeps
+        its numbers until they see the list again.
         """
         if self.extraction is None:
             return ()
-        return tuple(each.one_line_text for each in self.extraction.memory.list_proposals())
+        memory = self.extraction.memory
+        waiting = memory.list_proposals_for_user() if is_for_user else memory.list_proposals()
+        return tuple(each.one_line_text for each in waiting)
 
     @property
     def _is_scanned(self) -> bool:

@@ -219,9 +219,11 @@ class ObservedSession:
             )
         return [*texts, *filter(None, [past])]
 
-    def list_waiting_texts(self) -> tuple[str, ...]:
-        """What waits for the user's yes or no, in the order of its numbers."""
-        return self._memory.list_waiting_texts()
+    def list_waiting_texts(self, *, is_for_user: bool = False) -> tuple[str, ...]:
+        """What waits for the user's yes or no, in the order of its numbers, which stay where it
+        `is_for_user` to see.
+        """
+        return self._memory.list_waiting_texts(is_for_user=is_for_user)
 
     @property
     def memory_read_failure(self) -> str:

@@ -81,7 +81,7 @@ from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.job_claims import is_consolidation_requested
 from memorist.store.rollout_rows import OTHERS_SOURCE, ExtractionProgress, Rollout, list_rollouts
 from memorist.store.session_memory_mode import (
-    read_memory_off_sessions,
+    read_left_out_sessions,
     save_rollouts_except_memory_off,
     set_memory_mode,
 )
@@ -154,8 +154,8 @@ class RolloutPipeline(RolloutStore):
         database was lost, it is restored from the files.
 
         What is typed in a session counts as the user's word unless it lies in a given folder
-        elsewhere and is not theirs: as `is_mine` says, or, where that is None, as is shown by the
-        folder that it was made in.
+        elsewhere and is not theirs: as `is_mine` says, or, where that is None, as it was known to
+        be, or else as is shown by the folder that it was made in.
 
         Raises StoreError.
         """
@@ -173,13 +173,14 @@ class RolloutPipeline(RolloutStore):
             for each in searched
             if each.is_named and not any(each.folder.is_relative_to(one) for one in by_path)
         )
+        recorded = list_rollouts(self.state)
         known = [
             each
-            for each in list_rollouts(self.state)
+            for each in recorded
             if is_mine is None or not elsewhere or not _is_below(each.path, elsewhere)
         ]
         found = scan_for_changed_rollouts(searched, [*known, *load_skipped_files(passed)])
-        off = read_memory_off_sessions(self._files, self.layout)
+        users = {(each.id, each.path): each.source != OTHERS_SOURCE for each in recorded}
         moved = load_moved_folders(self._files, self.layout)
         threads = [
             replace(
@@ -188,14 +189,20 @@ class RolloutPipeline(RolloutStore):
                 source=each.source
                 if not elsewhere
                 or not _is_below(each.path, elsewhere)
-                or (is_recorded_by_user(each.cwd) if is_mine is None else is_mine)
+                or (
+                    users.get((each.id, each.path), is_recorded_by_user(each.cwd))
+                    if is_mine is None
+                    else is_mine
+                )
                 else OTHERS_SOURCE,
             )
             for each in found.threads
         ]
         found = replace(
             found,
-            threads=save_rollouts_except_memory_off(self.state, threads, off, self.claim_terms),
+            threads=save_rollouts_except_memory_off(
+                self.state, threads, self._files, self.layout, self.claim_terms
+            ),
             skipped=(*found.skipped, *self._uncopied),
         )
         if not folders:
@@ -234,7 +241,9 @@ class RolloutPipeline(RolloutStore):
             or not self.layout.rollouts.exists()
         ):
             return
-        count = insert_missing_extracts(self.state, self._read_kept_files())
+        left_out = read_left_out_sessions(self._files, self.layout)
+        kept = [each for each in self._read_kept_files() if each.extracted.thread not in left_out]
+        count = insert_missing_extracts(self.state, kept)
         self._recovery_remarks = (
             *list_recorded_damage(self.state),
             *([f"what {count:,} sessions gave was taken back from the files"] if count else []),

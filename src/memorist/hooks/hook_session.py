@@ -201,7 +201,7 @@ class HookSession:
             render_unreadable_memory_notice(self._session.memory_read_failure) if begins else "",
             render_unsaved_session_notice(self._session.why_unsaved) if begins else "",
             render_memory_notice(events),
-            render_inbox_notice(self._session.list_waiting_texts())
+            render_inbox_notice(self._session.list_waiting_texts(is_for_user=True))
             if asked is not None and asked.verb == "show"
             else "",
             render_pin_notice(pinned) if pinned else "",

@@ -9,9 +9,10 @@ from memorist.errors import InputError
 from memorist.page.page_context import ROWS_PER_PAGE, build_pagination_links, build_view_address
 from memorist.page.session_views import build_outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
+from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import StoredExtract, list_enabled_extracts
 from memorist.store.rollout_rows import Rollout, list_rollouts
-from memorist.store.session_memory_mode import set_memory_mode
+from memorist.store.session_memory_mode import set_memory_mode_for_good
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
     FormBlock,
@@ -191,8 +192,13 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
 def set_past_session_use(id: str, *, take_in: bool) -> str:
     """Leave a past session out of memory, or take it in again, and say what was done."""
     run_with_rollout_store(
-        lambda past: set_memory_mode(
-            past.state, id, "enabled" if take_in else "disabled", past.claim_terms
+        lambda past: set_memory_mode_for_good(
+            past.state,
+            DiskFiles(),
+            past.layout,
+            id,
+            "enabled" if take_in else "disabled",
+            past.claim_terms,
         )
     )
     return (

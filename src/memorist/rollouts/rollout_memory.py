@@ -36,10 +36,7 @@ from memorist.runtime import Runtime, SessionContext
 from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.rollout_rows import list_rollouts, record_rollout_citations
-from memorist.store.session_memory_mode import (
-    read_memory_off_sessions,
-    save_rollouts_except_memory_off,
-)
+from memorist.store.session_memory_mode import save_rollouts_except_memory_off
 from memorist.store.state_database import StateDatabase
 
 
@@ -149,9 +146,12 @@ class RolloutMemoryExtension(SessionExtension):
         """
         state = self._open_state()
         found = scan_for_changed_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
-        off = read_memory_off_sessions(self._runtime.files, self._runtime.layout)
         save_rollouts_except_memory_off(
-            state, found, off, build_lease_policy(self._runtime.settings.rollouts)
+            state,
+            found,
+            self._runtime.files,
+            self._runtime.layout,
+            build_lease_policy(self._runtime.settings.rollouts),
         )
 
     def _render_text(self) -> str:

@@ -117,6 +117,11 @@ class Layout:
         """The words of past sessions; can be deleted, and is rebuilt."""
         return self.home / "session-index.sqlite"
 
+    def list_session_index_files(self) -> list[Path]:
+        """The files of that index which are there, and those of its words in each project."""
+        index = self.session_index
+        return [*self.home.glob(f"{index.name}*"), *self.home.glob(f"{index.stem}-words/*")]
+
     @property
     def copied_sessions(self) -> Path:
         """Sessions of agents that keep them in a database, as transcripts; one folder an agent."""
@@ -128,6 +133,11 @@ class Layout:
         recordings.
         """
         return self.home / "hooks" / "off-sessions"
+
+    @property
+    def left_out_sessions(self) -> Path:
+        """Ids of past sessions that the user left out of memory, one a line."""
+        return self.rollouts_state / "left-out"
 
     @property
     def known_conversations(self) -> Path:
@@ -257,6 +267,11 @@ class MemoryLayout:
     def inbox(self) -> Path:
         """Proposals that wait for the user."""
         return self.state / "inbox"
+
+    @property
+    def inbox_listing(self) -> Path:
+        """By what numbers they were listed last."""
+        return self.state / "inbox-listing.json"
 
     @property
     def dream_state(self) -> Path:

@@ -85,8 +85,8 @@ _SAVE_ROLLOUT = (
     "excluded.path, format = excluded.format, size = excluded.size, modified_ns = "
     "excluded.modified_ns, updated = excluded.updated, cwd = excluded.cwd, repository = "
     "excluded.repository, branch = excluded.branch, source = excluded.source, first_words = "
-    "excluded.first_words, mode = case when threads.mode = 'enabled' then excluded.mode else "
-    "threads.mode end"
+    "case when threads.mode = 'enabled' then excluded.first_words else threads.first_words end, "
+    "mode = case when threads.mode = 'enabled' then excluded.mode else threads.mode end"
 )
 _SELECT_PROGRESS = (
     "select threads.*, extracts.updated as extracted, jobs.last_success as reached,"

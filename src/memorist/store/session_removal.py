@@ -49,14 +49,12 @@ def remove_session_copies(layout: Layout, id: str) -> tuple[Path, ...]:
                 )
                 database.execute("update memory_uses set why = '' where session = ?", (id,))
             database.execute("pragma wal_checkpoint(truncate)")
-    index, copy = layout.session_index, f"{make_folder_name(id)}.jsonl"
-    copies = sorted(layout.copied_sessions.glob(f"*/{copy}"))
+    copies = sorted(layout.copied_sessions.glob(f"*/{make_folder_name(id)}.jsonl"))
     if copies:  # the client's own database has it still, and it would be copied again
         record_memory_off_session(DiskFiles(), layout, id)
-    for path in (*copies, *(index.with_name(index.name + end) for end in _INDEX)):
-        if path.exists():
-            path.unlink(missing_ok=True)
-            deleted.append(path)
+    for path in (*copies, *layout.list_session_index_files()):
+        path.unlink(missing_ok=True)
+        deleted.append(path)
     return tuple(deleted)
 
 
@@ -69,10 +67,6 @@ def _is_session_folder(layout: Layout, folder: Path) -> bool:
         and ".." not in folder.parts
         and (is_session_of_project(layout, folder) or SessionLayout(folder).transcript.exists())
     )
-
-
-_INDEX = ("", "-wal", "-shm")
-"""Ends of the names of a database's files."""
 
 
 def _remove_folder(folder: Path) -> None:

@@ -52,9 +52,12 @@ def remove_text_copies(
     deleted: list[Path] = []
     remaining: list[Path] = []
     for path, data in _find_copies(filter(among, layout.home.rglob("*")), every):
-        if _is_derived(path, layout):
-            path.unlink(missing_ok=True)
-            deleted.append(path)
+        if path in deleted:
+            continue
+        if derived := _list_derived(path, layout):
+            for each in derived:
+                each.unlink(missing_ok=True)
+            deleted += derived
         elif any(form in data for form in wanted) and _replace(path, wanted):
             cleaned.append(path)
         else:
@@ -134,13 +137,14 @@ def _find_copies(files: Iterable[Path], forms: list[bytes]) -> Iterator[tuple[Pa
                 yield path, data
 
 
-def _is_derived(path: Path, layout: Layout) -> bool:
-    index = layout.session_index.name
-    return (
-        path.name == "shown.json"
-        or path.match(".memorist-*.tmp")
-        or path.name in (index, f"{index}-wal", f"{index}-shm")
-    )
+def _list_derived(path: Path, layout: Layout) -> list[Path]:
+    """The derived files that go where this one holds a text, itself among them; none where it is
+    not derived.
+    """
+    index = layout.list_session_index_files()
+    if path in index:
+        return index
+    return [path] if path.name == "shown.json" or path.match(".memorist-*.tmp") else []
 
 
 def _replace(path: Path, forms: Sequence[bytes]) -> bool:

@@ -100,6 +100,11 @@ def _print_forgotten(home: HomeMemories, memory: AutoMemory, paths: Sequence[str
     named = ", ".join(paths)
     click.echo(f"forgotten for good: {named} (taken out of {changes} changes of the history)")
     _print_removal(removal, home.layout.home)
+    if home.layout.machines.exists():
+        click.echo(
+            "  on your other machines `memorist machines sync` takes it out of memory alone; give "
+            "the same command there"
+        )
     if sessions:
         click.echo(
             f"  the client's own record of the conversation is not memorist's and stays: "

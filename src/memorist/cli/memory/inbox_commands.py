@@ -9,7 +9,7 @@ import click
 
 from memorist.auto_memory.inbox import Proposal
 from memorist.cli import output
-from memorist.cli.agent_shell import require_person
+from memorist.cli.agent_shell import find_running_agent, require_person
 from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
@@ -31,8 +31,10 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    with open_project_memory() as (_, memory):
-        waiting, superseded = memory.list_proposals(), memory.find_later_words_against_proposals()
+    with open_project_memory() as (home, memory):
+        is_for_user = not find_running_agent(home)
+        waiting = memory.list_proposals_for_user() if is_for_user else memory.list_proposals()
+        superseded = memory.find_later_words_against_proposals()
     if as_json:
         output.print_json({"waiting": waiting, "superseded": superseded})
         return

@@ -37,7 +37,10 @@ from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import GLOBAL_KEY
 from memorist.store.job_claims import retry_jobs
 from memorist.store.rollout_rows import Rollout
-from memorist.store.session_memory_mode import disable_memory_and_erase_first_words, set_memory_mode
+from memorist.store.session_memory_mode import (
+    disable_memory_and_erase_first_words,
+    set_memory_mode_for_good,
+)
 from memorist.store.session_removal import remove_session_copies
 from memorist.system import SystemClock
 
@@ -218,8 +221,10 @@ def rollouts_leave_out_command(thread: str, take_in: bool, hard: bool, yes: bool
         return
 
     def work(past: RolloutStore) -> bool:
-        return set_memory_mode(
+        return set_memory_mode_for_good(
             past.state,
+            DiskFiles(),
+            past.layout,
             find_rollout(past, thread).id,
             "enabled" if take_in else "disabled",
             past.claim_terms,
@@ -241,7 +246,9 @@ def _remove_session(thread: str, *, yes: bool) -> None:
     def work(past: RolloutStore) -> Rollout:
         found = find_rollout(past, thread)
         confirm_or_abort(f"Delete all that memorist keeps of session {found.id}?", yes=yes)
-        disable_memory_and_erase_first_words(past.state, found.id, past.claim_terms)
+        disable_memory_and_erase_first_words(
+            past.state, DiskFiles(), past.layout, found.id, past.claim_terms
+        )
         return found
 
     found = run_with_rollout_store(work)
