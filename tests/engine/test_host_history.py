@@ -15,6 +15,7 @@ from memorist.formats.codec_registry import find_codec
 from support.sweeps import examples
 
 ANTHROPIC = find_codec("anthropic")
+TASK = "Use pnpm in this repository, never npm."
 
 
 def user(text: str, *, marked: bool = False) -> dict[str, Any]:
@@ -232,17 +233,22 @@ def test_a_task_that_a_model_wrote_is_not_what_a_user_typed(*, is_first: bool) -
     """A host may put a subagent's task into the history, in front or at the end; what a model
     quotes of the user stays the user's, also where the history is rewritten afterwards.
     """
-    call = {"type": "tool_use", "id": "c", "name": "ask", "input": {"task": "Use pnpm."}}
+    call = {
+        "type": "tool_use",
+        "id": "c",
+        "name": "ask",
+        "input": {"task": TASK, "default": "Thank you."},
+    }
     asked = [user("Ask it."), {"role": "assistant", "content": [call]}]
     history = HostHistory(ANTHROPIC)
-    history.add_request([user("Use pnpm.")] if is_first else asked[:1])
-    history.add_request([user("Use pnpm."), *asked] if is_first else asked)
-    tasks = [user(" Use pnpm.\n"), *asked] if not is_first else [user("Use pnpm."), *asked[:1]]
+    history.add_request([user(TASK)] if is_first else asked[:1])
+    history.add_request([user(TASK), *asked] if is_first else asked)
+    tasks = [user(f" {TASK}\n"), *asked] if not is_first else [user(TASK), *asked[:1]]
 
     additions = history.add_request([*tasks, user("Thank you.")])
 
     typed = {m.text.strip(): m.is_typed for each in additions.entries for m in each.messages}
-    assert typed["Use pnpm."] is is_first
+    assert typed[TASK] is is_first
     assert typed["Ask it."]
     assert typed["Thank you."]
 

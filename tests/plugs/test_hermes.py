@@ -537,3 +537,20 @@ def test_what_memorist_adds_is_told_apart_from_what_hermes_said(
     found = list_texts_added_to_request(given_items, [*given_items[:at], *new, *given_items[at:]])
 
     assert found == [str(item["content"]) for item in new]
+
+
+def test_agents_of_one_process_keep_their_models(tmp_path: Path) -> None:
+    """Each conversation's window is that of its own agent's model, also after a compaction has
+    given it another id.
+    """
+    with EngineThread(home=tmp_path) as engine:
+        shared = HermesPluginState(attached=engine)
+        first = MemoristEngine(shared)
+        first.on_session_start("a")
+        second = copy.deepcopy(first)
+        second.on_session_start("b")
+        for each, model in ((first, "large"), (second, "small")):
+            each.update_model(model, 70_000)
+        first.on_session_start("a2", boundary_reason="compression", old_session_id="a")
+
+        assert [shared.get_model(each) for each in ("a", "a2", "b")] == ["large", "large", "small"]

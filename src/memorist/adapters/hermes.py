@@ -98,7 +98,9 @@ class MemoristMemoryProvider(MemoryProvider):
         given = self.shared.get_last_history(session)
         if not given or given[-1].get("role") != "user":
             given = [*given, {"role": "user", "content": query}]
-        sent = self._conversation(session).prepare({"model": self.shared.model, "messages": given})
+        sent = self._conversation(session).prepare(
+            {"model": self.shared.get_model(session), "messages": given}
+        )
         new = [
             text
             for text in list_texts_added_to_request(given, sent["messages"])
@@ -110,7 +112,7 @@ class MemoristMemoryProvider(MemoryProvider):
     def on_turn_start(self, turn_number: int, message: str, **kwargs: object) -> None:
         """Learn which model is used."""
         del turn_number, message
-        self.shared.model = str(kwargs.get("model") or self.shared.model)
+        self.shared.note_model(self.session, str(kwargs.get("model") or ""))
 
     def sync_turn(
         self,
@@ -137,7 +139,7 @@ class MemoristMemoryProvider(MemoryProvider):
             *before, last = self.shared.store_history(
                 session, messages or [*self.shared.get_last_history(session), *said]
             )
-            conversation.prepare({"model": self.shared.model, "messages": before})
+            conversation.prepare({"model": self.shared.get_model(session), "messages": before})
             conversation.observe(build_chat_completion([last]))
         conversation.end_turn()
 
@@ -187,6 +189,8 @@ class MemoristEngine(ContextEngine):
     def __init__(self, shared: HermesPluginState | None = None) -> None:
         self.shared = shared or HermesPluginState()
         self.session = ""
+        self._model = ""
+        """Name of the model of this copy's agent."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MemoristEngine:
         """Return a shallow copy.
@@ -215,7 +219,8 @@ class MemoristEngine(ContextEngine):
         The threshold is memorist's, or Hermes' where that is lower.
         """
         del base_url, api_key, provider, api_mode
-        self.shared.model = model
+        self._model = model
+        self.shared.note_model(self.session, model)
         self.context_length = context_length
         own = compute_request_thresholds(
             {"model": model}, self.shared.engine_thread.engine.settings
@@ -251,12 +256,13 @@ class MemoristEngine(ContextEngine):
         """
         del current_tokens
         conversation = self.shared.conversation(self.session)
+        model = self._model or self.shared.get_model(self.session)
         given: MessageMap[dict[str, Any]] = MessageMap()
 
         def make() -> JsonObject:
             for message in messages:
                 given.add_message_with_items(message, [encode_message(message)])
-            return {"model": self.shared.model, "messages": given.wire_items}
+            return {"model": model, "messages": given.wire_items}
 
         def back(sent: JsonObject) -> list[dict[str, Any]]:
             return given.build_host_messages(
@@ -272,7 +278,7 @@ class MemoristEngine(ContextEngine):
                     "memorist could not make the conversation %r smaller: %s", self.session, error
                 )
             smaller = conversation.encode_prepare_decode(
-                lambda: {"model": self.shared.model, "messages": given.wire_items}, back, messages
+                lambda: {"model": model, "messages": given.wire_items}, back, messages
             )
         elif holds_same_objects(smaller, messages):
             smaller = conversation.shrink_refused_request_and_decode(back) or messages

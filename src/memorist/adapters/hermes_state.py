@@ -55,8 +55,8 @@ class HermesPluginState:
         self._hooked_sessions: set[str] = set()
         self._first_ids: dict[str, str] = {}
         """The id under which a session began, by the ids that Hermes gave it at its compactions."""
-        self.model = ""
-        """Name of the agent's model."""
+        self._models: dict[str, str] = {}
+        """Name of the model of each session's agent; by the empty text the one named last."""
 
     @property
     def engine_thread(self) -> EngineThread:
@@ -74,8 +74,18 @@ class HermesPluginState:
         """
         self._owners[session] = user, home if self._project is None else str(self._project)
 
+    def note_model(self, session: str, model: str) -> None:
+        """Note which model a session's agent has; an empty name says nothing."""
+        if model:
+            self._models[session] = self._models[""] = model
+
+    def get_model(self, session: str) -> str:
+        """Name of the model of a session's agent; where it was never named, the last of all."""
+        return self._models.get(session) or self._models.get("", "")
+
     def drop_session_state(self, session: str) -> None:
         """Drop a session that is over from memory."""
+        self._models.pop(session, None)
         self._histories.pop(session, None)
         self._hooked_sessions.discard(session)
 
@@ -83,6 +93,7 @@ class HermesPluginState:
         """Continue a session under another id, which Hermes gave it at a compaction."""
         if old and new != old:
             self._first_ids[new] = self._first_ids.get(old, old)
+            self.note_model(new, self.get_model(old))
 
     def conversation(self, session: str) -> HostConversation:
         """The conversation of a session of Hermes."""
@@ -128,7 +139,7 @@ class HermesPluginState:
         Hermes sends its own request, and replaces its history only at its compactions.
         """
         self._hooked_sessions.add(session_id)
-        self.model = model or self.model
+        self.note_model(session_id, model)
         self.conversation(session_id).prepare(
             {"model": model, "messages": self.store_history(session_id, conversation_history)}
         )
@@ -148,7 +159,9 @@ class HermesPluginState:
             cached=_usage_count(usage, "cache_read_tokens"),
         )
         self.conversation(session_id).encode_and_observe(
-            lambda: build_chat_completion([_encode_assistant(assistant_message)], used, self.model)
+            lambda: build_chat_completion(
+                [_encode_assistant(assistant_message)], used, self.get_model(session_id)
+            )
         )
 
 

@@ -39,6 +39,11 @@ COMPARED_NEWEST_ENTRIES = 8
 request may carry.
 """
 
+MIN_TASK_CHARACTERS = 20
+"""Length from which a text in a tool call is taken for a subagent's task. Our choice: a user may
+well type a short answer that a model proposed in a question's arguments.
+"""
+
 _JSON_NUMBERS = frozenset({bool, int, float})
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -374,7 +379,9 @@ class HostHistory:
             for use in message.tool_uses:
                 values = get_arguments_object(use).values()
                 self._argument_digests.update(
-                    _hash_text(value) for value in values if isinstance(value, str)
+                    _hash_text(value)
+                    for value in values
+                    if isinstance(value, str) and len(value) >= MIN_TASK_CHARACTERS
                 )
 
     def _is_argument(self, message: Message) -> bool:
