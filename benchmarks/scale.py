@@ -5,7 +5,8 @@ words and with meaning. All are made of turns of recorded sessions, with the wor
 Vectors of memories and turns are random, since only their number counts here; a query is embedded
 by the real model. A prompt is timed by the clock, as the user waits for it, a query of the sessions
 by the processor. Each answer is observed and its turn ended, as adapters, proxy and hooks do: what
-a prompt leaves for it is then done and not timed.
+a prompt leaves for it is then done and not timed. Between prompts is a pause, far shorter than
+people's, in which threads end what they began.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ MEMORIES = 10_000
 SESSIONS = 1_000
 TURNS = 20
 QUERIES = 200
+PAUSE_SECONDS = 0.2
 WORDS_MS, MEANING_MS = 15.0, 30.0
 """Goals for the 95th percentile, in milliseconds."""
 
@@ -213,6 +215,7 @@ async def _time_prompts(
                 await session.observe(reply)
                 await session.end_turn()
                 messages.append(reply)
+                await asyncio.sleep(PAUSE_SECONDS)
             await session.close()
     goal = WORDS_MS if settings.recall.embeddings is False else MEANING_MS
     rows = []

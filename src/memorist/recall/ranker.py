@@ -46,7 +46,11 @@ from memorist.recall.search_query import (
 )
 from memorist.recall.word_chance import WORD_RATES, EntryEvidenceScorer
 from memorist.recall.word_index import ENTRIES_PER_TRANSACTION, WordIndex
-from memorist.recall.word_nearness import WordNearnessScorer, pack_content_word_vectors
+from memorist.recall.word_nearness import (
+    WordNearnessScorer,
+    multiply_on_one_thread,
+    pack_content_word_vectors,
+)
 
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
 
@@ -134,8 +138,8 @@ class CalibrationVectors(Struct, frozen=True):
     messages: Sequence[bytes]
     memories: Sequence[bytes]
     languages: Sequence[Sequence[bytes]]
-    memory_words: Sequence[bytes] = ()
-    """The memories' content words; none where the embedder tells no words apart."""
+    word_nearness: WordNearnessScorer | None = None
+    """Compares with the memories' content words; None where the embedder tells no words apart."""
 
 
 _COHORT_VECTORS: dict[str, CalibrationVectors] = {}
@@ -158,7 +162,11 @@ def embed_calibration_texts(embedder: Embedder) -> CalibrationVectors:
                 embedder.embed(COHORT_MESSAGES),
                 [each.whole for each in words] or embedder.embed(COHORT_MEMORIES),
                 [embedder.embed(texts) for texts in COHORT_LANGUAGES],
-                list(map(pack_content_word_vectors, words)),
+                WordNearnessScorer(
+                    list(map(pack_content_word_vectors, words)), width=len(words[0].whole) // 4
+                )
+                if words
+                else None,
             )
         return _COHORT_VECTORS[embedder.name]
 
@@ -244,18 +252,9 @@ class EntryVectors:
 
     def _is_read(self, vectors: VectorRows) -> VectorRows:
         """Whether the model reads the languages of these texts, by their vectors in rows."""
-        foreign = self._multiply(vectors, self._languages).max(axis=1)
-        near = self._numpy.sort(self._multiply(vectors, self._english), axis=1)
+        foreign = multiply_on_one_thread(vectors, self._languages).max(axis=1)
+        near = self._numpy.sort(multiply_on_one_thread(vectors, self._english), axis=1)
         return foreign - near[:, -NEAREST_COHORT:].mean(axis=1) < UNREAD_MARGIN
-
-    def _multiply(self, vectors: VectorRows, others: VectorRows) -> VectorRows:
-        """The products of each vector with each of the others. A single one, a question's, is
-        multiplied by one thread: OpenBLAS's wait for each other on a busy machine, where 10,000
-        products took 45 ms in place of 0.7.
-        """
-        if len(vectors) == 1:
-            return self._numpy.einsum("j,kj->k", vectors[0], others)[None]
-        return vectors @ others.T
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -268,17 +267,18 @@ class EntryVectors:
             return EntrySimilarities({}, {})
         if not self._is_read(vector[None])[0]:
             return EntrySimilarities({}, {})
-        cosines = self._multiply(vector[None], self._matrix)[0]
-        unrelated = self._multiply(vector[None], self._cohort_memories)[0]
+        cosines = multiply_on_one_thread(self._matrix, vector)
+        unrelated = self._cohort_memories @ vector
         by_query = (cosines - unrelated.mean()) / (unrelated.std() + MIN_SPREAD)
         above = (by_query + (cosines - self._mean) / self._spread) / 2
         first = min(NEAREST_ENTRIES, len(self))
-        wanted = set(np.argpartition(-above, first - 1)[:first].tolist())
+        nearest = np.argpartition(-above, first - 1)[:first]
         at = np.searchsorted(self._numbers, np.array(list(numbers), np.int64))
-        wanted.update(at[at < len(self)].tolist())
+        wanted = np.union1d(nearest, at[at < len(self)])
+        found = self._numbers[wanted].tolist()
         return EntrySimilarities(
-            {int(self._numbers[each]): float(cosines[each]) for each in wanted},
-            {int(self._numbers[each]): float(above[each]) for each in wanted},
+            dict(zip(found, cosines[wanted].tolist(), strict=True)),
+            dict(zip(found, above[wanted].tolist(), strict=True)),
         )
 
 
@@ -345,8 +345,10 @@ def is_one_letter_off(word: str, other: str) -> bool:
 EMBEDDING_BATCH = 64
 """Entries embedded and saved per step: half a second of work that a kill can lose."""
 
-MAX_EMBEDDED_QUERY_CHARS = 2_000
-"""Characters of a query passed to an embedder: more than it reads."""
+MAX_EMBEDDED_QUERY_CHARS = 600
+"""Characters of a query passed to an embedder, half of what it reads: with 2,000 a long message
+takes twice the time, and as often finds what belongs to it (docs/ranking.md).
+"""
 
 MAX_CACHED_TEXTS = 1_000
 """Entries whose words' vectors are cached, 5 to 18 KB each."""
@@ -813,11 +815,10 @@ class Ranker:
         nearest = nlargest(COMPARED_BY_WORDS, above, key=above.__getitem__)
         words = self._load_word_vectors(embedder, nearest)
         (question,) = embedder.embed_texts_and_words([query])
-        if not words or not question.words:
+        scorer = embed_calibration_texts(embedder).word_nearness
+        if not words or not question.words or scorer is None:
             return found
-        joined = WordNearnessScorer(
-            embed_calibration_texts(embedder).memory_words
-        ).combine_word_and_whole_nearness(
+        joined = scorer.combine_word_and_whole_nearness(
             question, [above[number] for number in words], list(words.values())
         )
         near = dict(zip(words, map(float, joined), strict=True))
