@@ -270,7 +270,7 @@ def test_links_and_giants_are_not_read_and_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A link out of the folder is not followed; files and folders beyond the bounds are named, or
-    refused.
+    refused, and so are files whose letters an encoding of old hides. UTF-16 says itself what it is.
     """
     place = put(
         tmp_path / "from",
@@ -278,12 +278,16 @@ def test_links_and_giants_are_not_read_and_that_is_told(
     )
     put(tmp_path, {"outside.md": "not yours"})
     (place / "link.md").symlink_to(tmp_path / "outside.md")
+    (place / "old.md").write_bytes("Schöne Grüße".encode("cp1252"))
+    (place / "wide.md").write_text("Schöne Grüße", "utf-16")
     monkeypatch.setattr(exchange, "MAX_IMPORT_FILE_BYTES", 2_000)
 
     source = read_import_source(FILES, place)
 
-    assert [topic.path for topic in source.read.topics] == ["a.md"]
-    assert {each.where for each in source.read.ignored} == {"big.md", "link.md", str(place)}
+    assert [topic.path for topic in source.read.topics] == ["a.md", "wide.md"]
+    assert "Schöne Grüße" in source.read.topics[1].body
+    ignored = {each.where for each in source.read.ignored}
+    assert ignored == {"big.md", "link.md", "old.md", str(place)}
     monkeypatch.setattr(exchange, "MAX_IMPORT_FILES", 2)
     with pytest.raises(InputError, match="more than 2 files"):
         read_import_source(FILES, place)

@@ -21,6 +21,11 @@ CORRECTED = """
     Releases happen on Mondays only. > Releases are on Wednesdays now, no longer on Mondays.
     Write changelog entries in French. > No, changelog entries in English again, not French.
     Our CI runs on Travis. > We moved from Travis to GitHub Actions.
+    Device A is a Synology NAS. > Device A is a fnOS NAS, not a Synology.
+    The API listens on 9417. > The API listens on 9418, not 9417
+    Our tests use jest. > Our tests use vitest, not jest.
+    Unsere CI läuft auf Buildkite. > Unsere CI läuft auf Dagger, nicht auf Buildkite.
+    El servidor está en Dublín. > El servidor está en Madrid, no en Dublín.
     The stand-up is at 9:00. > we moved the stand-up to 9:30
     Our main database is MySQL. > Our main database is now CockroachDB.
     The API limit is 500 calls a minute. > The API limit was raised to 2000 calls a minute.
@@ -46,6 +51,11 @@ CORRECTED = """
     うちのDBは Postgres 15 です > DBは今は Postgres 17 です
 """
 UNRELATED = """
+    Device B is a Synology NAS. > Device A is a fnOS NAS, not a Synology.
+    The production database is Postgres. > The staging database is MySQL, not Postgres.
+    The CLI framework is click. > The CLI is a thin wrapper, not a framework.
+    The cache is in the database. > The problem is the cache, not the database.
+    The parser uses the lexer of flex. > The bug is in the parser, not the lexer.
     Production runs Postgres 15. > Staging is on Postgres 17 now.
     The launch is owned by Priya. > We moved the launch to May.
     The Travis token is in 1Password. > We moved from Travis to GitHub Actions.

@@ -209,6 +209,18 @@ def test_what_killed_writers_left_is_moved_aside(home: Path) -> None:
 
 
 @pytest.mark.covers("OP-1")
+def test_what_stands_in_the_place_of_a_folder_is_moved_aside(home: Path) -> None:
+    """A file called hooks stops every hook."""
+    for name in ("hooks", "memories"):
+        shutil.rmtree(home / name, ignore_errors=True)
+        (home / name).write_bytes(b"mine")
+    expect_fixed("hooks is not a folder")
+
+    kept = sorted(path.name for path in (home / "put-aside").iterdir())
+    assert kept == ["hooks-1", "memories-1"]
+
+
+@pytest.mark.covers("OP-1")
 def test_second_versions_that_a_sync_program_left_are_named(home: Path) -> None:
     """Of the databases too; nothing reads or removes them."""
     names = (
@@ -327,6 +339,7 @@ def test_a_database_that_is_only_out_of_reach_stays(home: Path) -> None:
 
     status, found = examine("--fix")
 
+    assert any("is a folder, not a file" in text for text in of(found, "wrong"))
     assert status == 1
     assert any("the database cannot be read" in text for text in of(found, "wrong"))
     assert (home / "state.sqlite" / "mine").read_text("utf-8") == "x"

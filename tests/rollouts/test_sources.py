@@ -148,6 +148,17 @@ def test_a_huge_file_is_told_and_a_torn_session_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("RO-1")
+def test_a_hidden_file_is_told_where_it_is_named_itself(tmp_path: Path) -> None:
+    """In a folder it is left alone."""
+    path = tmp_path / ".history.md"
+    path.write_text("# a chat\n", "utf-8")
+
+    assert not named(tmp_path).skipped
+    (told,) = named(path).skipped
+    assert told.path == str(path)
+    assert "is text" in told.why
+
+
 def test_of_copies_the_newest_and_longest_counts(tmp_path: Path) -> None:
     """A session that stands in two places is one thread: the newer copy, of equally new ones the
     longer; the other is told.

@@ -220,6 +220,10 @@ def _topic_problems(topic: MemoryFile, reviewed: Collection[str]) -> list[LintPr
                 "mend the header; what could be read of it is used",
             )
         )
+    elif not topic.text().strip():
+        found.append(
+            LintProblem(topic.path, "it is empty", "write something into it, or delete it")
+        )
     elif topic.document.front is None and is_memory_file(topic.path):
         is_open = topic.body.startswith("---")
         found.append(

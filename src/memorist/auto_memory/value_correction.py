@@ -42,6 +42,18 @@ _CHANGES = lazy_pattern(
     re.IGNORECASE,
 )
 """Speaks of a change."""
+_STATES = r"(?:is|are|runs?|uses?|lives?|listens?|goes|happens?|starts?|ends?|ist|sind|läuft|liegt|nutzt|est|sont|tourne|es|está|son|están|é|são|fica|roda)\b"
+_DENIES_VALUE = lazy_pattern(
+    rf"\b{_STATES}[^,;]{{1,60}}, (?:and |und |et |y |e )?(?:not|nicht|pas|no|não)\b[^,;]{{1,40}}\Z",
+    re.IGNORECASE,
+)
+"""Says what something is, and at its end what it is not: a change where a memory says the latter."""
+_STATED = lazy_pattern(
+    rf"\A\W*(?:the |our |my |an? |unsere? |die |der |das |notre |nos |la |le |el |los |nuestr[oa] )?"
+    rf"(?P<subject>\S.{{0,40}}?) {_STATES}(?P<value>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A thing, and what it is said to be."""
 _VALUE = r"(?P<old>(?:(?:[\w@./+#:%-]|\d,\d)+)(?: (?:(?-i:[A-Z0-9])[\w.+-]*|days?|weeks?|lines?|characters?|spaces?|percent))?)"
 _ARTICLE = r"(?:(?:on|in|at|with|to|using|uses?|the|a|an|am|auf|im?|mit|beim?|den|der|die|das|le|la|les|du|des?|sur|à|en|el|los|con|em|no|na|nos|nas|o|os|com|às|aos|ao|à|aux|al|los|na|по|на|в|во|с)\s+){0,2}"
 _FORMER = tuple(
@@ -157,7 +169,9 @@ class ValueCorrection(Struct, frozen=True):
 @lru_cache(maxsize=2_000)
 def parse_value_correction(text: str) -> ValueCorrection | None:
     """Read a text that speaks of a change; None for any other, and for a long one."""
-    if len(text) > MAX_CORRECTION_CHARS or "?" in text or _CHANGES.search(text) is None:
+    if len(text) > MAX_CORRECTION_CHARS or "?" in text:
+        return None
+    if _CHANGES.search(text) is None and _DENIES_VALUE.search(text) is None:
         return None
     former = {
         words
@@ -203,12 +217,25 @@ def corrects_value(new: str, known: str) -> bool:
     if correction is None or len(known) > MAX_CORRECTION_CHARS:
         return False
     order = list_content_stems(known)
+    if _CHANGES.search(new) is None:
+        return _denies_value(correction, new, known)
     return (
         any(_gives_up(correction, former, known, order) for former in correction.former_values)
         or any(_renumbers(correction, pair, new, known, order) for pair in correction.numbered)
         or _switches_use(new, known)
         or _gives_up_wide(new, known)
         or _changes_subject(new, known)
+    )
+
+
+def _denies_value(correction: ValueCorrection, new: str, known: str) -> bool:
+    """Whether a memory says of the same thing what a text says that it is not."""
+    now, before = _STATED.match(new), _STATED.match(known)
+    if now is None or before is None:
+        return False
+    values = set(list_content_stems(before["value"]))
+    return now["subject"].casefold() == before["subject"].casefold() and any(
+        set(former) <= values for former in correction.former_values
     )
 
 

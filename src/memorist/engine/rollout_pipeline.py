@@ -369,9 +369,10 @@ class RolloutPipeline(RolloutStore):
             if (not below or _is_below(each.path, below)) and repository in (None, each.repository)
         ]
         if not mine and not found.skipped:
+            where = ", ".join(map(str, folders)) or "the folders of your agents"
             raise NothingToDo(
-                "there are no recorded sessions here; name folders that hold some with "
-                "--sessions DIR"
+                f"there are no recorded sessions in {where}; name the files or folders that hold "
+                f"some: memorist import PATH"
             )
         only = frozenset(each.id for each in mine) if folders or repository is not None else None
         dependencies = replace(

@@ -256,7 +256,7 @@ def _walk_files(
                         if depth < MAX_FOLDER_DEPTH and entry.name not in _SKIPPED_FOLDERS
                         else []
                     )
-                elif _is_candidate(entry.name, source):
+                elif entry.path == root or _is_candidate(entry.name, source):
                     yield from _walk_entry(entry, root)
 
 

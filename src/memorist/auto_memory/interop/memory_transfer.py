@@ -20,7 +20,11 @@ from memorist.auto_memory.interop.instruction_files import INSTRUCTION_FILE_ENDI
 from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, parse_memory_file
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_file_text_as_utf8
+from memorist.core.text_analysis import (
+    count_undecoded_bytes,
+    decode_file_text,
+    encode_file_text_as_utf8,
+)
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import FileInfo, FileSystem
 from memorist.safety.secrets import find_secrets, redact
@@ -31,6 +35,9 @@ MAX_IMPORT_FILES = 5_000
 
 MAX_IMPORT_FILE_BYTES = 4_000_000
 """Bytes of one file; the largest handbook seen in public had one million."""
+
+
+UNKNOWN_ENCODING = "not in UTF-8: save it in UTF-8 with your editor, and import it again"
 
 
 MAX_IMPORT_TOTAL_BYTES = 64_000_000
@@ -85,7 +92,18 @@ def _read_single_file(
 ) -> tuple[dict[str, bytes], list[IgnoredImportEntry]]:
     if not facts.is_file or facts.size > MAX_IMPORT_FILE_BYTES:
         raise InputError(f"{folder} is no file of at most {MAX_IMPORT_FILE_BYTES:,} bytes")
-    return {folder.name: files.read(folder, limit=MAX_IMPORT_FILE_BYTES)}, []
+    data = _read_as_utf8(files, folder)
+    if data is None:
+        raise InputError(f"{folder} is {UNKNOWN_ENCODING}")
+    return {folder.name: data}, []
+
+
+def _read_as_utf8(files: FileSystem, path: Path) -> bytes | None:
+    """A file's text in UTF-8, where it is in that or UTF-16; None for another encoding, whose
+    letters nobody could tell apart later.
+    """
+    text = decode_file_text(files.read(path, limit=MAX_IMPORT_FILE_BYTES))
+    return None if count_undecoded_bytes(text) else encode_file_text_as_utf8(text)
 
 
 def _read_folder(
@@ -110,9 +128,11 @@ def _read_folder(
             others += 1
         elif facts.size > MAX_IMPORT_FILE_BYTES or total + facts.size > MAX_IMPORT_TOTAL_BYTES:
             left.append(IgnoredImportEntry(path, f"it has {facts.size:,} bytes, more than is read"))
+        elif (data := _read_as_utf8(files, folder / path)) is None:
+            left.append(IgnoredImportEntry(path, UNKNOWN_ENCODING))
         else:
-            found[path] = files.read(folder / path, limit=MAX_IMPORT_FILE_BYTES)
-            total += len(found[path])
+            found[path] = data
+            total += len(data)
     return found, [
         *left,
         IgnoredImportEntry(str(folder), f"{others} files that are no Markdown"),

@@ -76,11 +76,31 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
             f"files in {home} cannot be locked, so that nothing new is kept",
             f"The cause: {describe_storage_error(refusal)}.",
         )
+    yield from _check_kinds(context)
     paths = list(_walk(home))
     yield from _check_access(paths)
     yield from _check_leftovers(context, paths)
     yield from _check_conflicted_copies(paths)
     yield from _check_times(context, paths)
+
+
+def _check_kinds(context: DoctorContext) -> Iterator[CheckResult]:
+    """Files where memorist has folders, and the reverse: nothing can be read or written there."""
+    layout = context.layout
+    folders = [layout.projects, layout.rollouts, layout.rollouts_state, layout.machines]
+    folders.append(layout.memory_off_sessions.parent)
+    for path in folders:
+        if path.exists() and not path.is_dir():
+            yield repair_or_report_fault(
+                context,
+                f"{path} is not a folder",
+                FIX_COMMAND,
+                partial(put_file_aside, layout, path),
+            )
+    if layout.database.is_dir():
+        yield CheckResult(
+            "wrong", f"{layout.database} is a folder, not a file", "Move it away; another is made."
+        )
 
 
 def _walk(home: Path) -> Iterator[Path]:

@@ -104,8 +104,8 @@ def _check_folder(
     except StoreError as error:
         yield repair_or_report_fault(
             context,
-            f"the history at {where.history} is damaged",
             str(error),
+            f"{FIX_COMMAND}; what was your word counts as of unknown origin until you edit it",
             lambda: _rescan(where, folder, "moved aside; a new one was started"),
         )
         if not context.may_repair:
