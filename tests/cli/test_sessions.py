@@ -52,6 +52,20 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_sessions_of_another_machine_are_named_by_the_projects_name(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was made in a folder that is not here may belong to the project of its name."""
+    asyncio.run(hold("s1", tmp_path / "laptop" / "till", "Mend the till."))
+    (tmp_path / "till").mkdir()
+    monkeypatch.chdir(tmp_path / "till")
+
+    said = run("sessions").output
+    assert f"take over with: memorist memory rebind {tmp_path / 'laptop' / 'till'}" in said
+    monkeypatch.chdir(shop)
+    assert "rebind" not in run("sessions").output
+
+
 def test_a_session_without_notes_is_named_by_what_was_asked_first(shop: Path) -> None:
     """One that runs has none yet: it was said that nothing was asked in it."""
     asyncio.run(hold("third-one", shop, "Rename the coupon to voucher.", "Go on.", notes=False))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout, read_environment
+from memorist.core.plural import pluralize
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.session_list import KnownSession, list_known_sessions
 from memorist.engine.session_resumption import find_session_resumption
@@ -49,10 +52,25 @@ def sessions_command(session: str, everywhere: bool, limit: int, as_json: bool) 
         click.echo(_render_line(each, each.id[:13], prefix))
     if not found:
         click.echo("no session of this folder is known yet; --all shows those of others")
-        for line in describe_memory_found_elsewhere(DiskFiles(), home, str(Path.cwd())):
+        elsewhere = describe_memory_found_elsewhere(DiskFiles(), home, str(Path.cwd()))
+        for line in elsewhere or _describe_sessions_of_namesakes(home):
             click.echo(line)
     elif len(found) > limit:
         click.echo(f"{len(found) - limit:,} older ones: --limit {len(found)}")
+
+
+def _describe_sessions_of_namesakes(home: Layout) -> Iterator[str]:
+    """Sessions of a project of this one's name in a folder that is not on this machine, as those
+    that were made on another one; with the command that makes them this project's.
+    """
+    name = locate_project_root(Path.cwd()).name
+    counts = Counter(each.project for each in list_known_sessions(home, None))
+    for project, count in counts.items():
+        if Path(project).name == name and not Path(project).exists():
+            yield output.make_terminal_safe_line(
+                f"{pluralize(count, 'session')} of {project}, which is not on this machine, may "
+                f"belong here; take over with: memorist memory rebind {shlex.quote(project)}"
+            )
 
 
 def _render_line(entry: KnownSession, id: str, prefix: str = "") -> str:
