@@ -9,7 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statement_changes import plan_memory_addition
+from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("AM-12")
 
@@ -86,6 +90,10 @@ def test_a_relative_date_is_put_behind_its_absolute_one(text: str, expected: str
         'the button says "tomorrow"',
         "in 9999 years",
         "tomorrow_job",
+        "/var/log/yesterday",
+        "today()",
+        "the tab 'today'",
+        "the last Friday of the month",
         "3月底",
         "以后天天跑",
         "下个月40号",
@@ -157,3 +165,22 @@ def test_so_many_days_on_are_so_many_days(count: int, moment: datetime) -> None:
     assert make_dates_absolute(f"{count} days ago", stamp).startswith(
         (today - timedelta(count)).isoformat()
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("delete logs in 30 days", "delete logs in 30 days"),
+        ("every release note names last month", "every release note names last month"),
+        ("use the old API until next Friday", "use the old API until 2026-03-13 (next Friday)"),
+        ("the freeze ends in two weeks", "the freeze ends 2026-03-18 (in two weeks)"),
+    ],
+)
+def test_a_rule_is_not_about_the_day_on_which_it_was_said(said: str, kept: str) -> None:
+    """A deadline is: it got a date, and so did what is to be done again and again."""
+    text = TextBlock(f"Please remember: {said}")
+    message = Message(id="m1", role="user", blocks=(text,), origin=Origin.USER)
+    (found,) = find_statements(message)
+    change = plan_memory_addition(found, lambda _: None, session="s", timestamp=WEDNESDAY)
+
+    assert parse_memory_file(change.path, change.after or b"").body == kept

@@ -259,11 +259,10 @@ def test_for_all_projects_moves_nothing_older(projects: Projects) -> None:
     assert "everywhere/" not in projects.run(projects.blog, "memory", "list")
 
 
-def test_a_number_names_the_same_one_whatever_comes_to_wait(tmp_path: Path) -> None:
-    """What came to wait for this project stood before what waits for all: `accept 1` was another
-    one than the list had shown.
-    """
-    clock, files = FrozenClock(), DiskFiles(durable=False)
+@pytest.fixture
+def memories(tmp_path: Path) -> tuple[AutoMemory, AutoMemory]:
+    """A project's memory and that of every project, on one clock that goes on a minute a call."""
+    clock, files = AdvancingClock(), DiskFiles(durable=False)
     here, there = (
         AutoMemory(
             Layout(tmp_path).memory_layout(name),
@@ -274,9 +273,24 @@ def test_a_number_names_the_same_one_whatever_comes_to_wait(tmp_path: Path) -> N
         for name in ("/shop", "/everywhere")
     )
     here.everywhere = there
+    return here, there
+
+
+class AdvancingClock(FrozenClock):
+    def now(self) -> float:
+        self.advance(60)
+        return super().now()
+
+
+def test_a_number_names_the_same_one_whatever_comes_to_wait(
+    memories: tuple[AutoMemory, AutoMemory],
+) -> None:
+    """What came to wait for this project stood before what waits for all: `accept 1` was another
+    one than the list had shown.
+    """
+    here, there = memories
     there.add("The first.", agent="an agent")
     shown = here.list_proposals()[0]
-    clock.advance(60)
     here.add("The second.", agent="an agent")
 
     assert here.find_proposal("1") == (there, shown)

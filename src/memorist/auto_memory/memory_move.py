@@ -31,10 +31,10 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
         actor="user", what=render_change_headline("move", topic.description or path)
     )
     free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
-    change = MemoryChange(path=free, before=None, after=encode_file_text_as_utf8(topic.text()))
-    written = target.write([change], reason)
+    text = encode_file_text_as_utf8(topic.text())
+    written = target.write([MemoryChange(path=free, before=None, after=text)], reason)
     if not (written.refused or written.proposals):
-        source.forget([path], reason)
+        source.write([MemoryChange(path=path, before=text, after=None)], reason)
     return (
         merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
         if everywhere

@@ -45,17 +45,17 @@ _QUOTED = lazy_pattern(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}�
 _PRECEDING_DATE = lazy_pattern(r"\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?(?: \(|（)$")
 
 _ENGLISH = lazy_pattern(
-    rf"""\b(?:
+    rf"""(?<![\w/.'’-])(?:
       (?P<after>the\ day\ after\ tomorrow|day\ after\ tomorrow)
     | (?P<before>the\ day\ before\ yesterday|day\ before\ yesterday)
     | (?P<near>today|tomorrow|yesterday)(?:['’]s)?
-    | (?P<which>next|this|last|coming|this\ coming)\ (?P<weekday>{_WEEKDAY})(?:['’]s)?
+    | (?P<which>next|this|last|coming|this\ coming)\ (?P<weekday>{_WEEKDAY})(?:['’]s)?(?!\ of\b)
     | in\ (?P<count>{_NUMBER})\ (?P<unit>{_UNIT})(?:['’]?\ time)?
     | (?P<fromcount>{_NUMBER})\ (?P<fromunit>{_UNIT})\ from\ (?:now|today)
     | (?P<agocount>{_NUMBER})\ (?P<agounit>{_UNIT})\ ago
     | (?:the\ )?end\ of\ (?:(?P<endwhich>this|next|the|last)\ )?(?P<end>week|month|quarter|year)
     | (?P<span>next|last|this)\ (?P<spanunit>week|month|quarter|year)(?:['’]s)?
-    )(?![\w-])""",
+    )(?![\w(/-])""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CHINESE = lazy_pattern(

@@ -74,9 +74,10 @@ def plan_memory_addition(
 
     `timestamp` is the time of the message in seconds since the epoch.
     """
-    text = (
-        make_dates_absolute(statement.text, timestamp) if timestamp is not None else statement.text
+    is_of_one_day = not _RECURS.search(statement.text) and (
+        statement.kind != MemoryKind.FEEDBACK or _BEGINS_OR_ENDS.search(statement.text)
     )
+    text = make_dates_absolute(statement.text, timestamp) if is_of_one_day else statement.text
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
     slug, description = derive_memory_name_and_description(
         replace(statement, text=redact(statement.text).text)
@@ -94,6 +95,21 @@ def plan_memory_addition(
         provenance=provenance,
     )
     return MemoryChange(path=path, before=None, after=encode_file_text_as_utf8(topic.text()))
+
+
+_RECURS = lazy_pattern(
+    r"\b(?:always|never|every|each|daily|weekly|monthly|yearly|whenever|usually|often)\b"
+    r"|[每总]|从不|永远",
+    re.IGNORECASE,
+)
+"""Says that something holds again and again: `we never deploy at the end of the month`."""
+_BEGINS_OR_ENDS = lazy_pattern(
+    r"\b(?:until|till|starting|as of|from (?:today|tomorrow|next|this))\b|直到|[为到]止|起",
+    re.IGNORECASE,
+)
+"""Says of a rule since when or until when it holds; any other date in one is that of each day on
+which it is followed: `delete logs in 30 days`.
+"""
 
 
 def find_free_name(plain_name: str, is_used: Callable[[str], object]) -> str:
