@@ -297,6 +297,15 @@ def test_a_number_names_the_same_one_whatever_comes_to_wait(
     assert here.accept("2").paths == ("the-second.md",)
 
 
+def test_forget_that_takes_back_all_sentences_of_a_message(projects: Projects) -> None:
+    """Also where one replaced what another had just said: nothing was taken back then."""
+    projects.say(projects.shop, "From now on use pnpm. From now on use yarn.", "Forget that.")
+
+    listed = projects.run(projects.shop, "memory", "list")
+    assert "yarn" not in listed
+    assert "pnpm" not in listed
+
+
 def test_all_that_is_known_of_the_user_can_be_asked_to_go(projects: Projects) -> None:
     """It waits, one by one; what is about the project is not touched."""
     projects.say(projects.shop, "I'm the backend lead.", "We use Postgres 15 for everything.")

@@ -766,9 +766,12 @@ class NewestStatementWrites:
         self._message_id, self._written = "", ()
         if said_in not in typed_ids or not message.is_typed:
             return not said_in
-        for each in written:
+        for each in reversed(
+            written
+        ):  # a later sentence may have changed what an earlier one wrote
             for waiting in each.proposals:
-                self._memory.reject(waiting.id)
+                with contextlib.suppress(InputError):  # decided meanwhile
+                    self._memory.reject(waiting.id)
             if each.change_id:
                 self._memory.undo(each.change_id)
         return True
