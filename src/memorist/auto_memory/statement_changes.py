@@ -75,7 +75,7 @@ def plan_memory_addition(
     `timestamp` is the time of the message in seconds since the epoch.
     """
     is_of_one_day = not _RECURS.search(statement.text) and (
-        statement.kind != MemoryKind.FEEDBACK or _BEGINS_OR_ENDS.search(statement.text)
+        statement.kind != "feedback" or _BEGINS_OR_ENDS.search(statement.text)
     )
     text = make_dates_absolute(statement.text, timestamp) if is_of_one_day else statement.text
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
