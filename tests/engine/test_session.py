@@ -318,6 +318,25 @@ async def test_a_manual_update_ignores_the_thresholds_and_refuses_an_empty_conve
         assert "A very short session." in await session.update_notes()
 
 
+@pytest.mark.covers("SM-13")
+async def test_an_update_keeps_what_somebody_wrote_at_the_end_of_a_section(tmp_path: Path) -> None:
+    """Also in another process, and of a line that was derived and put right."""
+    play = Play(tmp_path)
+    for again in range(2):
+        async with Memorist(model="structural", home=tmp_path) as engine:
+            session = await play.open(engine)
+            await play.turn(session, f"Round it, {again}.", 500)
+            notes = await session.update_notes()
+            if not again:
+                path = session.layout.notes
+                notes = notes.replace("Last request:", "Last request, a hasty one:")
+                path.write_text(f"{notes}- ask Ann first\n")
+
+    assert notes.count("- ask Ann first") == notes.count("a hasty one: “Round it, 0.”") == 1
+    assert notes.count("Last request: “Round it, 1.”") == 1
+    assert notes.count("Last request: “Round it, 0.”") == 0
+
+
 @pytest.mark.covers("SM-1")
 @pytest.mark.parametrize("host", [HostInfo(remote=True), HostInfo(auto_compact=False)])
 async def test_a_remote_host_or_one_without_compaction_gets_no_notes(

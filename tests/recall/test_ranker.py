@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -140,11 +141,11 @@ def test_a_title_counts_more_than_a_body(tmp_path: Path) -> None:
         assert ids(ranker, "cache") == ["b", "a"]
 
 
-def test_shown_ones_can_be_left_out(ranker: Ranker) -> None:
-    """What was surfaced before does not take a place."""
-    assert "deploy.md" not in [
-        found.id for found in ranker.search("deploy releases", 1, excluding={"deploy.md"})
-    ]
+def test_what_is_left_out_takes_no_place(ranker: Ranker) -> None:
+    """The one place is for the next best."""
+    (found,) = ranker.rank_without_reasons("deploy releases", 1, excluding="deploy")
+
+    assert found.id == "style.md"
 
 
 def test_equal_scores_are_ordered_by_id(tmp_path: Path) -> None:
@@ -525,16 +526,30 @@ def test_damage_that_shows_later_is_told_and_mended(ranker: Ranker, tmp_path: Pa
         assert ids(again, "canary") == ["deploy.md"]
 
 
-def test_a_sync_over_damage_begins_anew(ranker: Ranker, tmp_path: Path) -> None:
-    """What it holds is made from the entries, so nothing is lost."""
-    outside = sqlite3.connect(tmp_path / "recall.sqlite")
-    outside.execute("update words set entries = x'010203'")
-    outside.commit()
-    outside.close()
+@pytest.mark.parametrize("lost", ["damaged", "deleted"])
+def test_a_sync_over_damage_begins_anew(ranker: Ranker, tmp_path: Path, lost: str) -> None:
+    """With the texts of all entries, of which only the new one's was needed before: the others were
+    written without a word, and found no more.
+    """
+    path = tmp_path / "recall.sqlite"
+    marked = [msgspec.structs.replace(each, fingerprint=each.id) for each in MEMORIES]
+    ranker.sync(marked[:3])
+    if lost == "deleted":
+        path.unlink()
+    else:
+        with closing(sqlite3.connect(path)) as outside:
+            outside.execute("update words set entries = x'010203'")
+            outside.commit()
 
-    ranker.sync([SearchEntry(id="deploy.md", body="other words")])
+    ranker.sync_missing(
+        lambda known: [
+            SearchEntry(id=each.id, fingerprint=each.id) if each.id in known else each
+            for each in marked
+        ]
+    )
 
-    assert ids(ranker, "other words") == ["deploy.md"]
+    assert ids(ranker, "canary") == ["deploy.md"]
+    assert ids(ranker, "read_all")[0] == "code.md"
 
 
 def test_an_index_of_another_version_is_made_anew(ranker: Ranker, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 
@@ -13,8 +15,10 @@ from msgspec.structs import replace
 
 from hooks.recordings import ClaudeFile, CodexFile
 from memorist.core.prompt_templates import load_prompt
+from memorist.errors import StoreError
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
-from memorist.recall import session_passages
+from memorist.recall import ranker, session_passages
+from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.session_index import SessionIndex, read_session_passages
 from memorist.recall.session_passages import (
     MAX_ANSWER_PARTS,
@@ -26,6 +30,7 @@ from memorist.recall.session_passages import (
     select_passages,
     split_answer_into_search_parts,
 )
+from memorist.recall.word_index import IndexRow, WordIndex
 from memorist.store.rollout_rows import Rollout, SessionFormat
 from memorist.transcript_analysis.invocation_log import InvocationLog
 from support.past_sessions import ROUNDING, TALK, write_session
@@ -136,6 +141,25 @@ def test_what_came_of_it_stands_below(answered: str, work: str, outcome: str) ->
     passage = Passage(line=1, at=0.0, said=PROMPT, answered=answered, work=work)
 
     assert describe_passage_outcome(PROMPT, passage) == outcome
+
+
+@pytest.mark.parametrize("kind", [ClaudeFile, CodexFile])
+def test_a_commit_that_failed_or_was_cut_off_is_none(
+    tmp_path: Path, kind: type[ClaudeFile | CodexFile]
+) -> None:
+    """Codex marks no failure: the exit code stands in the text."""
+    outputs = ("Exit code: 0\n[main 1234567] x", "Exit code: 1\nOutput:\nhook failed")
+    for output, committed in (*zip(outputs, (True, False), strict=True), (None, False)):
+        file = kind()
+        file.user("Commit the rounding.")
+        file.calls("git commit -m x", output or "")
+        if output is None:
+            file.lines.pop()
+        path = tmp_path / "session.jsonl"
+        path.write_bytes(b"".join(file.lines))
+
+        (passage,) = read_session_passages(path)
+        assert ("committed" in describe_passage_outcome("rounding", passage)) is committed
 
 
 @pytest.mark.covers("PS-1")
@@ -280,6 +304,81 @@ def test_an_open_index_finds_what_came_in_place_of_a_deleted_one(tmp_path: Path,
             with closing(SessionIndex(path)) as other:
                 other.sync([write_session(tmp_path, "22222222-b", TALK)])
             assert (now.count_passages("/p"), now.count_passages()) == (len(TALK), len(TALK))
+
+
+@pytest.mark.covers("PS-1")
+def test_an_index_of_words_that_is_damaged_or_cut_off_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search over damage finds nothing, and the next sync makes all anew; so does one after a
+    kill between two writes of a turn.
+    """
+    session = write_session(tmp_path, "a", ROUNDING)
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        monkeypatch.setattr(ranker, "ENTRIES_PER_TRANSACTION", 1)
+        with monkeypatch.context() as killed:
+            killed.setattr(WordIndex, "write", _write_three_of(WordIndex.write))
+            with pytest.raises(StoreError):
+                index.sync([session])
+        index.sync([session])
+        assert {each.passage.line for each in index.search("per line", project="/p")} == {1, 3}
+        assert len(index.search("half up", project="/p")) == 2
+        (words,) = (tmp_path / "index-words").glob("*.sqlite")
+        with closing(sqlite3.connect(words)) as outside:
+            outside.execute("update words set entries = x'010203'")
+            outside.commit()
+
+        assert index.search("bankers rounding", project="/p") == ()
+        index.sync([session])
+        assert len(index.search("bankers rounding", project="/p")) == 2
+
+
+def _write_three_of(
+    write: Callable[[WordIndex, Sequence[IndexRow]], None],
+) -> Callable[[WordIndex, Sequence[IndexRow]], None]:
+    left = iter(range(3))
+
+    def write_some(index: WordIndex, rows: Sequence[IndexRow]) -> None:
+        if next(left, None) is None:
+            raise StoreError("killed")
+        write(index, rows)
+
+    return write_some
+
+
+@pytest.mark.covers("PS-1")
+def test_a_long_session_that_asks_leaves_the_others_their_place(tmp_path: Path) -> None:
+    """What it said itself, of the same words, was first taken and then left out."""
+    mine = write_session(tmp_path, "mine", [("bankers rounding of the invoice total", "yes")] * 50)
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        index.sync([mine, write_session(tmp_path, "other", ROUNDING)])
+
+        found = index.search(
+            "bankers rounding of the invoice total", 2, project="/p", excluding="mine"
+        )
+
+    assert [each.session for each in found] == ["other", "other"]
+
+
+@pytest.mark.covers("PS-1")
+def test_a_session_that_another_process_adds_meanwhile_is_ranked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the words of its project were written, which took it for done."""
+    first, other = write_session(tmp_path, "a", TALK), write_session(tmp_path, "b", ROUNDING)
+    path = tmp_path / "index"
+    with closing(SessionIndex(path)) as index, closing(SessionIndex(path)) as slower:
+        sync = ranker.Ranker.sync_missing
+
+        def sync_meanwhile(self: ranker.Ranker, entries: Callable[..., list[SearchEntry]]) -> None:
+            monkeypatch.undo()
+            index.sync([first, other])
+            sync(self, entries)
+
+        monkeypatch.setattr(ranker.Ranker, "sync_missing", sync_meanwhile)
+        slower.sync([first])
+
+        assert len(index.search("bankers rounding", project="/p")) == 2
 
 
 @pytest.mark.covers("PS-2")

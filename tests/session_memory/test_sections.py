@@ -11,7 +11,9 @@ from memorist.session_memory.notes_repair import repair_or_roll_back_notes
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     are_notes_empty,
+    checksum_derived_lines,
     compose_notes,
+    move_written_lines_up,
     parse_section_bodies,
     parse_template_sections,
     replace_structural_notes,
@@ -135,6 +137,37 @@ def test_what_structure_proved_stands_apart_and_is_replaced_next_time() -> None:
     )
     assert "first" not in twice
     assert "step 1" not in twice
+
+
+LINES = st.lists(st.text(max_size=12), max_size=3)
+
+
+@pytest.mark.covers("SM-13")
+@given(st.dictionaries(st.sampled_from(TITLES), LINES), LINES, st.sampled_from(TITLES), st.data())
+def test_what_somebody_writes_into_the_derived_part_stays(
+    derived: dict[str, list[str]], own: list[str], title: str, data: st.DataObject
+) -> None:
+    """Whatever stands there, and at the top of the file; what was derived goes all the same."""
+    once = replace_structural_notes(
+        TEMPLATE,
+        TEMPLATE,
+        {each: "\n".join(f"- {line}" for line in lines) for each, lines in derived.items()},
+    )
+    known = checksum_derived_lines(once, TEMPLATE)
+    lines = once.split("\n")
+    at = data.draw(
+        st.sampled_from([0, *(n for n, line in enumerate(lines, 1) if line[:2] == "- ")])
+    )
+    mine = [f"mine {number}:{'-'.join(line.split())}" for number, line in enumerate(own)]
+    edited = "\n".join([*lines[:at], *mine, *lines[at:]])
+
+    kept = move_written_lines_up(edited, TEMPLATE, known)
+    again = replace_structural_notes(kept, TEMPLATE, {title: "- new"})
+
+    assert move_written_lines_up(kept, TEMPLATE, known) == kept
+    assert kept == once or mine
+    assert [line for line in again.split("\n") if line.startswith("mine ")] == mine
+    assert [line for line in again.split("\n") if line[:2] == "- "] == ["- new"]
 
 
 @pytest.mark.covers("SM-6")

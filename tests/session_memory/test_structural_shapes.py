@@ -174,6 +174,40 @@ def test_codex_exit_status_is_read_from_the_head_of_the_output(
     assert ok or "error: could not compile" in errors
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "passes"),
+    [
+        ("bundle exec rspec | tail -3", "12 examples, 1 failure", False),
+        ("mix test | tail -3", "12 tests, 0 failures", True),
+        ("bin/rails test | tail", "5 runs, 9 assertions, 0 failures, 1 errors, 0 skips", False),
+        ("vendor/bin/phpunit | tail", "FAILURES!\nTests: 5, Assertions: 9, Failures: 1.", False),
+        ("mvn test | tail", "[ERROR] Tests run: 5, Failures: 0, Errors: 2, Skipped: 0", False),
+        ("mvn test | tail", "[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 0", True),
+        ("gradle build | tail -20", "BUILD FAILED in 3s", False),
+        ("gradle build | tail -20", "BUILD SUCCESSFUL in 3s", True),
+        ("swift test | tail", "Executed 5 tests, with 1 failure (0 unexpected) in 0.1 s", False),
+        ("dotnet test | tail", "Failed!  - Failed:     1, Passed:    10, Skipped:     0", False),
+        ("dotnet test | tail", "Passed!  - Failed:     0, Passed:    10, Skipped:     0", True),
+        ("deno test | tail", "FAILED | 4 passed | 1 failed (10ms)", False),
+        ("ctest | tail", "98% tests passed, 1 tests failed out of 50", False),
+        ("cargo nextest run | tail", "  Summary [ 0.1s] 5 tests run: 4 passed, 1 failed", False),
+        ("make test | tail -3", "make: *** [Makefile:3: test] Error 1", False),
+        ("npm run build | tail", "npm error code ELIFECYCLE", False),
+        ("pytest -q | tail -3", "1 error in 0.3s", False),
+        ("npm run lint", "✖ 3 problems (0 errors, 3 warnings)", True),
+        ("npm run lint | tail", "✖ 3 problems (1 error, 2 warnings)", False),
+        ("ruff check . --fix", "Found 3 errors (3 fixed, 0 remaining).", True),
+    ],
+)
+def test_the_counts_of_a_check_tell_its_outcome_where_its_status_is_lost(
+    session: Any, command: str, output: str, passes: bool
+) -> None:
+    """A pipe ends well whatever came before it; a warning or what was put right is no failure."""
+    session.user("check").calls("exec_command", {"cmd": command}).answers(output)
+
+    assert (session.notes()["Errors & Corrections"] == "") is passes
+
+
 def test_a_command_that_still_runs_is_neither_passed_nor_failed(session: Any) -> None:
     """A background start has no outcome yet."""
     session.user("serve").calls("exec_command", {"cmd": "npm start"}).answers(

@@ -40,7 +40,11 @@ def find_passages_for_prompt(
     )
     shown = select_passages(query, found, index.count_passages(project))
     words = forgotten.list_quotes() if shown and forgotten is not None else ()
-    return tuple(each for each in shown if not any(word in each.passage.said for word in words))
+    return tuple(
+        each
+        for each in shown
+        if not any(word in each.passage.said or word in each.passage.answered for word in words)
+    )
 
 
 def find_past_session_passages(

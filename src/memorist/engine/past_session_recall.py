@@ -78,13 +78,14 @@ class PastSessionRecall(SessionExtension):
     def _sync(self) -> None:
         """Index, in the thread. A failure leaves the index as it was."""
         with contextlib.suppress(MemoristError):
-            with closing(self._open_state()) as state:
-                sessions = list_rollouts(state)
             path = self._context.runtime.layout.session_index
-            if not sessions and not path.exists():
-                return
             should_stop = self._stopping.is_set
             with lock_index_build_in_process(str(path), should_stop) as is_free:
+                # Not before the wait: sessions that were removed meanwhile would come back.
+                with closing(self._open_state()) as state:
+                    sessions = list_rollouts(state)
+                if not sessions and not path.exists():
+                    return
                 if is_free:
                     with closing(SessionIndex(path)) as index:
                         index.sync(sessions, should_stop, first=self._project)

@@ -22,7 +22,6 @@ from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build_in_
 from memorist.recall.search_query import parse_query
 from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
-from memorist.store.index_database import get_device_and_inode
 
 EMBEDDING_WAIT_SECONDS = 20.0
 """Longest wait of a command for embeddings, in which some hundred memories are embedded. What is
@@ -44,8 +43,6 @@ class MemoryFolderSearch:
         self._folder = folder
         self._wait = wait_for_embeddings
         self._ranker: Ranker | None = None
-        self._opened_file: tuple[int, int] | None = None
-        """Device and number of the index's file; None for one in memory."""
         self._synced_marks: Mapping[str, str] | None = None
         self._synced_version = 0
         self._uses_embeddings = settings.embeddings and is_embedder_installed()
@@ -78,8 +75,7 @@ class MemoryFolderSearch:
     def _find_literally(self, signs: str, limit: int) -> Iterator[MemoryMatch]:
         """The memories that hold signs without a word, such as an emoji, which no index has."""
         entries = (
-            self._build_entry(path, mark, whole=True)
-            for path, mark in self._folder.file_fingerprints().items()
+            self._build_entry(path, mark) for path, mark in self._folder.file_fingerprints().items()
         )
         for each in islice((each for each in entries if _holds(each, signs)), limit):
             yield MemoryMatch(path=each.id, score=0.0, why=f"has {signs}")
@@ -88,7 +84,6 @@ class MemoryFolderSearch:
         """Rebuild the index from the files, after damage a search meets and a sync does not."""
         self._stop_embedding()
         ranker.replace_damaged_index()
-        self._opened_file = get_device_and_inode(self._folder.layout.recall_index)
         self._synced_marks = None
         return self.sync_index()
 
@@ -97,23 +92,23 @@ class MemoryFolderSearch:
 
         Raises StoreError.
         """
-        path = self._folder.layout.recall_index
-        if self._ranker is not None and get_device_and_inode(path) != self._opened_file:
-            self.close()  # the file was removed, as by `memory forget --hard`
-        ranker = self._ranker = self._ranker or Ranker(path)
-        self._opened_file = self._opened_file or get_device_and_inode(path)
+        ranker = self._ranker = self._ranker or Ranker(self._folder.layout.recall_index)
+        if ranker.reopen_if_replaced():
+            # The file was removed, as by `memory forget --hard`, or a copy had stood in for it.
+            self._stop_embedding()
+            self._synced_marks = None
         marks, version = self._folder.file_fingerprints(), self._folder.listing_version
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
         if not self._update_index(ranker, marks):
-            known = ranker.read_fingerprints()
-            if known != marks:
-                ranker.sync(
-                    [
-                        self._build_entry(path, mark, whole=known.get(path) != mark)
-                        for path, mark in marks.items()
-                    ]
-                )
+            ranker.sync_missing(
+                lambda known: [
+                    SearchEntry(id=path, fingerprint=mark)
+                    if known.get(path) == mark
+                    else self._build_entry(path, mark)
+                    for path, mark in marks.items()
+                ]
+            )
         self._synced_marks, self._synced_version = marks, version
         if self._uses_embeddings and (self._thread is None or not self._thread.is_alive()):
             self._thread = start_background_thread(
@@ -152,20 +147,13 @@ class MemoryFolderSearch:
         ]
         with contextlib.suppress(StoreError):
             ranker.update_entries(
-                [
-                    self._build_entry(path, marks[path], whole=True)
-                    for path in changed
-                    if path in marks
-                ],
+                [self._build_entry(path, marks[path]) for path in changed if path in marks],
                 [path for path in changed if path not in marks],
             )
             return True
         return False
 
-    def _build_entry(self, path: str, mark: str, *, whole: bool) -> SearchEntry:
-        """Build an entry; without its text where the index already has it."""
-        if not whole:
-            return SearchEntry(id=path, fingerprint=mark)
+    def _build_entry(self, path: str, mark: str) -> SearchEntry:
         try:
             topic = self._folder.read_memory_file(path)
         except (InputError, FileNotFoundError):
@@ -195,7 +183,7 @@ class MemoryFolderSearch:
                 target = ranker if ranker.ranks_by_meaning else temporary
                 embedded = target.read_embedded_fingerprints()
                 missing = [
-                    self._build_entry(path, mark, whole=True)
+                    self._build_entry(path, mark)
                     for path, mark in marks.items()
                     if mark not in embedded
                 ]
@@ -221,7 +209,7 @@ class MemoryFolderSearch:
         self._stop_embedding()
         if self._ranker is not None:
             self._ranker.close()
-        self._ranker = self._synced_marks = self._opened_file = None
+        self._ranker = self._synced_marks = None
 
 
 class MemorySearch:

@@ -269,7 +269,7 @@ _COMMON_NAMES = frozenset(
 """Names, without ending, that files of many folders have: such a file has to be named with its
 folder.
 """
-_PATH_CHARS = r"[\w@.+~/\\-]"
+_PATH_END = re.compile(r"[\w@.+~/\\-]*\Z")
 
 
 def mentions_file(text: str, path: str) -> bool:
@@ -281,8 +281,12 @@ def mentions_file(text: str, path: str) -> bool:
     name = parts[-1]
     if "." not in name.strip("."):
         return False
-    for match in re.finditer(rf"{_PATH_CHARS}*{re.escape(name)}(?![\w@+~/\\-]|\.\w)", text):
-        named = match[0].replace("\\", "/").removeprefix("./").strip("/").split("/")
+    for match in re.finditer(rf"{re.escape(name)}(?![\w@+~/\\-]|\.\w)", text):
+        # No further back than the path goes: a text may be one long run of such characters.
+        least = max(0, match.start() - len(path) - len("./"))
+        lead = next(_PATH_END.finditer(text, least, match.start()))
+        plain = f"{lead[0]}{name}".replace("\\", "/").removeprefix("./")
+        named = plain.strip("/").split("/")
         if named == parts[-len(named) :] and (
             len(named) > 1 or name.split(".")[0].lower() not in _COMMON_NAMES
         ):

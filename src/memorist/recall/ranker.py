@@ -7,7 +7,6 @@ import threading
 from array import array
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from heapq import nlargest
 from importlib import import_module
@@ -449,18 +448,27 @@ class Ranker:
         and the next one completes it. A damaged index is rebuilt; for one that is locked, or that
         the disk refuses to write, a copy in memory is in.
         """
+        self.sync_missing(lambda _: entries)
+
+    def sync_missing(
+        self, list_entries: Callable[[Mapping[str, str]], Sequence[SearchEntry]]
+    ) -> None:
+        """What `sync` does, with entries that need a text only where the index has none of that
+        fingerprint: `list_entries` is given its fingerprints by id, and once more those of the
+        index that a damaged or refused one is replaced by.
+        """
         with self._lock:
-            self._reopen_if_replaced()
+            self.reopen_if_replaced()
             try:
-                self._sync(entries)
+                self._sync(list_entries)
             except DamagedIndex:
                 self.replace_damaged_index()
-                self._sync(entries)
+                self._sync(list_entries)
             except StoreError as error:
                 if not self._index.use_copy_if_refused(error):
                     raise
                 self._version = None
-                self._sync(entries)
+                self._sync(list_entries)
 
     def replace_damaged_index(self) -> None:
         """Move a damaged file aside and create an empty one, to be filled by `sync`."""
@@ -474,20 +482,17 @@ class Ranker:
         """
         with self._lock:
             try:
-                return {
-                    id: mark
-                    for id, mark in self._index.read_fingerprints_by_id().items()
-                    if not is_heading_id(id)
-                }
+                return _without_headings(self._index.read_fingerprints_by_id())
             except DamagedIndex:
                 return {}
 
-    def _sync(self, entries: Sequence[SearchEntry]) -> None:
+    def _sync(self, list_entries: Callable[[Mapping[str, str]], Sequence[SearchEntry]]) -> None:
+        old = self._index.read_fingerprints_by_id()
+        entries = list_entries(_without_headings(old))
         wanted = {
             id: (fingerprint, entry)
             for id, fingerprint, entry in yield_entries_and_headings(entries)
         }
-        old = self._index.read_fingerprints_by_id()
         changed = [id for id, (fingerprint, _) in wanted.items() if old.get(id) != fingerprint]
         removed = [id for id in old if id not in wanted]
         self._index.remove(removed)
@@ -617,12 +622,10 @@ class Ranker:
             }.items()
         )
 
-    def search(
-        self, query: str, limit: int = 10, *, excluding: AbstractSet[str] = frozenset()
-    ) -> tuple[RankedEntry, ...]:
+    def search(self, query: str, limit: int = 10) -> tuple[RankedEntry, ...]:
         """Return the best entries for a query of any text, best first, ties by id; may be empty."""
         with self._lock:
-            found = self._rank(query, limit, excluding)
+            found = self._rank(query, limit)
             evidence = EntryEvidenceScorer(
                 found.query.words,
                 holders=found.counts,
@@ -632,13 +635,13 @@ class Ranker:
             return tuple(self._build_result(number, found, evidence) for number in found.order)
 
     def rank_without_reasons(
-        self, query: str, limit: int, *, by_meaning: bool = True
+        self, query: str, limit: int, *, by_meaning: bool = True, excluding: str = ""
     ) -> tuple[EntryRank, ...]:
         """Return what `search` does, without the reasons, which take longer than the ranking; by
-        words alone without `by_meaning`.
+        words alone without `by_meaning`, and without the entries whose ids begin with `excluding`.
         """
         with self._lock:
-            found = self._rank(query, limit, frozenset(), by_meaning=by_meaning)
+            found = self._rank(query, limit, by_meaning=by_meaning, excluding=excluding)
             ids = self._columns.ids
             above = found.similarity.above_chance
             return tuple(
@@ -652,7 +655,7 @@ class Ranker:
             )
 
     def _rank(
-        self, query: str, limit: int, excluding: AbstractSet[str], *, by_meaning: bool = True
+        self, query: str, limit: int, *, by_meaning: bool = True, excluding: str = ""
     ) -> _QueryState:
         self._refresh()
         collection, question = self._columns, parse_query(query)
@@ -687,7 +690,7 @@ class Ranker:
         allowed = [
             number
             for number in scores
-            if collection.ids[number] not in excluding
+            if not (excluding and collection.ids[number].startswith(excluding))
             and (number in lexical or near.above_chance[number] >= MIN_NEARNESS)
         ]
         # Plain numbers are compared in a third of the time that keys take.
@@ -762,13 +765,19 @@ class Ranker:
         with self._lock:
             self._refresh()
 
-    def _reopen_if_replaced(self) -> None:
-        if self._index.reopen_if_replaced():
-            self._version = None
+    def reopen_if_replaced(self) -> bool:
+        """Open the file again where it is another one by now, and once in a minute while a copy in
+        memory stands in for it; returns whether that was so.
+        """
+        with self._lock:
+            is_reopened = self._index.reopen_if_replaced()
+            if is_reopened:
+                self._version = None
+            return is_reopened
 
     def _refresh(self) -> None:
         """Reload the columns when this or another process has written."""
-        self._reopen_if_replaced()
+        self.reopen_if_replaced()
         version = self._index.read_change_marker()
         if version != self._version:
             self._columns = build_entry_columns(self._index.iter_all_rows())
@@ -874,6 +883,10 @@ class Ranker:
                     version,
                     EntryVectors(columns, vectors, embed_calibration_texts(embedder)),
                 )
+
+
+def _without_headings(marks: Mapping[str, str]) -> dict[str, str]:
+    return {id: mark for id, mark in marks.items() if not is_heading_id(id)}
 
 
 def _words_name(embedder: Embedder) -> str:

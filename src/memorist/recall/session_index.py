@@ -15,14 +15,15 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from memorist.auto_memory.statements.no_memory_and_pin_requests import user_asks_for_no_memory
 from memorist.core.lru_cache import LruCache
 from memorist.core.messages import Message
-from memorist.errors import StoreError, UnreadableSession
+from memorist.errors import DamagedIndex, StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
@@ -63,7 +64,7 @@ from memorist.transcript_analysis.invocation_log import (
     uses_rejected_argument,
 )
 
-SESSION_INDEX_VERSION = 11
+SESSION_INDEX_VERSION = 12
 """Version of the tables; a file of another version is rebuilt."""
 PARTS = ("said", "answered", "work", *(f"answered{at}" for at in range(1, MAX_ANSWER_PARTS)))
 """Entries of a turn in the ranker, by position. `answered` is the end of the answer, which is all
@@ -72,9 +73,7 @@ of most; what comes before it follows, the last part first.
 LINE_POSITIONS = 3
 """Positions for each line of a session. A turn of a long answer has more, and more lines."""
 CANDIDATES_PER_TURN = 3
-"""Entries that are asked of the ranker for each wanted turn: several are of one turn, and some of
-an excluded session.
-"""
+"""Entries that are asked of the ranker for each wanted turn: several are of one turn."""
 PASSAGES_PER_EMBEDDING_BATCH = 400
 """Passages whose texts are held at once while they are embedded."""
 MAX_CALL_CHARS = 400
@@ -110,14 +109,21 @@ create table unranked (project text primary key);
 
 def _prepare_tables(connection: sqlite3.Connection) -> None:
     """Create the tables, in place of those of another version."""
-    if connection.execute("pragma user_version").fetchone()[0] == SESSION_INDEX_VERSION:
+    if _has_current_tables(connection):
         return
     with transaction(connection):
+        if _has_current_tables(connection):
+            return  # another process made them while this one waited for the lock
         for name in ("sessions", "passages", "words", "mended", "worked", "unranked"):
             connection.execute(f"drop table if exists {name}")
         for table in filter(str.strip, _TABLES.split(";")):
             connection.execute(table)
         connection.execute(f"pragma user_version = {SESSION_INDEX_VERSION:d}")
+
+
+def _has_current_tables(connection: sqlite3.Connection) -> bool:
+    version: int = connection.execute("pragma user_version").fetchone()[0]
+    return version == SESSION_INDEX_VERSION
 
 
 class SessionIndex:
@@ -255,9 +261,20 @@ class SessionIndex:
     def _rank(self, project: str) -> None:
         """Bring the ranker of a project up to date."""
         ranker = self._open_ranker(project)
-        known = ranker.read_fingerprints()
+        while True:
+            turns = self._list_turns(project)
+            ranker.sync_missing(partial(self._list_entries, turns))
+            with transaction(self._database):
+                if self._list_turns(project) == turns:  # else another process wrote meanwhile
+                    self._database.execute("delete from unranked where project = ?", (project,))
+                    return
+
+    def _list_entries(
+        self, turns: Sequence[tuple[str, int, int]], known: Mapping[str, str]
+    ) -> list[SearchEntry]:
+        """The entries of these turns, without their texts where the ranker has them."""
         entries: list[SearchEntry] = []
-        for id, line, mark in self._list_turns(project):
+        for id, line, mark in turns:
             if known.get(f"{id}#{line}#said") == f"{id}#{line}#{mark}#said":
                 entries += (
                     SearchEntry(id=f"{id}#{line}#{part}", fingerprint=f"{id}#{line}#{mark}#{part}")
@@ -266,8 +283,7 @@ class SessionIndex:
                 )
             else:
                 entries += self._read_entries(id, line, mark)
-        ranker.sync(entries)
-        self._database.execute("delete from unranked where project = ?", (project,))
+        return entries
 
     def _list_turns(self, project: str) -> list[tuple[str, int, int]]:
         """Session, line and mark of the turns of a project, the newest first. Of a turn that forked
@@ -281,7 +297,9 @@ class SessionIndex:
         ).fetchall()
 
     def _read_entries(self, session: str, line: int, mark: int) -> list[SearchEntry]:
-        """The entries of one turn, with their texts."""
+        """The entries of one turn, with their texts; what the user said is the last: where the
+        ranker has that, a kill came after all the others.
+        """
         texts = self._database.execute(
             "select said, answered, work from passages join sessions on sessions.number = session "
             "where sessions.id = ? and passages.line = ?",
@@ -298,8 +316,8 @@ class SessionIndex:
                 position=EntryPositionInGroup(session, LINE_POSITIONS * line + at),
                 fingerprint=f"{session}#{line}#{mark}#{part}",
             )
-            for at, (part, text) in enumerate(
-                zip(PARTS, (said, last, work, *earlier), strict=False)
+            for at, (part, text) in reversed(
+                [*enumerate(zip(PARTS, (said, last, work, *earlier), strict=False))]
             )
             if text
         ]
@@ -477,12 +495,19 @@ class SessionIndex:
         found: dict[tuple[str, int], EntryRank] = {}
         for each in projects:
             ranker = self._open_ranker(each)
-            for entry in ranker.rank_without_reasons(
-                query, CANDIDATES_PER_TURN * limit, by_meaning=by_meaning
-            ):
+            try:
+                ranked = ranker.rank_without_reasons(
+                    query,
+                    CANDIDATES_PER_TURN * limit,
+                    by_meaning=by_meaning,
+                    excluding=f"{excluding}#" if excluding else "",
+                )
+            except DamagedIndex:
+                self._discard_ranker(each, ranker)
+                continue
+            for entry in ranked:
                 session, line, _ = entry.id.rsplit("#", 2)
-                if session != excluding:
-                    found.setdefault((session, int(line)), entry)
+                found.setdefault((session, int(line)), entry)
         best = sorted(found.items(), key=lambda item: -item[1].score)
         evidence = QueryEvidenceMeter(words)
         with self._translate_errors("read"):
@@ -490,6 +515,12 @@ class SessionIndex:
                 self._read_match(*position, entry, evidence, excluding) for position, entry in best
             )
             return tuple(islice(_leave_out_copies(filter(None, matches)), limit))
+
+    def _discard_ranker(self, project: str, ranker: Ranker) -> None:
+        """Empty a damaged ranker, which the next sync fills."""
+        ranker.replace_damaged_index()
+        with self._translate_errors("update"):
+            self._database.execute("insert or ignore into unranked values (?)", (project,))
 
     def _find_literally(
         self, signs: str, limit: int, project: str, excluding: str

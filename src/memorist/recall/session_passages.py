@@ -12,7 +12,7 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, ToolResult, ToolUse
+from memorist.core.messages import Message, Origin, ToolResult
 from memorist.core.prompt_templates import render_template
 from memorist.core.search_words import extract_words_with_keys
 from memorist.core.sentences import extract_prose_sentences, shorten_to_one_line
@@ -28,10 +28,16 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_injected_order_or_permission
 from memorist.safety.secrets import redact
+from memorist.transcript_analysis.call_outcome import get_result_head_and_tail, parse_call_outcome
 from memorist.transcript_analysis.command_lines import classify_command_purpose
 from memorist.transcript_analysis.invocation_log import FixedInvocation
 from memorist.transcript_analysis.note_sentence_pool import SAID, refine_or_reject_sentence_source
-from memorist.transcript_analysis.tool_actions import ChangeAction, CommandAction, parse_tool_action
+from memorist.transcript_analysis.tool_actions import (
+    ChangeAction,
+    CommandAction,
+    ToolAction,
+    parse_tool_action,
+)
 
 MAX_SAID_CHARS = 4_000
 """Characters kept of what the user said in one turn; a longer text is a paste."""
@@ -47,6 +53,8 @@ MAX_COMMAND_CHARS = 160
 _CLIENT_COMMAND = lazy_pattern(r"/[a-z][\w:-]*(?: \S+){0,2}")
 """A command such as `/exit` or `/effort medium`; more words behind it are a request."""
 _CHANGED = "changed "
+_FAILED, _UNANSWERED = " (failed)", " (no result)"
+"""What stands behind a call that came to nothing, or was cut off."""
 _SENTENCE_END = lazy_pattern(r"[\n。！？]|[.!?](?=\s)")
 _CLIENT_FOLDERS = frozenset({".claude", ".codex"})
 """Where the clients keep plans and files of their own."""
@@ -81,7 +89,9 @@ class _OpenTurn:
         self._start = message
         self._said = said
         self._answers: list[str] = []
-        self._calls: dict[str, str] = {}
+        self._calls: dict[str, ToolAction] = {}
+        self._outcomes: dict[str, str] = {}
+        """What stands behind a call, by its id."""
         self._reply_id = ""
 
     def on_reply(self, message: Message) -> None:
@@ -90,13 +100,14 @@ class _OpenTurn:
         if text := message.text.strip():
             self._answers.append(text)
         for use in message.tool_uses:
-            if line := _work_line(use):
-                self._calls[use.id] = line
+            self._calls[use.id] = parse_tool_action(use)
 
     def on_result(self, result: ToolResult) -> None:
-        """Note a call that failed."""
-        if result.is_error and result.tool_use_id in self._calls:
-            self._calls[result.tool_use_id] += " (failed)"
+        """Note a call's outcome. Codex marks no failure but by the exit code in the text."""
+        action = self._calls.get(result.tool_use_id)
+        if action is not None:
+            outcome = parse_call_outcome(result, action, get_result_head_and_tail(result))
+            self._outcomes[result.tool_use_id] = _FAILED if outcome.ok is False else ""
 
     def close(self) -> Passage:
         """The turn as a passage."""
@@ -105,14 +116,19 @@ class _OpenTurn:
             at=self._start.timestamp or 0.0,
             said=self._said[:MAX_SAID_CHARS],
             answered="\n".join(self._answers)[-MAX_ANSWER_PARTS * ANSWER_PART_CHARS :],
-            work="\n".join(dict.fromkeys(self._calls.values()))[:MAX_WORK_CHARS],
+            work="\n".join(dict.fromkeys(self._work_lines()))[:MAX_WORK_CHARS],
             reply_id=self._reply_id,
             is_typed=self._start.is_typed,
         )
 
+    def _work_lines(self) -> Iterator[str]:
+        for id, action in self._calls.items():
+            if line := _work_line(action):
+                yield line + self._outcomes.get(id, _UNANSWERED)
 
-def _work_line(use: ToolUse) -> str:
-    match parse_tool_action(use):
+
+def _work_line(action: ToolAction) -> str:
+    match action:
         case CommandAction(short_command=short):
             return f"$ {shorten_to_one_line(short, MAX_COMMAND_CHARS)}"
         case ChangeAction(changes=changes):
@@ -219,6 +235,8 @@ MAX_SHOWN_SESSIONS = 2
 MAX_SHOWN_PASSAGES = 3
 """Passages shown of one session."""
 MAX_QUOTE_CHARS = 280
+MAX_COMPARED_EXCERPTS = 100
+"""Starts of an excerpt that are compared: a text of short sentences has thousands."""
 MAX_REPORT_CHARS = 160
 JUDGEMENT_CACHE_SIZE = 256
 """Passages whose judgement is remembered: a long one takes some milliseconds, and what one prompt
@@ -319,8 +337,9 @@ def cut_excerpt_around_words(text: str, words: Collection[str], limit: int) -> s
     """The part of a text, at most `limit` characters, that holds most of the words."""
     if len(text) <= limit:
         return text
-    ends = (end for found in _SENTENCE_END.finditer(text) if (end := found.end()) < len(text))
-    parts = (text[start : start + limit] for start in (0, *ends))
+    ends = [end for found in _SENTENCE_END.finditer(text) if (end := found.end()) < len(text)]
+    few = ends[:: 1 + len(ends) // MAX_COMPARED_EXCERPTS]
+    parts = (text[start : start + limit] for start in (0, *few))
     return max(parts, key=lambda part: sum(key in words for key in set(list_search_keys(part))))
 
 
@@ -370,7 +389,7 @@ def _find_changes(work: str) -> tuple[list[str], bool]:
     files: dict[str, None] = {}
     committed = False
     for line in work.split("\n"):
-        if line.endswith("(failed)"):
+        if line.endswith((_FAILED, _UNANSWERED)):
             continue
         if line.startswith(_CHANGED):
             paths = [PurePath(path) for path in line.removeprefix(_CHANGED).split(", ")]

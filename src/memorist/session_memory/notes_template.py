@@ -4,7 +4,8 @@ edit by a model (SM-4, SM-5). Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
@@ -141,6 +142,45 @@ def compose_notes_with_derived(
         block = f"{STRUCTURAL_MARK}\n{fresh}" if fresh else ""
         merged[frame.title] = "\n\n".join(part for part in (written, block) if part)
     return compose_notes(template, merged)
+
+
+def checksum_derived_lines(text: str, template: str) -> frozenset[int]:
+    """Checksums of the lines below `STRUCTURAL_MARK`."""
+    return frozenset(
+        _checksum(line)
+        for body in parse_section_bodies(text, template).values()
+        for line in body.partition(STRUCTURAL_MARK)[2].split("\n")
+    )
+
+
+def _checksum(line: str) -> int:
+    return zlib.crc32(line.strip().encode("utf-8", "replace"))
+
+
+def move_written_lines_up(text: str, template: str, derived: Collection[int]) -> str:
+    """The notes with what somebody wrote below `STRUCTURAL_MARK`, where an update would replace it,
+    above that mark, and what they wrote above all headers in a section. `derived` are the checksums
+    of the lines that are no writing of theirs.
+    """
+    frames = parse_template_sections(template)
+    bodies = parse_section_bodies(text, template)
+    first = _template_outline(template).preamble.split("\n")
+    above = parse_top_level_outline(text, [frame.title for frame in frames]).preamble.split("\n")
+    top = "\n".join(line for line in above if line not in first)
+    moved: dict[str, str] = {}
+    for at, frame in enumerate(frames):
+        written, mark, below = bodies.get(frame.title, "").partition(STRUCTURAL_MARK)
+        own: list[str] = []
+        rest: list[str] = []
+        for line in below.split("\n"):
+            is_derived = _checksum(line) in derived if line.strip() else not own
+            (rest if is_derived else own).append(line)
+        parts = (top if at == min(1, len(frames) - 1) else "", written, "\n".join(own))
+        kept = "\n\n".join(filter(None, (part.strip("\n") for part in parts)))
+        moved[frame.title] = "\n\n".join(
+            filter(None, (kept, f"{mark}\n" + "\n".join(rest).strip("\n") if mark else ""))
+        )
+    return text if moved == bodies and not top else compose_notes(template, moved)
 
 
 TITLE_SECTION = "Session Title"

@@ -57,7 +57,9 @@ from memorist.session_memory.notes_review import (
 )
 from memorist.session_memory.notes_template import (
     are_notes_empty,
+    checksum_derived_lines,
     compose_notes_with_derived,
+    move_written_lines_up,
     parse_authored_sections,
     parse_section_bodies,
     parse_template_sections,
@@ -98,6 +100,10 @@ class NotesCursor(Struct, frozen=True, kw_only=True):
     updates: int
     at: float
     way: UpdateMethod
+    derived: frozenset[int] | None = None
+    """As `checksum_derived_lines` gives them for the notes, and while these are written for those
+    before as well; None in a cursor of an earlier version.
+    """
 
 
 def load_notes_prompts(files: FileSystem, layout: Layout) -> NotesPrompts:
@@ -315,14 +321,14 @@ class SessionMemory(SessionExtension):
                 reviewed = await self._review_run(receipt, spec, before, draft)
             except asyncio.CancelledError:
                 # A close that waited long enough: what structure proves is not lost with the model.
-                self._write_structural(self._read_file() or before, due, upto)
+                self._write_structural(self._ensure_notes(), due, upto)
                 raise
             if reviewed is not None:
                 receipt, stands = self._accept_edit(reviewed, due, upto)
                 self._runtime.record_receipt(receipt)
                 if stands:
                     return
-            before = self._read_file() or before
+            before = self._ensure_notes()
         await self._update_structurally(before, due, upto)
 
     async def _review_run(
@@ -336,10 +342,20 @@ class SessionMemory(SessionExtension):
 
     def _ensure_notes(self) -> str:
         """The notes, created from the template if missing: exclusively, 0600 in a folder of
-        0700.
+        0700. What somebody wrote into the part that an update replaces is moved out of it.
         """
-        self._runtime.files.create(self._layout.notes, self._prompts.template.encode())
-        return self._read_file() or self._prompts.template
+        template = self._prompts.template
+        for _ in range(MAX_MERGE_ATTEMPTS):
+            self._runtime.files.create(self._layout.notes, template.encode())
+            text = self._read_file() or template
+            cursor = self.read_cursor() if text != self._last_structural else None
+            if cursor is None or cursor.derived is None:
+                return text
+            kept = move_written_lines_up(text, template, cursor.derived)
+            with contextlib.suppress(WriteConflict):
+                self._write(kept, text)
+                return kept
+        raise WriteConflict(_explain_conflict(self._layout.notes))
 
     async def _update_structurally(self, before: str, due: NotesDue, upto: str) -> None:
         await asyncio.sleep(0)  # it takes some milliseconds for a long history
@@ -361,9 +377,7 @@ class SessionMemory(SessionExtension):
                 # The notes were edited concurrently, perhaps by the user; that edit is kept.
                 before = self._ensure_notes()
         else:
-            raise WriteConflict(
-                f"{self._layout.notes} keeps changing; the notes are updated the next time"
-            )
+            raise WriteConflict(_explain_conflict(self._layout.notes))
         self._last_structural = text
         self._advance_cursor(due, upto, "structural", text)
 
@@ -373,12 +387,25 @@ class SessionMemory(SessionExtension):
 
     def _write(self, text: str, before: str) -> None:
         # Not in a thread: one left behind by a close would keep writing for a released session.
-        if text != before:
-            self._runtime.files.write(
-                self._layout.notes,
-                encode_file_text_as_utf8(text),
-                expect=encode_file_text_as_utf8(before),
-            )
+        if text == before:
+            return
+        cursor = self.read_cursor()
+        if cursor is not None and cursor.derived is not None:
+            # Before the notes: after a kill in between, no derived line passes for somebody's.
+            both = cursor.derived | self._checksum_derived(text)
+            self._write_cursor(replace(cursor, derived=both))
+        self._runtime.files.write(
+            self._layout.notes,
+            encode_file_text_as_utf8(text),
+            expect=encode_file_text_as_utf8(before),
+        )
+
+    def _checksum_derived(self, text: str) -> frozenset[int]:
+        stored = encode_file_text_as_utf8(text).decode("utf-8", "surrogateescape")
+        return checksum_derived_lines(stored, self._prompts.template)
+
+    def _write_cursor(self, cursor: NotesCursor) -> None:
+        self._runtime.files.write(self._layout.notes_cursor, msgspec.json.encode(cursor))
 
     def _fork_spec(
         self, model: Model, before: str, due: NotesDue, parent: ParentCall | None, *, asked: bool
@@ -509,13 +536,18 @@ class SessionMemory(SessionExtension):
             updates=self._updates,
             at=self._runtime.clock.now(),
             way=way,
+            derived=self._checksum_derived(text),
         )
-        self._runtime.files.write(self._layout.notes_cursor, msgspec.json.encode(cursor))
+        self._write_cursor(cursor)
         newest = self._tracker.newest_messages
         line = newest[-1].line if newest else 0
         self._runtime.emit(
             NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text_tokens(text), repairs)
         )
+
+
+def _explain_conflict(notes: Path) -> str:
+    return f"{notes} keeps changing; the notes are updated the next time"
 
 
 def _read_draft(draft: OverlayFiles, before: str) -> str:

@@ -27,7 +27,7 @@ APPLICATION_ID = 0x6D656D72
 that.
 """
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 """Version of the tables and of the tokenization. An index of another version is rebuilt, not
 migrated.
 """

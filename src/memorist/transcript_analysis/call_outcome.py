@@ -91,7 +91,15 @@ _CHECK_COUNT = lazy_pattern(
     r"|=+ .*\b(?:passed|failed|errors?)\b.* =+$|\d+ (?:passed|failed)\b.*|[#ℹ] (?:pass|fail) "
     r"\d+|OK \(\d+ tests?.*|FAILED \(.*"
     r"|\d+ issues?(?:[.:]|$).*|✖ \d+ problems?.*|Found \d+ (?:errors?|warnings?).*|Checked \d+ "
-    r"files.*|\d+ files? (?:reformatted|left unchanged).*)"
+    r"files.*|\d+ files? (?:reformatted|left unchanged).*"
+    # RSpec, ExUnit, Minitest; PHPUnit; Maven, Gradle; Xcode; .NET; Deno; CTest; nextest; GoogleTest
+    r"|\d+ (?:examples?|tests?|runs), .*\b\d+ (?:failures?|failed|errors?)\b.*|\d+ errors? in .*"
+    r"|Tests: \d+, Assertions: .*|(?:\[[A-Z]+\] )?(?:Tests run: \d+, |BUILD (?:FAIL|SUCCESS)).*"
+    r"|\d+ tests? (?:collected|completed), .*|Executed \d+ tests?, with .*"
+    r"|\*\* (?:BUILD|TEST) [A-Z]+ \*\*"
+    r"|(?:Failed|Passed)!\s+- Failed:\s+\d+, .*|(?:ok|FAILED) \| \d+ passed .*"
+    r"|\d+% tests passed, .*|Summary \[.*\] +\d+ tests? run: .*"
+    r"|\[ +(?:PASSED|FAILED) +\] \d+ tests?.*)"
 )
 _TRACEBACK = lazy_pattern(r"^\s*Traceback \(most recent call last\)")
 _RAISED_EXCEPTION = lazy_pattern(
@@ -124,11 +132,12 @@ _GIT_RESULT = lazy_pattern(
 )
 _COMPILER_ERROR = lazy_pattern(
     r"^--- FAIL: |^FAIL\s|: error(?: TS\d+)?: |error TS\d+|^error(?:\[E\d+\])?: |"
-    r"^\S+\.\w+:\d+:\d+: (?!warning)\S"
+    r"^\S+\.\w+:\d+:\d+: (?!warning)\S|^make(?:\[\d+\])?: \*\*\* |^npm (?:ERR!|error) "
 )
 _FAILED_COUNT = lazy_pattern(
-    r"\b[1-9]\d* (?:fail|failed|failing|errors?|issues?|problems?)\b|[#ℹ] fail [1-9]|test "
-    r"result: FAILED|FAILED \("
+    r"\b[1-9]\d* (?:tests? )?(?:fail|failed|failing|failures?|errors?|issues?|problems?)\b"
+    r"(?! \((?:0 errors|\d+ fixed, 0 remaining))|\b(?:Failures|Errors|Failed):\s+[1-9]"
+    r"|[#ℹ] fail [1-9]|test result: FAILED|FAILED [(|]|(?:BUILD|TEST) FAIL|\[ +FAILED "
 )
 
 
