@@ -183,6 +183,22 @@ def test_who_a_recording_is_of_may_be_said_when_it_was_asked(
 
 
 @pytest.mark.usefixtures("user")
+def test_what_nobody_said_any_more_is_taken_out_where_nothing_else_is_remembered(
+    tmp_path: Path,
+) -> None:
+    """The only session is said to be somebody else's, and gives nothing then."""
+    other = {"session": "c", "cwd": "/Users/colleague/shop"}
+    codex(tmp_path / "got" / "c.jsonl", ["Never build the shop without gulp."], **other)
+    memorist("import", str(tmp_path / "got"), "--mine", "--yes")
+    book = Path(os.environ["MEMORIST_HOME"]) / "memories" / "MEMORY.md"
+    assert "without gulp. [said" in book.read_text("utf-8")
+
+    memorist("import", str(tmp_path / "got"), "--not-mine", "--yes")
+
+    assert not book.exists() or "[said" not in book.read_text("utf-8")
+
+
+@pytest.mark.usefixtures("user")
 def test_an_import_in_a_folder_of_no_session_names_the_projects_that_have_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

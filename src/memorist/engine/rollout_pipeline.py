@@ -79,7 +79,13 @@ from memorist.store.extract_rows import (
 )
 from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.job_claims import is_consolidation_requested
-from memorist.store.rollout_rows import OTHERS_SOURCE, ExtractionProgress, Rollout, list_rollouts
+from memorist.store.rollout_rows import (
+    OTHERS_SOURCE,
+    ExtractionProgress,
+    Rollout,
+    find_extraction_progress,
+    list_rollouts,
+)
 from memorist.store.session_memory_mode import (
     read_left_out_sessions,
     save_rollouts_except_memory_off,
@@ -256,13 +262,19 @@ class RolloutPipeline(RolloutStore):
 
     def _are_all_excluded(self) -> bool:
         """Whether everything in the files is excluded from memory, by the user or because of the
-        sessions themselves.
+        sessions themselves, or was read again and gives nothing any more.
         """
         modes = {each.id: each.mode for each in list_rollouts(self.state)}
         remembered = [each.extracted.thread for each in self._read_kept_files()]
         return bool(remembered) and all(
-            modes.get(thread, "enabled") != "enabled" for thread in remembered
+            modes.get(thread, "enabled") != "enabled" or self._gives_nothing(thread)
+            for thread in remembered
         )
+
+    def _gives_nothing(self, thread: str) -> bool:
+        standing = find_extraction_progress(self.state, thread)
+        was_read = standing is not None and standing.is_up_to_date
+        return was_read and find_extract(self.state, thread) is None
 
     def build_worker_stages(
         self, rollouts: RolloutsSettings, only_threads: frozenset[str] | None = None
