@@ -36,6 +36,7 @@ from memorist.auto_memory.memory_index import (
     RankedHeaders,
     build_memory_index,
     drop_index_lines,
+    parse_pointer_target,
     render_index_line,
 )
 from memorist.auto_memory.memory_manifest import (
@@ -912,6 +913,7 @@ class MemoryFolder(MemoryFolderReader):
             with self._locked():
                 for path in paths:
                     remove_if_exists(self._files, self.layout.folder / path)
+                    self._drop_from_index(path)
                 rewrite.copy_new_changes()
                 rewrite.replace_history()
                 # A history moved aside as damaged may contain them too.
@@ -934,3 +936,17 @@ class MemoryFolder(MemoryFolderReader):
                     find_files_changed_since_scan(left, self.list_entries()),
                 )
         return rewrite.touched_changes
+
+    def _drop_from_index(self, path: str) -> None:
+        """Remove a memory's lines: an index is recorded as it is found before it is made anew."""
+        prefix = TEAM_PREFIX if is_team_path(path) else ""
+        present = self.read_index_text(prefix)
+        lines = {
+            line.strip()
+            for line in present.splitlines()
+            if parse_pointer_target(line) == path.removeprefix(prefix)
+        }
+        if lines:
+            text = drop_index_lines(present, frozenset(lines))
+            data = encode_file_text_as_utf8(text)
+            self._files.write(self.layout.folder / prefix / INDEX_NAME, data)
