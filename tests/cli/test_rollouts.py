@@ -269,7 +269,7 @@ def test_what_is_left_out_is_forgotten_from_every_file_and_may_be_taken_in_again
 def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
     """No file of the home holds a word of it, of the words of past sessions neither, nor does one
     where its record goes on or the database is lost; the session beside it stays, and so does the
-    client's own record, which is named.
+    client's own record, which is named and can be taken in again.
     """
     shop = tmp_path / "shop"
     kept = claude(shop / "kept.jsonl", ["Count the coins of quagga."], session="kept", at=ago(48))
@@ -314,6 +314,10 @@ def test_a_session_is_left_out_for_good(home: Path, tmp_path: Path) -> None:
     assert _holders(home, b"quagga")
     assert gone.exists()
     assert kept.exists()
+
+    memorist("rollouts", "leave-out", "gone", "--take-in")
+    memorist("rollouts", "sync", "--sessions", str(shop))
+    assert "silent" not in found("rollouts", "status")["waiting"]
 
 
 @pytest.mark.parametrize("names", ["home", "projects", "memory", "outside"])

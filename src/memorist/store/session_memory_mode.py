@@ -37,6 +37,9 @@ def set_memory_mode_for_good(
     wanted = noted - {thread} if mode == "enabled" else noted | {thread}
     if wanted != noted:
         files.write(layout.left_out_sessions, b"".join(map(_encode_id, sorted(wanted))))
+    if mode == "enabled":  # what it began with may have been erased: it is opened again
+        with state.transaction():
+            state.execute("update threads set modified_ns = 0 where id = :id", {"id": thread})
     return set_memory_mode(state, thread, mode, terms)
 
 
