@@ -383,8 +383,8 @@ class RolloutPipeline(RolloutStore):
         if not mine and not found.skipped:
             where = ", ".join(map(str, folders)) or "the folders of your agents"
             raise NothingToDo(
-                f"there are no recorded sessions in {where}; name the files or folders that hold "
-                f"some: memorist import PATH"
+                f"there are no recorded sessions in {where}; name files or folders that hold some: "
+                f"--sessions DIR"
             )
         only = frozenset(each.id for each in mine) if folders or repository is not None else None
         dependencies = replace(
