@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from memorist.auto_memory import memory_purge
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_history import FolderHistory
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
@@ -355,19 +356,28 @@ def test_forget_for_good_leaves_a_name_that_is_said_of_another_file(shell: Shell
 
 
 @pytest.mark.covers("AM-10")
-def test_forget_for_good_leaves_no_copy(shell: Shell) -> None:
-    """After `--hard` no file below the home folder holds the words, packed or not; what else is
-    remembered is there.
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_forget_for_good_leaves_no_copy(shell: Shell, is_moved: bool) -> None:
+    """After `--hard` no file below the home folder holds the words, packed or not, also of a memory
+    that stood in another folder before; what else is remembered is there.
     """
     kept = shell.add("Invoices are checked at night", "project")
     path = shell.add("The password hint is xylophone")
     shell("recall", "password hint xylophone")
     shell.json("memory", "search", "xylophone")
+    if is_moved:
+        assert shell("memory", "move", path, "--everywhere", "--yes").exit_code == 0
+        path = f"everywhere/{path}"
     assert shell("memory", "forget", path).exit_code == 0
 
     name = path.removesuffix(".md")
     assert shell("memory", "forget", "--hard", "--yes", name).exit_code == 0
 
+    histories = [FolderHistory(path) for path in shell.home.glob("**/history")]
+    assert len(histories) == 1 + is_moved
+    for history in histories:
+        with contextlib.closing(history):
+            assert not any(b"xylophone" in data for data in history.iter_raw_objects())
     for file in shell.home.rglob("*"):
         if file.is_file():
             data = file.read_bytes()

@@ -4,10 +4,12 @@ no session, and what an engine opens for its sessions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_location import resolve_memory_layout
+from memorist.auto_memory.memory_folder import MemoryFolder
+from memorist.auto_memory.memory_location import list_memory_layouts_of_home, resolve_memory_layout
 from memorist.auto_memory.project_memory import open_memory
 from memorist.core.lru_cache import LruCache
 from memorist.ports import Clock, FileSystem
@@ -68,6 +70,14 @@ class HomeMemories:
                 database=self.database,
             ),
         )
+
+    def open_other_folders(self, memory: AutoMemory) -> Iterator[MemoryFolder]:
+        """Open the memory folders of this home but the one of `memory`; the caller closes them."""
+        for where in list_memory_layouts_of_home(self.layout, self.settings.auto_memory):
+            if where.folder != memory.layout.folder:
+                yield MemoryFolder(
+                    where, files=self._files, clock=self._clock, settings=self.settings.auto_memory
+                )
 
     def close(self) -> None:
         """Close every memory and the database. May be called twice."""

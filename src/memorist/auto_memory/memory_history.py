@@ -290,6 +290,13 @@ class FolderHistory:
             return self.read_raw_object(id)
         return data[data.index(b"\0") + 1 :]
 
+    def iter_raw_objects(self) -> Iterator[bytes]:
+        """Yield the raw bytes of all that the history holds; nothing where there is none."""
+        found = self._open_repository()
+        with self.translate_errors("read"):
+            for id in found.object_store if found is not None else ():
+                yield self.read_raw_object(id)
+
     def walk_commits(self) -> Iterator[Commit]:
         """Yield the commits, newest first."""
         commit = self._read_head()

@@ -341,3 +341,18 @@ def list_projects_with_memory(files: FileSystem, layout: Layout) -> list[Project
         for each in folders
     )
     return [record for record in records if record is not None]
+
+
+def list_memory_layouts_of_home(layout: Layout, settings: AutoMemorySettings) -> list[MemoryLayout]:
+    """The memories of all projects, that of what holds in every project, and the one that the
+    settings name, where they have a folder.
+    """
+    found = [
+        MemoryLayout(folder / "memory", folder / "memory-state")
+        for folder in sorted(layout.projects.glob("*"))
+    ]
+    found.append(layout.user_memory_layout)
+    chosen = parse_memory_folder_setting(settings.directory)
+    if chosen is not None:
+        found.append(layout.memory_layout_at(chosen))
+    return [where for where in found if where.folder.is_dir()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
@@ -56,7 +57,7 @@ def purge_memories(
         return mask_texts_in_bytes(data, texts)
 
     purge_memory_traces(home.database(), str(folder), named, mask)
-    changes = memory.purge(named, mask)
+    changes = memory.purge(named, mask) + _purge_moved_memories(home, memory, named, mask)
     after = (
         remove_text_copies(home.layout, texts, among=lambda path: path != journal.path),
         remove_text_copies(home.layout, names, among=names_this_memory),
@@ -70,6 +71,31 @@ def purge_memories(
     )
     sessions = sorted({session for entry in entries for session in entry.sessions})
     return changes, removal, sessions
+
+
+def _purge_moved_memories(
+    home: HomeMemories, memory: AutoMemory, paths: Sequence[str], mask: Callable[[bytes], bytes]
+) -> int:
+    """Remove the words from the histories of other memory folders: the memory may have stood there
+    before it was moved. Returns the number of changes that contained one of the paths.
+    """
+    changes = 0
+    for folder in home.open_other_folders(memory):
+        with contextlib.closing(folder):
+            if any(mask(data) != data for data in folder.history.iter_raw_objects()):
+                present = {head.path for head in folder.headers()}
+                moved = [
+                    path
+                    for path in paths
+                    if path not in present
+                    and any(
+                        mask(data) != data
+                        for change in folder.history.list_changes(path)
+                        if (data := folder.history.read_file(path, change.id)) is not None
+                    )
+                ]
+                changes += folder.purge(moved, mask)
+    return changes
 
 
 def _list_texts_naming(path: str) -> list[str]:

@@ -12,7 +12,7 @@ from memorist.auto_memory.inbox import Inbox
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import list_pointer_targets
-from memorist.auto_memory.memory_location import parse_memory_folder_setting, read_project_record
+from memorist.auto_memory.memory_location import list_memory_layouts_of_home, read_project_record
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.merge_conflict import has_merge_conflict, is_conflicted_copy
 from memorist.auto_memory.purge_journal import PurgeJournal
@@ -37,15 +37,7 @@ def find_memory_folders(context: DoctorContext) -> list[MemoryLayout]:
     """The memory folders of all projects, that of what holds in every project, and the one that the
     settings name.
     """
-    found = [
-        MemoryLayout(folder / "memory", folder / "memory-state")
-        for folder in sorted(context.layout.projects.glob("*"))
-    ]
-    found.append(context.layout.user_memory_layout)
-    chosen = parse_memory_folder_setting(context.settings.auto_memory.directory)
-    if chosen is not None:
-        found.append(context.layout.memory_layout_at(chosen))
-    return [where for where in found if where.folder.is_dir()]
+    return list_memory_layouts_of_home(context.layout, context.settings.auto_memory)
 
 
 def check_memories(context: DoctorContext) -> Iterator[CheckResult]:
