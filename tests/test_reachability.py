@@ -16,7 +16,9 @@ PUBLIC = ("adapters", "engine.blocking_engine", "errors", "events", "ports", "te
 PUBLIC_CLASSES = {"Memorist", "Session", "SessionExtension", "Settings", "Tenants"}
 EXCEPTIONS = {
     "cli.command_group.LazyCommandGroup.get_command": "click asks a group for its commands",
+    "cli.command_group.LazyCommandGroup.format_commands": "as above",
     "cli.command_group.LazyCommandGroup.list_commands": "as above",
+    "cli.command_group.LazyCommandGroup.shell_complete": "as above",
     "cli.command_group.LazyCommandGroup.resolve_command": "as above",
     "cli.main.MemoristCommands.parse_args": "as above",
     "flags.open_feature.OpenFeatureFlagSource": "a host gives it to the engine",

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.main import memorist_group
 from memorist.errors import StoreError
 from memorist.store.transcript_writer import hold_transcript_writer_lock
@@ -398,6 +400,48 @@ def test_sentences_need_no_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "Use pnpm, never npm" in say("recall should I use npm or pnpm")
     assert "use-pnpm" in say("search pnpm repository")
     assert "use-pnpm" in say("memory search pnpm repository")
+
+
+COMPLETING = {"_MEMORIST_COMPLETE": "bash_complete", "COMP_WORDS": "memorist s", "COMP_CWORD": "1"}
+
+
+@pytest.mark.parametrize(("words", "environment"), [(["--help"], {}), ([], COMPLETING)])
+def test_the_list_of_commands_loads_none_of_them(
+    words: list[str], environment: dict[str, str]
+) -> None:
+    """Whoever looks for a command, or presses the tab key, does not wait for all of them."""
+    program = (
+        "import sys; sys.argv[0] = 'memorist'; __import__('memorist.__main__').__main__.main()"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", program, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
+
+    assert "status" in done.stdout
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    own = ("", ".command_group", ".main", ".terminal_stream")
+    assert {each for each in loaded if each.startswith("memorist.cli")} == {
+        f"memorist.cli{name}" for name in own
+    }
+    assert not {"memorist.engine", "memorist.settings", "asyncio"} & loaded
+
+
+def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+    """The summaries in the list are the first sentences of the commands' own help."""
+    context = click.Context(memorist_group)
+    own = {
+        name: command.get_short_help_str(1_000)
+        for name in memorist_group.list_commands(context)
+        if (command := memorist_group.get_command(context, name)) and not command.hidden
+    }
+
+    assert isinstance(memorist_group, LazyCommandGroup)
+    assert own == memorist_group.summaries
 
 
 UNUSED_BY_ALL = ("anthropic", "asyncio", "numpy", "openai", "pydantic", "rich", "tokenizers")

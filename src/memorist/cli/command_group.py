@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -59,6 +60,8 @@ class LazyCommandGroup(click.Group):
     """
 
     command_paths: ClassVar[Mapping[str, str]] = {}
+    summaries: ClassVar[Mapping[str, str]] = {}
+    """What the list of commands says of each, so that showing it imports none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All command names, sorted."""
@@ -99,6 +102,27 @@ class LazyCommandGroup(click.Group):
         module, _, name = path.partition(":")
         found = getattr(import_module(module), name)
         return found if isinstance(found, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, each with its summary."""
+        if not self.summaries:
+            super().format_commands(ctx, formatter)
+            return
+        click.Group(commands=self._list_unloaded_commands()).format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command, or an option."""
+        if not self.summaries:
+            return super().shell_complete(ctx, incomplete)
+        names = [
+            CompletionItem(each.name, help=each.get_short_help_str())
+            for each in self._list_unloaded_commands()
+            if each.name and each.name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def _list_unloaded_commands(self) -> list[click.Command]:
+        return [click.Command(name, help=text) for name, text in self.summaries.items()]
 
 
 def check_option_spelling(ctx: click.Context, args: Sequence[str]) -> None:

@@ -62,6 +62,91 @@ class MemoristCommands(LazyCommandGroup):
         "uninstall": "memorist.cli.install_command:uninstall_command",
         "worker": "memorist.cli.worker_command:worker_command",
     }
+    summaries: ClassVar[Mapping[str, str]] = {
+        "compact": "Show what a compaction of a recorded session would keep, cut and say.",
+        "completion": (
+            "Print the lines that complete memorist's commands and options in your shell."
+        ),
+        "config": "The settings: see and change them, and where each value comes from.",
+        "context": "Show what the model is shown, piece by piece, with tokens, source and reason.",
+        "daemon": "Be the process behind the hooks, until nothing comes any more.",
+        "demo": (
+            "Replay your newest own session (Claude Code or Codex), or the samples when you "
+            "have none, and show the notes."
+        ),
+        "docs": (
+            "The Magic Docs of a project: documents with a line `# MAGIC DOC: title`, which a "
+            "model keeps true while you work."
+        ),
+        "doctor": "Look for what is wrong with this installation, and say how to fix it.",
+        "dream": (
+            "Consolidate this project's memory; without --now or --dry-run: say whether it is "
+            "time, and why or why not."
+        ),
+        "handoff": "Let another agent take up the work of SESSION, running or finished.",
+        "hook": "Answer an event of a coding agent: what it writes comes on standard input.",
+        "import": (
+            "Find your own sessions of other agents and remember them; PATHS are folders of "
+            "sessions, or single ones."
+        ),
+        "install": (
+            "Put memorist into the settings of a coding agent: claude-code, codex, cursor, "
+            "gemini-cli, opencode or qwen-code."
+        ),
+        "machines": (
+            "Your own machines: one memory on all of them, by a folder that some program "
+            "keeps alike or a private Git remote."
+        ),
+        "mcp": (
+            "Serve memory to an agent that speaks MCP: tools to search, read, write and "
+            "forget, notes of sessions, what was cut, and why."
+        ),
+        "memory": (
+            "The memories of the project in the working folder: plain files that you may "
+            "read, change, undo and forget."
+        ),
+        "notes": "Show the notes of a session; without SESSION of the newest one of this folder.",
+        "proxy": (
+            "Stand between agents and their model providers, so that their conversations are "
+            "compacted and remembered."
+        ),
+        "recall": "Show what an agent would be reminded of by the message QUERY.",
+        "replay": "Run recorded sessions through the engine as if they were live.",
+        "rollouts": (
+            "Past sessions as memory: what was found, extracted and consolidated, and what "
+            "was not and why."
+        ),
+        "search": "Search what was remembered, and what was said and done in past sessions.",
+        "sessions": (
+            "List the sessions of this project, newest first, with what each was about; of "
+            "SESSION, an id or the start of one, also how it is opened again."
+        ),
+        "setup": (
+            "Join the coding agents of this machine and show what is known about this project."
+        ),
+        "skills": (
+            "Skills: procedures in files that an agent is shown by name and loads when it "
+            "needs them."
+        ),
+        "status": (
+            "Show what is remembered here, by origin, what waits and what was shown last; "
+            "then what ran in the background, what it cost, what is left of the caps, what is "
+            "due, on hold and blocked, and why."
+        ),
+        "team": (
+            "The memories that a team shares: the folder `team/` of this project's memory, "
+            "and the remote that keeps it alike for everybody."
+        ),
+        "ui": (
+            "Open a page on this machine that shows what the model saw, what is remembered "
+            "and why, and lets you take it back."
+        ),
+        "uninstall": (
+            "Take memorist out of the settings of coding agents; without AGENT of all that "
+            "are joined."
+        ),
+        "worker": "Turn finished sessions into memory, until stopped.",
+    }
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the own options; a word that misspells one of any command is refused first."""

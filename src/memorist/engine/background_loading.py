@@ -4,6 +4,7 @@ answered: threads share the interpreter's lock, and the prompt would wait for it
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -40,17 +41,29 @@ SAMPLE_MESSAGES = (
 """What users often say: a task, a question, a report, a correction, a fact."""
 
 
+PROMPT_SWITCH_SECONDS = 0.0001
+"""How long a thread keeps the interpreter's lock while a prompt waits for it. With Python's own
+0.005 a prompt that opens fifty files beside a dream of ten thousand memories took 0.6 s, not 0.02.
+"""
+
+
 class PromptInProgress:
-    """Held while a prompt is answered, by any thread and several times at once."""
+    """Held while a prompt is answered, by any thread and several times at once. Whatever else runs
+    in the process gives way to it at once, and goes on as before afterwards.
+    """
 
     def __init__(self) -> None:
         self._answering = 0
+        self._switch_seconds = 0.0
         self._lock = threading.Lock()
         self._idle = threading.Event()
         self._idle.set()
 
     def __enter__(self) -> None:
         with self._lock:
+            if not self._answering:
+                self._switch_seconds = sys.getswitchinterval()
+                sys.setswitchinterval(min(PROMPT_SWITCH_SECONDS, self._switch_seconds))
             self._answering += 1
             self._idle.clear()
 
@@ -58,6 +71,7 @@ class PromptInProgress:
         with self._lock:
             self._answering -= 1
             if not self._answering:
+                sys.setswitchinterval(self._switch_seconds)
                 self._idle.set()
 
     def wait_until_idle(self, seconds: float) -> bool:
