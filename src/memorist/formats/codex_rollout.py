@@ -28,10 +28,8 @@ from memorist.formats.codex_rollout_records import (
     TurnContextPayload,
     TurnRollbackTracker,
     WorldStateLine,
-    read_assistant_message,
     read_call_message,
     read_call_output_message,
-    read_reasoning_message,
 )
 from memorist.formats.host_markup import detect_origin, is_wrapped_in_program_tag
 from memorist.formats.openai_responses import (
@@ -68,8 +66,8 @@ from memorist.formats.transcript_format import (
 BLANK, PROBLEM, ITEM, BARE_ITEM, USER_EVENT, AGENT_EVENT, REASONING_EVENT = range(7)
 (
     TOKEN_COUNT, ROLLBACK, COMPACTED, TURN_CONTEXT, SESSION_META, TURN_STARTED, CALL, CALL_OUTPUT,
-    MESSAGE_ITEM, REASONING_ITEM, WORLD_STATE, UNTYPED,
-) = range(7, 19)  # fmt: skip
+    WORLD_STATE, UNTYPED,
+) = range(7, 17)  # fmt: skip
 """Codes of lines. A BARE_ITEM is a history item that is a line of its own, as the oldest clients
 wrote them.
 """
@@ -79,7 +77,7 @@ _FIRST_KINDS = (
 )  # fmt: skip
 _MORE_KINDS = (
     "token_count", "thread_rolled_back", "compacted", "turn_context", "session_meta",
-    "task_started", "call", "answer", "said", "thought", "world_state", "untyped",
+    "task_started", "call", "answer", "world_state", "untyped",
 )  # fmt: skip
 _EVENTS = {
     kind: code
@@ -99,10 +97,8 @@ _ITEMS = {
     "custom_tool_call": CALL,
     "function_call_output": CALL_OUTPUT,
     "custom_tool_call_output": CALL_OUTPUT,
-    "message": MESSAGE_ITEM,
-    "reasoning": REASONING_ITEM,
 }
-_ITEM_CODES = frozenset({ITEM, BARE_ITEM, CALL, CALL_OUTPUT, MESSAGE_ITEM, REASONING_ITEM})
+_ITEM_CODES = frozenset({ITEM, BARE_ITEM, CALL, CALL_OUTPUT})
 _ITEM_KINDS = MESSAGE_KINDS | CALL_ITEMS.keys() | OUTPUT_ITEMS.keys() | {"reasoning"}
 _UNRECORDED = frozenset({"ghost_snapshot", "additional_tools", "compaction_trigger", "other"})
 """Items that a client leaves out of its history (Codex)."""
@@ -379,18 +375,9 @@ _decode_compaction = msgspec.json.Decoder(CompactionLine).decode
 _decode_world_state = msgspec.json.Decoder(WorldStateLine).decode
 _decode_utterance = msgspec.json.Decoder(TextEventLine).decode
 
-_ITEM_READERS = {
-    CALL: read_call_message,
-    MESSAGE_ITEM: read_assistant_message,
-    REASONING_ITEM: read_reasoning_message,
-}
-"""Readers of the model's own items of the usual shape."""
 _MODEL_AUTHOR = Origin.MODEL
-_ASSISTANT, _ROLE_WITHIN = b'"role":"assistant"', 250
-"""The bytes that identify an assistant message, and within how many bytes of its line they stand.
-"""
 _EVENT_CODES = (USER_EVENT, AGENT_EVENT, REASONING_EVENT)
-_HISTORY_CODES = (CALL, CALL_OUTPUT, MESSAGE_ITEM, REASONING_ITEM, ITEM)
+_HISTORY_CODES = (CALL, CALL_OUTPUT, ITEM)
 _LIVE_CODES = (*_HISTORY_CODES, BARE_ITEM, *_EVENT_CODES, TOKEN_COUNT, COMPACTED, WORLD_STATE)
 """Lines that are rolled back together with their turn."""
 
@@ -453,8 +440,8 @@ class _RolloutReader:
             answer = read_call_output_message(data, number)
             self.reply = None
             return answer
-        if code in _ITEM_READERS and (code != MESSAGE_ITEM or _ASSISTANT in data[:_ROLE_WITHIN]):
-            return _ITEM_READERS[code](data, number, self._begin_reply(), self.model or None)
+        if code == CALL:
+            return read_call_message(data, number, self._begin_reply(), self.model or None)
         record = _decode_item(data)
         return self._complete_message(
             _read_recorded_item(record.payload, f"item-{number}"),

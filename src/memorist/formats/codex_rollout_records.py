@@ -5,22 +5,12 @@ not named are skipped without being built.
 from __future__ import annotations
 
 from datetime import datetime
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
-from memorist.core.messages import (
-    JsonObject,
-    Message,
-    Origin,
-    TextBlock,
-    ThinkingBlock,
-    ToolResult,
-    ToolUse,
-    WireInfo,
-)
+from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.formats.openai_responses import decode_input_item
 from memorist.formats.request_codec import parse_tool_arguments
 from memorist.formats.transcript_format import convert_datetime_to_epoch_seconds
@@ -288,131 +278,6 @@ def _item_extra(item: _ItemExtras) -> JsonObject | None:
         "internal_chat_message_metadata_passthrough": metadata,
     }
     return {key: value for key, value in fields.items() if value is not UNSET}
-
-
-# Decoding assistant messages and reasoning straight into typed records.
-
-
-class _OutputText(
-    Struct, forbid_unknown_fields=True, tag_field="type", tag="output_text", gc=False
-):
-    text: str
-
-
-class _AssistantMessage(Struct, forbid_unknown_fields=True, tag_field="type", tag="message"):
-    role: Literal["assistant"]
-    content: list[_OutputText]
-    id: str | UnsetType = UNSET
-    phase: str | UnsetType = UNSET
-    internal_chat_message_metadata_passthrough: JsonObject | UnsetType = UNSET
-
-
-class _ReasoningItem(Struct, forbid_unknown_fields=True, tag_field="type", tag="reasoning"):
-    summary: list[Any]
-    encrypted_content: str | UnsetType | None = UNSET
-    id: str | UnsetType = UNSET
-    content: Any = UNSET
-    internal_chat_message_metadata_passthrough: JsonObject | UnsetType = UNSET
-
-
-class _AssistantMessageLine(Struct):
-    payload: _AssistantMessage
-    timestamp: datetime
-
-
-class _ReasoningLine(Struct):
-    payload: _ReasoningItem
-    timestamp: datetime
-
-
-_decode_assistant = msgspec.json.Decoder(_AssistantMessageLine).decode
-_decode_reasoning = msgspec.json.Decoder(_ReasoningLine).decode
-_ASSISTANT_WIRE = decode_input_item(
-    {"type": "message", "role": "assistant", "content": []}, ""
-).wire or WireInfo("openai_responses")
-_REASONING_WIRE = decode_input_item({"type": "reasoning", "summary": []}, "").wire
-_AUTHOR_MODEL = Origin.MODEL
-
-
-def read_assistant_message(data: bytes, number: int, reply: str, model: str | None) -> Message:
-    """The message of a line with an assistant message. Raises msgspec.ValidationError for another
-    shape.
-    """
-    record = _decode_assistant(data)
-    item = record.payload
-    metadata = item.internal_chat_message_metadata_passthrough
-    if item.id is UNSET and metadata is UNSET:
-        wire = _phase_wire(item.phase)
-    else:
-        fields = {
-            "id": item.id,
-            "phase": item.phase,
-            "internal_chat_message_metadata_passthrough": metadata,
-        }
-        wire = WireInfo(
-            _ASSISTANT_WIRE.format,
-            "message",
-            extra={key: value for key, value in fields.items() if value is not UNSET},
-        )
-    return Message(
-        id=item.id or f"item-{number}" if item.id is not UNSET else f"item-{number}",
-        role="assistant",
-        blocks=tuple([TextBlock(part.text) for part in item.content]),
-        origin=_AUTHOR_MODEL,
-        timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
-        reply_id=reply,
-        model=model,
-        line=number,
-        wire=wire,
-    )
-
-
-@lru_cache(maxsize=16)
-def _phase_wire(phase: str | UnsetType) -> WireInfo:
-    """Shared `WireInfo` of messages with no other extra than their phase, which has few values."""
-    return (
-        _ASSISTANT_WIRE
-        if phase is UNSET
-        else WireInfo(_ASSISTANT_WIRE.format, "message", extra={"phase": phase})
-    )
-
-
-def read_reasoning_message(data: bytes, number: int, reply: str, model: str | None) -> Message:
-    """The message of a line with reasoning. Raises msgspec.ValidationError for another shape."""
-    record = _decode_reasoning(data)
-    item = record.payload
-    texts = [
-        part["text"]
-        for part in item.summary
-        if isinstance(part, dict) and isinstance(part.get("text"), str)
-    ]
-    sealed = item.encrypted_content if isinstance(item.encrypted_content, str) else None
-    return Message(
-        id=item.id or f"item-{number}" if item.id is not UNSET else f"item-{number}",
-        role="assistant",
-        blocks=(ThinkingBlock("\n\n".join(texts), sealed, _reasoning_extra(item)),),
-        origin=_AUTHOR_MODEL,
-        timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
-        reply_id=reply,
-        model=model,
-        line=number,
-        wire=_REASONING_WIRE,
-    )
-
-
-def _reasoning_extra(item: _ReasoningItem) -> JsonObject:
-    """The keys of the item that no field of the block holds."""
-    extra: JsonObject = {} if item.id is UNSET else {"id": item.id}
-    extra["summary"] = item.summary
-    if item.content is not UNSET:
-        extra["content"] = item.content
-    if item.encrypted_content is None:
-        extra["encrypted_content"] = None
-    if item.internal_chat_message_metadata_passthrough is not UNSET:
-        extra["internal_chat_message_metadata_passthrough"] = (
-            item.internal_chat_message_metadata_passthrough
-        )
-    return extra
 
 
 # The turns of a Codex rollout, and which of them were rolled back.
