@@ -33,7 +33,7 @@ from benchmarks.datasets import all_sessions
 from benchmarks.report import BenchResult, BenchRow, PlotLine, draw_line_plot
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
-from memorist.compaction.inline_compaction import keep_newest_user_messages
+from memorist.compaction.full_compaction import keep_newest_user_messages
 from memorist.compaction.newest_messages import find_start_of_fitting_tail
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.window_at_message import RecordedWindow

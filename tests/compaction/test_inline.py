@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
-from memorist.compaction.full_compaction import SummaryOptions
-from memorist.compaction.inline_compaction import (
+from memorist.compaction.full_compaction import (
     HAND_OVER_ID,
+    SummaryOptions,
     compact_with_hand_over,
     keep_newest_user_messages,
 )

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 
 from compaction.histories import STEPS, History, told
-from memorist.compaction.cached_microcompact import (
+from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
+from memorist.compaction.microcompact import (
+    CLEARED_TEXT,
+    clear_old_results_when_idle,
+    is_clearable_tool,
+    list_clearable_result_ids,
+)
+from memorist.compaction.provider_edits import (
     ConfirmedResultClearing,
     ResultClearingState,
     add_clearing_edit,
@@ -16,13 +23,6 @@ from memorist.compaction.cached_microcompact import (
     build_clearing_edit,
     drop_results_no_longer_in_history,
     read_clearing_confirmation,
-)
-from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
-from memorist.compaction.microcompact import (
-    CLEARED_TEXT,
-    clear_old_results_when_idle,
-    is_clearable_tool,
-    list_clearable_result_ids,
 )
 from memorist.core.messages import ToolUse
 from memorist.settings import CompactionSettings

@@ -9,19 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.compaction_circuit_breaker import (
-    CompactionCircuitBreaker,
-    count_reply_since_compaction,
-    record_compaction_failure,
-    record_compaction_success,
-)
 from memorist.compaction.compaction_plan import (
+    CompactionCircuitBreaker,
     ContextWindowState,
     PlanStep,
     RejectIfOverLimitStep,
     SkipCompactionStep,
     TryStrategyStep,
+    count_reply_since_compaction,
     plan_compaction,
+    record_compaction_failure,
+    record_compaction_success,
 )
 from memorist.compaction.compaction_thresholds import compute_thresholds
 from memorist.settings import CompactionSettings

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memorist.compaction.provider_edit_format import (
+from memorist.compaction.provider_edits import (
     AppliedEdit,
     ProviderCompactionItem,
     add_anthropic_compaction,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from compaction.histories import WORD, History
-from memorist.compaction import full_compaction, inline_compaction
+from memorist.compaction import full_compaction
 from memorist.compaction import session_memory_compaction as from_session_memory
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
@@ -95,7 +95,7 @@ def session_memory() -> tuple[Message, ...]:
 def inline_manual() -> tuple[Message, ...]:
     history = session().says("Done.")
     return made(
-        inline_compaction.compact_with_hand_over(
+        full_compaction.compact_with_hand_over(
             measure_conversation(history.messages), "- parsed", TERMS
         )
     )
@@ -104,7 +104,7 @@ def inline_manual() -> tuple[Message, ...]:
 def inline_pre_turn() -> tuple[Message, ...]:
     history = session().says("Done.").user("And write the manual.")
     return made(
-        inline_compaction.compact_with_hand_over(
+        full_compaction.compact_with_hand_over(
             measure_conversation(history.messages), "- parsed", TERMS
         )
     )
@@ -112,7 +112,7 @@ def inline_pre_turn() -> tuple[Message, ...]:
 
 def inline_mid_turn() -> tuple[Message, ...]:
     return made(
-        inline_compaction.compact_with_hand_over(
+        full_compaction.compact_with_hand_over(
             measure_conversation(session().messages), "- parsed", TERMS
         )
     )

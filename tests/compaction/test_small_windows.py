@@ -18,8 +18,11 @@ from compaction.histories import History
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
 from memorist.compaction.compactor import compact_structurally, estimate_unanswered_messages_budget
-from memorist.compaction.full_compaction import SummaryOptions, replace_history_with_summary
-from memorist.compaction.inline_compaction import compact_with_hand_over
+from memorist.compaction.full_compaction import (
+    SummaryOptions,
+    compact_with_hand_over,
+    replace_history_with_summary,
+)
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
     compute_tokens_left_for_older_messages,

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
-from memorist.compaction.summary_cleaning import (
+from memorist.compaction.summary_parser import (
     USER_SECTION,
     CleanedSummary,
+    UnusableSummary,
     drop_prompt_text_and_false_quotes,
+    parse_summary,
 )
-from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 
 TEXTS = load_shipped_compaction_prompts()
 GOOD = (

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from memorist.context.agents_md_files import read_agents_files, truncate_utf8_bytes
 from memorist.context.claude_md_files import read_claude_files, render_claude_file
-from memorist.context.instruction_imports import find_instruction_imports, strip_html_comments
-from memorist.context.instruction_reading import RealPathCache
+from memorist.context.instruction_reading import (
+    RealPathCache,
+    find_instruction_imports,
+    strip_html_comments,
+)
 from memorist.context.instruction_report import InstructionReport
 from memorist.context.instruction_scope import (
     MAX_EXPANDED_PATTERNS,

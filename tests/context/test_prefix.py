@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.transcript_format import CompactionBoundary, TurnRollback
-from memorist.replay.broken_prefixes import PrefixTracker
+from memorist.replay.replay_results import PrefixTracker
 from memorist.testing import assert_prefix_grows, check_prefix
 
 MARK = {"cache_control": {"type": "ephemeral"}}

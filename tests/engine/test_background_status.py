@@ -8,7 +8,7 @@ import pytest
 
 from memorist import Memorist
 from memorist.engine.background_status import read_background_budget_status
-from memorist.engine.memory_effect_report import measure_memory_effect
+from memorist.engine.memory_effect import measure_memory_effect
 from memorist.engine.memory_status import read_memory_status
 
 

@@ -26,7 +26,7 @@ from memorist.flags.flag_overrides import (
 )
 from memorist.flags.open_feature import OpenFeatureFlagSource
 from memorist.ports import HostInfo
-from memorist.session_memory.notes_trigger import NotesProgress, check_notes_due
+from memorist.session_memory.conversation_tracker import NotesProgress, check_notes_due
 from memorist.session_memory.session_notes import are_notes_allowed
 from memorist.settings import (
     DreamSettings,

@@ -26,8 +26,7 @@ from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.magic_docs.document_header import MagicDocHeader
 from memorist.magic_docs.document_prompt import build_update_prompt
 from memorist.ports import Request
-from memorist.session_memory.notes_form import build_notes_form
-from memorist.session_memory.notes_prompt import render_update_prompt
+from memorist.session_memory.notes_prompt import build_notes_form, render_update_prompt
 from memorist.session_memory.session_notes import load_notes_prompts
 from memorist.settings import AutoMemorySettings, SessionMemorySettings
 from memorist.store.disk_files import DiskFiles

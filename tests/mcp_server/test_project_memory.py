@@ -14,7 +14,7 @@ from mcp import MCPError
 from mcp_server.conftest import Connect, folder
 from memorist.errors import InputError
 from memorist.mcp_server.call_dispatch import MAX_OPEN_PROJECTS, ToolDispatcher
-from memorist.mcp_server.client_project import (
+from memorist.mcp_server.opened_project import (
     find_project_from_roots,
     find_project_from_working_folder,
     parse_folder_uri,

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from memorist.core.messages import Usage
 from memorist.formats.transcript_format import RepairedLine, SessionHead, SkippedLine
-from memorist.replay.replay_report import render_report
 from memorist.replay.replay_results import (
     CommandUse,
     CompactionRecord,
@@ -24,7 +23,7 @@ from memorist.replay.replay_results import (
     ReplayedSessionRecord,
     ReplayedSessionRecords,
 )
-from memorist.replay.replay_tables import describe_background_cost, get_session_title
+from memorist.replay.replay_tables import describe_background_cost, get_session_title, render_report
 from memorist.views.page_rendering import render_markdown_html
 
 VOID = {"meta", "input", "br", "hr", "link", "img"}

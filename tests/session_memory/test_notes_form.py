@@ -12,7 +12,7 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.forks.answer_form import FormTask, read_edits_from_answer_text
 from memorist.forks.file_tool_calls import EditFileCall
-from memorist.session_memory.notes_form import build_notes_form
+from memorist.session_memory.notes_prompt import build_notes_form
 from memorist.session_memory.notes_template import compose_notes, parse_section_bodies
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
 from memorist.testing import Say, ScriptedServer

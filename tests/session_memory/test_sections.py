@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.prompt_templates import load_prompt
-from memorist.session_memory.notes_repair import repair_or_roll_back_notes
+from memorist.session_memory.notes_review import repair_or_roll_back_notes
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     are_notes_empty,

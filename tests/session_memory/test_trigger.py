@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.ports import HostInfo
-from memorist.session_memory.notes_trigger import NotesProgress, check_notes_due
+from memorist.session_memory.conversation_tracker import NotesProgress, check_notes_due
 from memorist.session_memory.session_notes import are_notes_allowed
 from memorist.settings import SessionMemorySettings
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.budget.budget_caps import (
+    CAP_SHARES,
     MEASURES,
     MINIMUM_GRANT,
+    UNKNOWN_WORK_SHARE,
     BudgetGranted,
     BudgetMeasure,
     BudgetRefused,
@@ -19,8 +21,8 @@ from memorist.budget.budget_caps import (
     BudgetUsage,
     convert_fork_limits_to_amount,
     decide_budget_request,
+    get_budget_cap_share,
 )
-from memorist.budget.budget_shares import CAP_SHARES, UNKNOWN_WORK_SHARE, get_budget_cap_share
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import ModelHold, ResourceAmount

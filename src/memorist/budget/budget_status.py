@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.budget.budget_caps import (
+    CAP_SHARES,
     MEASURES,
     BudgetMeasure,
     BudgetRefused,
@@ -23,7 +24,6 @@ from memorist.budget.budget_caps import (
     format_time_left,
     get_configured_budget_cap,
 )
-from memorist.budget.budget_shares import CAP_SHARES
 from memorist.budget.fruitless_runs import LABELS_THAT_CHANGE
 from memorist.core.messages import Usage
 from memorist.core.utc_time import format_utc_day

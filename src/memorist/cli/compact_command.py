@@ -12,11 +12,6 @@ import click
 
 from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout, load_project_settings
-from memorist.compaction.cached_microcompact import (
-    ResultClearingState,
-    add_old_results_to_clear,
-    build_clearing_edit,
-)
 from memorist.compaction.compaction_prompts import load_shipped_compaction_prompts
 from memorist.compaction.compaction_result import (
     CompactedHistory,
@@ -28,6 +23,11 @@ from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
     find_newest_model_token_factor,
+)
+from memorist.compaction.provider_edits import (
+    ResultClearingState,
+    add_old_results_to_clear,
+    build_clearing_edit,
 )
 from memorist.compaction.window_at_message import (
     RecordedWindow,

@@ -20,8 +20,11 @@ from memorist.cli.doctor.hook_check import format_hook_failures
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.engine.background_status import read_background_budget_status
-from memorist.engine.memory_effect import MemoryEffectEstimate
-from memorist.engine.memory_effect_report import MemoryEffectReport, measure_memory_effect
+from memorist.engine.memory_effect import (
+    MemoryEffectEstimate,
+    MemoryEffectReport,
+    measure_memory_effect,
+)
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
 from memorist.hooks.agent_programs import find_connected_agents
 from memorist.store.disk_files import DiskFiles

@@ -12,26 +12,19 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from memorist.compaction import (
-    full_compaction,
-    inline_compaction,
-    microcompact,
-    session_memory_compaction,
-)
-from memorist.compaction.compaction_circuit_breaker import (
-    CompactionCircuitBreaker,
-    count_reply_since_compaction,
-    record_compaction_failure,
-    record_compaction_success,
-)
+from memorist.compaction import full_compaction, microcompact, session_memory_compaction
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_plan import (
+    CompactionCircuitBreaker,
     ContextWindowState,
     RejectIfOverLimitStep,
     SkipCompactionStep,
     TryStrategyStep,
+    count_reply_since_compaction,
     is_provider_compaction_step,
     plan_compaction,
+    record_compaction_failure,
+    record_compaction_success,
 )
 from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_result import (
@@ -75,11 +68,12 @@ from memorist.compaction.profitable_edits import (
 from memorist.compaction.restored_content import find_host_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import add_acceptance_to_receipts, find_summary_acceptance
 from memorist.compaction.summary_request import (
     COMPACTION_LABEL,
     SummaryRequest,
+    add_acceptance_to_receipts,
     build_summary_request,
+    find_summary_acceptance,
     request_summary,
 )
 from memorist.compaction.summary_review import (
@@ -633,7 +627,7 @@ class Compactor(SessionExtension):
         if isinstance(reviewed, UnusableSummary):
             return UnchangedHistory(reviewed.why)
         rewrite = (
-            inline_compaction.compact_with_hand_over
+            full_compaction.compact_with_hand_over
             if strategy == "inline"
             else full_compaction.replace_history_with_summary
         )

@@ -3,7 +3,7 @@ weighted by fitted numbers. Pure.
 
 The score of an extract is the expected share of its words that the assistant uses again before
 anybody shows them. It is the exponential of a weighted sum: features of the block, with weights of
-their own for each kind of block, and features of the extract. `extract_weights` holds the weights
+their own for each kind of block, and features of the extract. `ExtractWeights` holds the weights
 and says how they were fitted.
 
 Few extracts of a long history are worth their room. So blocks are scored whole first, and only the
@@ -13,14 +13,45 @@ most promising are split.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from math import exp, log, log1p
 from operator import mul
+from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
-from memorist.compaction.extract_weights import load_extract_weights
-from memorist.compaction.history_extracts import Extract, SourceBlock, split_into_extracts
+from memorist.compaction.history_extracts import (
+    Extract,
+    ExtractKind,
+    SourceBlock,
+    split_into_extracts,
+)
 from memorist.transcript_analysis.names_in_text import find_recognizable_names
+
+# Weights by which extracts and identifiers are scored, read once from their data file. Pure.
+
+
+class ExtractWeights(msgspec.Struct, frozen=True):
+    """Weights in the order of the features that they are of."""
+
+    blocks: dict[ExtractKind, tuple[float, ...]]
+    """Weights of a constant and of `compute_block_features`, by kind."""
+    extracts: dict[ExtractKind, tuple[float, ...]]
+    """Weights of `compute_extract_features`, by kind."""
+    typical_scores: dict[ExtractKind, float]
+    """What the features of an extract add on average, by kind: for blocks that are not split."""
+    names: tuple[float, ...]
+    """Weights of `identifier_ranking.compute_identifier_features`."""
+
+
+@cache
+def load_extract_weights() -> ExtractWeights:
+    """The weights that ship with memorist."""
+    return msgspec.json.decode(
+        Path(__file__).with_name("extract_weights.json").read_bytes(), type=ExtractWeights
+    )
+
 
 AGE_UNIT, CLEARED_AGE_UNIT = 2_000, 1_000
 """Tokens; an age enters as log(1 + tokens since / unit)."""

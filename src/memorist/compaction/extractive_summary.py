@@ -43,7 +43,6 @@ from memorist.compaction.newest_messages import (
     is_user_request,
     list_removed_or_shortened_messages,
 )
-from memorist.compaction.quoted_user_words import list_handed_over_user_words
 from memorist.compaction.user_words import (
     USER_WORDS_TITLE,
     UtteranceOccurrences,
@@ -51,6 +50,7 @@ from memorist.compaction.user_words import (
     estimate_least_utterance_tokens,
     find_utterances_of_removed_messages,
     fit_utterances,
+    list_handed_over_user_words,
     render_utterances,
 )
 from memorist.core.messages import Message, Origin, TextBlock

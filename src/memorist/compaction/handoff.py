@@ -21,7 +21,7 @@ from memorist.compaction.extractive_summary import (
 )
 from memorist.compaction.measured_conversation import get_typed_text
 from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_placeholders
-from memorist.compaction.quoted_user_words import (
+from memorist.compaction.user_words import (
     ASKED_LABEL,
     REPLIED,
     STILL_AT_WORK,

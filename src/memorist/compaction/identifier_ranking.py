@@ -3,7 +3,7 @@ first. Pure.
 
 An identifier is a path, address, hash, long number or name in code
 (`text_analysis.find_identifiers`). How likely it is to be used again is a logistic sum of its
-features with the fitted weights of `extract_weights`.
+features with the fitted weights of `ExtractWeights`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from memorist.compaction.extract_scores import (
     ASSISTANT_KINDS,
     CLEARED_AGE_UNIT,
     ExtractScoringContext,
+    load_extract_weights,
     strip_last_name_part,
 )
-from memorist.compaction.extract_weights import load_extract_weights
 from memorist.compaction.history_extracts import SourceBlock
 from memorist.core.token_count import BYTES_PER_TOKEN
 

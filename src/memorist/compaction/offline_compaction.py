@@ -9,12 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction import (
-    full_compaction,
-    inline_compaction,
-    microcompact,
-    session_memory_compaction,
-)
+from memorist.compaction import full_compaction, microcompact, session_memory_compaction
 from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_result import (
     CompactedHistory,
@@ -204,7 +199,7 @@ def _rewrite_spoken(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "inline":
-            return inline_compaction.compact_with_hand_over(
+            return full_compaction.compact_with_hand_over(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "structural":

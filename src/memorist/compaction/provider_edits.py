@@ -4,28 +4,287 @@ the clearing of old results (CP-6, CP-13). Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from memorist.compaction.cached_microcompact import (
-    ConfirmedResultClearing,
-    ResultClearingState,
-    add_clearing_edit,
-    drop_results_no_longer_in_history,
-    extend_cleared_results_when_due,
-    read_clearing_confirmation,
-)
+from msgspec import Struct
+from msgspec.structs import replace
+
 from memorist.compaction.compaction_thresholds import CompactionThresholds
-from memorist.compaction.provider_edit_format import (
-    ProviderCompactionItem,
-    RequestWithBetas,
-    add_anthropic_compaction,
-    add_openai_compaction,
-    read_anthropic_compaction,
-    read_openai_compaction,
+from memorist.compaction.microcompact import (
+    CLEARED_TEXT,
+    FOREIGN_CLEARED_TEXT,
+    is_clearable_tool,
+    list_clearable_result_ids,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.core.messages import JsonObject, Message
 from memorist.settings import CompactionSettings
+
+# Cached microcompact: the provider clears old results by its own context editing, so that history
+# and cached prefix stay as they are (CP-6). Pure.
+
+# Compaction done by the provider: the request changes that enable it, and how to read its replies
+# (CP-6, CP-13). Pure.
+
+COMPACT_EDIT = "compact_20260112"
+COMPACT_BETA = "compact-2026-01-12"
+CLEAR_EDIT = "clear_tool_uses_20250919"
+EDITING_BETA = "context-management-2025-06-27"
+_THINKING_EDIT = "clear_thinking_20251015"
+
+MIN_TRIGGER_TOKENS = 50_000
+"""Anthropic accepts no smaller trigger for its compaction (Claude Code)."""
+
+
+class RequestWithBetas(Struct, frozen=True):
+    """A request as it is to be sent: its body, and the beta names for its header."""
+
+    body: JsonObject
+    betas: tuple[str, ...] = ()
+
+
+class AppliedEdit(Struct, frozen=True):
+    """An edit that the provider reports as applied."""
+
+    kind: str
+    tokens: int
+
+
+class ProviderCompactionItem(Struct, frozen=True, kw_only=True):
+    """The provider's compaction: the item to send back in place of everything before it."""
+
+    item: JsonObject
+    """The block or item as received. It is sent back unchanged."""
+    summary: str
+    """Empty where the provider does not reveal it."""
+
+
+def add_context_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
+    """The Anthropic request with one more context edit. If the host already set an edit of the same
+    type, the body is returned unchanged.
+
+    Clearing of thinking comes first, as the API demands; other edits keep their order.
+    """
+    management = body.get("context_management")
+    edits = _context_edits(management)
+    if any(each.get("type") == edit["type"] for each in edits):
+        return body
+    ordered = [edit, *edits] if edit["type"] == _THINKING_EDIT else [*edits, edit]
+    return {
+        **body,
+        "context_management": {
+            **(management if isinstance(management, dict) else {}),
+            "edits": ordered,
+        },
+    }
+
+
+def _context_edits(management: object) -> list[JsonObject]:
+    edits = management.get("edits") if isinstance(management, dict) else None
+    return [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []
+
+
+def add_anthropic_compaction(body: JsonObject, *, trigger: int) -> RequestWithBetas:
+    """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000)."""
+    edit: JsonObject = {
+        "type": COMPACT_EDIT,
+        "trigger": {"type": "input_tokens", "value": max(MIN_TRIGGER_TOKENS, trigger)},
+    }
+    return RequestWithBetas(add_context_edit(body, edit), (COMPACT_BETA,))
+
+
+def read_anthropic_compaction(reply: JsonObject) -> ProviderCompactionItem | UnusableSummary | None:
+    """The newest compaction in an Anthropic reply; None when there is none, Unusable when it failed
+    (its content is null).
+    """
+    block = _find_newest_block(reply.get("content"), "compaction")
+    if block is None:
+        return None
+    content = block.get("content")
+    if not isinstance(content, str) or not content:
+        return UnusableSummary("The provider's compaction failed: it has no content.")
+    return ProviderCompactionItem(item=block, summary=content)
+
+
+def read_applied_context_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
+    """The context edits that an Anthropic reply confirms."""
+    management = reply.get("context_management")
+    edits = _list_objects(management.get("applied_edits") if isinstance(management, dict) else None)
+    return tuple(
+        AppliedEdit(str(each.get("type")), _read_count(each, "cleared_input_tokens"))
+        for each in edits
+    )
+
+
+def add_openai_compaction(body: JsonObject, *, threshold: int) -> RequestWithBetas:
+    """Let OpenAI compact inside an ordinary Responses request when its input reaches `threshold`
+    tokens. A setting of the host's takes precedence.
+    """
+    entries = body.get("context_management")
+    if isinstance(entries, list) and any(
+        isinstance(each, dict) and each.get("type") == "compaction" for each in entries
+    ):
+        return RequestWithBetas(body)
+    entry = {"type": "compaction", "compact_threshold": threshold}
+    return RequestWithBetas(
+        {**body, "context_management": [*(entries if isinstance(entries, list) else []), entry]}
+    )
+
+
+def read_openai_compaction(reply: JsonObject) -> ProviderCompactionItem | UnusableSummary | None:
+    """The compaction item in a Responses reply; None when it has none.
+
+    `UnusableSummary` when there is more than one, or it is empty: a history built on it would be
+    empty.
+    """
+    items = [
+        each for each in _list_objects(reply.get("output")) if each.get("type") == "compaction"
+    ]
+    if not items:
+        return None
+    if len(items) > 1:
+        return UnusableSummary("The provider's compaction holds more than one compaction item.")
+    if not isinstance(items[0].get("encrypted_content"), str) or not items[0]["encrypted_content"]:
+        return UnusableSummary("The provider's compaction item is empty.")
+    return ProviderCompactionItem(item=items[0], summary="")
+
+
+def _find_newest_block(value: object, kind: str) -> JsonObject | None:
+    return next((each for each in reversed(_list_objects(value)) if each.get("type") == kind), None)
+
+
+def _list_objects(value: object) -> list[JsonObject]:
+    return list(_iterate_objects(value)) if isinstance(value, list) else []
+
+
+def _iterate_objects(values: Sequence[object]) -> Iterator[JsonObject]:
+    return (each for each in values if isinstance(each, dict))
+
+
+def _read_count(value: JsonObject, key: str) -> int:
+    found = value.get(key)
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+
+
+class ResultClearingState(Struct, frozen=True, kw_only=True):
+    """The results the provider was told to clear in this session. Every later request repeats them,
+    so that the provider's cache stays valid.
+    """
+
+    ids: tuple[str, ...] = ()
+    """Uses whose results are cleared, oldest first."""
+    unconfirmed_uses: tuple[str, ...] = ()
+    """Uses whose clearing no reply has confirmed yet."""
+    tokens: int = 0
+    """Total tokens cleared by the provider, as last reported."""
+
+
+class ConfirmedResultClearing(Struct, frozen=True):
+    """The provider confirmed that these results were cleared, and how many tokens that frees.
+    Written to the transcript.
+    """
+
+    ids: tuple[str, ...]
+    tokens: int
+
+
+def add_old_results_to_clear(
+    clearing: ResultClearingState, messages: Sequence[Message], keep: int
+) -> ResultClearingState:
+    """Add the results that are old by now. Returns the same object when there are none."""
+    known = set(clearing.ids)
+    new = tuple(name for name in list_clearable_result_ids(messages, keep) if name not in known)
+    return (
+        replace(clearing, ids=clearing.ids + new, unconfirmed_uses=clearing.unconfirmed_uses + new)
+        if new
+        else clearing
+    )
+
+
+def extend_cleared_results_when_due(
+    clearing: ResultClearingState,
+    messages: Sequence[Message],
+    settings: CompactionSettings,
+    *,
+    at_once: bool,
+) -> ResultClearingState:
+    """The results that the next request asks to clear: those that have grown old join at once, or
+    as soon as `compaction.micro_cached_results` of them wait, since each change costs the cache
+    behind it.
+    """
+    more = add_old_results_to_clear(clearing, messages, settings.micro_keep)
+    waiting = len(more.ids) - len(clearing.ids)
+    return more if at_once or waiting >= settings.micro_cached_results else clearing
+
+
+def build_clearing_edit(
+    clearing: ResultClearingState, messages: Sequence[Message]
+) -> JsonObject | None:
+    """The edit that makes Anthropic clear these results and no newer one; None when there is none
+    to clear.
+
+    The API keeps a number of newest uses. That number is recounted for each request, from the use
+    after the newest of these to the end, including tools that are never cleared: if the API did
+    not count those, it would keep more, never clear more.
+    """
+    uses = [use for message in messages for use in message.tool_uses]
+    known = set(clearing.ids)
+    newest = max((index for index, use in enumerate(uses) if use.id in known), default=-1)
+    if newest < 0:
+        return None
+    never = sorted({use.name for use in uses if not is_clearable_tool(use.name)})
+    edit: JsonObject = {
+        "type": CLEAR_EDIT,
+        "trigger": {"type": "tool_uses", "value": 1},
+        "keep": {"type": "tool_uses", "value": len(uses) - newest - 1},
+        "clear_tool_inputs": False,
+    }
+    return {**edit, "exclude_tools": never} if never else edit
+
+
+def add_clearing_edit(
+    body: JsonObject, clearing: ResultClearingState, messages: Sequence[Message]
+) -> RequestWithBetas:
+    """The Anthropic request with the clearing edit; unchanged when there is nothing to clear, or
+    when the host clears on its own.
+    """
+    edit = build_clearing_edit(clearing, messages)
+    changed = body if edit is None else add_context_edit(body, edit)
+    return RequestWithBetas(changed, (EDITING_BETA,) if changed is not body else ())
+
+
+def read_clearing_confirmation(
+    clearing: ResultClearingState, reply: JsonObject
+) -> tuple[ResultClearingState, ConfirmedResultClearing | None]:
+    """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
+    the reply reports more cleared tokens than before.
+    """
+    total = sum(
+        edit.tokens for edit in read_applied_context_edits(reply) if edit.kind == CLEAR_EDIT
+    )
+    if total <= clearing.tokens or not clearing.unconfirmed_uses:
+        return clearing, None
+    return replace(clearing, unconfirmed_uses=(), tokens=total), ConfirmedResultClearing(
+        clearing.unconfirmed_uses, total - clearing.tokens
+    )
+
+
+def drop_results_no_longer_in_history(
+    clearing: ResultClearingState, messages: Sequence[Message]
+) -> ResultClearingState:
+    """Keep those that still refer to a result after the history was replaced or cleared by time;
+    the provider's total restarts at 0.
+    """
+    present = {use.id for message in messages for use in message.tool_uses}
+    cleared = {
+        result.tool_use_id
+        for message in messages
+        for result in message.tool_results
+        if result.text in {CLEARED_TEXT, FOREIGN_CLEARED_TEXT}
+    }
+    left = tuple(name for name in clearing.ids if name in present and name not in cleared)
+    return ResultClearingState(ids=left, unconfirmed_uses=left)
+
 
 COMPACTING_FORMATS = frozenset({"anthropic", "openai_responses"})
 """Wire formats whose provider can compact."""

@@ -13,17 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_pieces import OmittedSource
-from memorist.context.instruction_imports import (
-    find_instruction_import_problem,
-    find_instruction_imports,
-    resolve_instruction_import,
-    strip_html_comments,
-)
 from memorist.context.instruction_reading import (
     InstructionReadResult,
     RealPathCache,
+    find_instruction_import_problem,
+    find_instruction_imports,
     find_project_root,
     read_instruction_text,
+    resolve_instruction_import,
+    strip_html_comments,
 )
 from memorist.context.instruction_report import (
     MANAGED_PATHS,

@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.context.context_pieces import OmittedSource
-from memorist.context.instruction_imports import strip_html_comments
+from memorist.context.instruction_reading import strip_html_comments
 from memorist.core.token_count import estimate_text_tokens
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup

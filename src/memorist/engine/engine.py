@@ -44,9 +44,12 @@ from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.callback_guards import guard_listener
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fallback_session_folders import FallbackSessionFolders
-from memorist.engine.long_term_memory_gates import has_auto_memory, has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
-from memorist.engine.memory_holdout import decide_and_record_holdout
+from memorist.engine.memory_holdout import (
+    decide_and_record_holdout,
+    has_auto_memory,
+    has_past_session_memory,
+)
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import PastSessionRecall, open_past_session_recall
 from memorist.engine.project_folder import find_working_folder, resolve_project

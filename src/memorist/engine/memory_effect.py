@@ -9,16 +9,25 @@ no variance at all would pass for certainty.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from statistics import NormalDist, fmean, variance
 
 from msgspec import Struct
 
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import Message
+from memorist.engine.session_list import list_known_sessions
+from memorist.errors import UnreadableSession
+from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
+from memorist.store.home_layout import Layout
+from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, sum_memory_uses
+from memorist.store.sqlite_database import Connection
+from memorist.store.transcript_reader import DecodedLineFile
 from memorist.transcript_analysis.call_outcome import (
     find_error_line,
     get_result_head_and_tail,
@@ -174,3 +183,53 @@ def _student_quantile(share: float, freedom: float) -> float:
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     return z + first / freedom + second / freedom**2
+
+
+# Whether memory helped in a home: the sessions that went without it beside the others, and the
+# memories that were shown often and never used.
+
+MIN_UNUSED_SHOWINGS = 5
+"""Times that a memory was shown without once being read or cited, from which on it is named. Our
+choice.
+"""
+
+
+class MemoryEffectReport(Struct, frozen=True, kw_only=True):
+    """What memory changed, as far as can be told."""
+
+    with_memory: int
+    """Sessions."""
+    without: int
+    minimum: int = MIN_SESSIONS
+    level: float = CONFIDENCE_LEVEL
+    effects: tuple[MemoryEffectEstimate, ...]
+    idle: tuple[str, ...]
+    """Memories of this project that were shown often and never used."""
+
+
+def measure_memory_effect(
+    home: Layout, database: Connection | None, folder: Path
+) -> MemoryEffectReport:
+    """Measure the sessions that were drawn by `recall.holdout`, and find idle memories of a memory
+    folder. Raises StoreError.
+    """
+    drawn = {} if database is None else list_holdout_draws(database)
+    files = {each.id: each.file for each in list_known_sessions(home, None)} if drawn else {}
+    groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
+    for session, held_out in drawn.items():
+        with contextlib.suppress(UnreadableSession):
+            found = measure_session(read_session(DecodedLineFile(Path(files.get(session, "")))))
+            groups[held_out].append(found)
+    uses = {} if database is None else sum_memory_uses(database, str(folder))
+    return MemoryEffectReport(
+        with_memory=len(groups[0]),
+        without=len(groups[1]),
+        effects=estimate_memory_effects(*groups),
+        idle=tuple(_find_idle(uses)),
+    )
+
+
+def _find_idle(uses: dict[str, MemoryUseTotal]) -> Iterator[str]:
+    for path, total in sorted(uses.items()):
+        if path and total.shown >= MIN_UNUSED_SHOWINGS and not total.used:
+            yield path

@@ -29,8 +29,8 @@ from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TurnRollback
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.safety.redacted_json import encode_redacted
+from memorist.session_memory.conversation_tracker import NotesDue
 from memorist.session_memory.notes_template import parse_section_bodies
-from memorist.session_memory.notes_trigger import NotesDue
 from memorist.store.home_layout import SessionLayout
 
 RECORDS_PER_SLICE = 20

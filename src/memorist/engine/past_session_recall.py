@@ -15,9 +15,8 @@ from memorist.auto_memory.removed_memories import ForgottenUserQuotes
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
-from memorist.engine.long_term_memory_gates import has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension
-from memorist.engine.memory_holdout import decide_and_record_holdout
+from memorist.engine.memory_holdout import decide_and_record_holdout, has_past_session_memory
 from memorist.engine.past_session_passages import find_passages_for_prompt
 from memorist.engine.project_search import ProjectSearch, SearchResults
 from memorist.engine.session_log import SessionLog

@@ -23,8 +23,12 @@ from memorist.compaction.offline_compaction import (
     measure_messages_to_summarize,
 )
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import SummaryAcceptance, add_acceptance_to_receipts
-from memorist.compaction.summary_request import build_summary_request, request_summary
+from memorist.compaction.summary_request import (
+    SummaryAcceptance,
+    add_acceptance_to_receipts,
+    build_summary_request,
+    request_summary,
+)
 from memorist.compaction.summary_review import (
     SummaryReview,
     build_history_with_missing_parts,

@@ -14,8 +14,7 @@ from memorist.errors import NothingToDo, StoreError
 from memorist.extensions import SessionReply
 from memorist.forks.fork_spec import Receipt
 from memorist.models.model_pricing import ModelPrice
-from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_trigger import NotesDue
+from memorist.session_memory.conversation_tracker import ConversationTracker, NotesDue
 from memorist.store.home_layout import SessionLayout
 
 

@@ -10,8 +10,7 @@ from typing import Any, Self, TypeVar
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.compaction_thresholds import compute_request_thresholds
-from memorist.compaction.provider_edit_format import ProviderCompactionItem
-from memorist.compaction.provider_edits import ProviderEdits
+from memorist.compaction.provider_edits import ProviderCompactionItem, ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.first_context_assembly import HostContext
@@ -57,8 +56,7 @@ from memorist.models.context_window import resolve_context_window
 from memorist.models.context_window_observer import ContextWindowObserver
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.ports import Request
-from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_trigger import NotesDue
+from memorist.session_memory.conversation_tracker import ConversationTracker, NotesDue
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.store.home_layout import SessionLayout
 

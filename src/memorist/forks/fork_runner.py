@@ -16,7 +16,7 @@ from memorist.core.leading_thought import strip_leading_thought
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
-from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
+from memorist.errors import FormatError, MemoristError, ModelError, ModelTimeout, StoreError
 from memorist.forks.answer_form import FormTask, read_edits_from_answer_text
 from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
@@ -39,7 +39,6 @@ from memorist.forks.fork_spec import (
     count_budget_tokens,
     read_server_times,
 )
-from memorist.forks.model_call import send_to_model
 from memorist.forks.text_edits import (
     TextEdits,
     parse_edit_elements,
@@ -57,6 +56,35 @@ from memorist.formats.request_codec import (
 )
 from memorist.ports import Clock, FileSystem, Model, Reply, Request, discover_window
 from memorist.safety.markup_sanitizer import neutralize_markup
+
+# One call of a model, which may be a host's own object and then fail in any way.
+
+
+async def send_to_model(model: Model, request: Request) -> Reply:
+    """As `Model.send`: raises a `ModelError`, also for any other exception of a host's own model,
+    for an answer that is no `Reply`, and where the model cancelled itself. A cancellation from
+    outside propagates.
+    """
+    try:
+        reply: object = await model.send(request)
+    except (MemoristError, TimeoutError):
+        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise ModelError(f"the model {model.name} cancelled its own call") from error
+    except Exception as error:
+        raise ModelError(
+            f"the model {model.name} failed: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(reply, Reply):
+        raise ModelError(
+            f"the model {model.name} answered with {type(reply).__name__}, not with a "
+            "memorist.ports.Reply"
+        )
+    return reply
+
 
 _current_label: ContextVar[str] = ContextVar("memorist_fork", default="")
 """Label of the fork that the current task belongs to; child tasks inherit it."""

@@ -20,10 +20,9 @@ from memorist.config import (
 )
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import InputError, UsageError
-from memorist.mcp_server.client_project import list_named_folders, resolve_project
 from memorist.mcp_server.memory_explanation import explain_memory, render_grouped_index
 from memorist.mcp_server.memory_tools import MemoryTools
-from memorist.mcp_server.opened_project import OpenedProject
+from memorist.mcp_server.opened_project import OpenedProject, list_named_folders, resolve_project
 from memorist.mcp_server.project_sessions import ProjectSession
 from memorist.mcp_server.project_status import list_sessions_with_notes, render_project_status
 from memorist.mcp_server.result_rendering import (

@@ -28,7 +28,6 @@ from memorist.events import (
     NotesUpdated,
 )
 from memorist.formats.transcript_format import RepairedLine, SideRecord, SkippedLine
-from memorist.replay.broken_prefixes import PrefixTracker
 from memorist.replay.replay_results import (
     CommandUse,
     CompactionRecord,
@@ -37,6 +36,7 @@ from memorist.replay.replay_results import (
     FileUse,
     MemoryChangeRecord,
     NotesUpdateRecord,
+    PrefixTracker,
     RecallRecord,
 )
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger

@@ -41,17 +41,17 @@ from memorist.session_memory.conversation_brief import (
     extract_text_without_injections,
     render_conversation_brief,
 )
-from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_form import build_notes_form
+from memorist.session_memory.conversation_tracker import ConversationTracker, NotesDue
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
+    build_notes_form,
     find_long_sections,
     render_length_reminders,
     render_update_prompt,
 )
-from memorist.session_memory.notes_repair import repair_or_roll_back_notes
 from memorist.session_memory.notes_review import (
     join_uncovered_derived_notes,
+    repair_or_roll_back_notes,
     review_notes_and_add_derived,
     says_notes_need_no_update,
 )
@@ -64,7 +64,6 @@ from memorist.session_memory.notes_template import (
     parse_section_bodies,
     parse_template_sections,
 )
-from memorist.session_memory.notes_trigger import NotesDue
 from memorist.session_memory.structural_notes import (
     TASK_SECTION,
     NotesBudget,

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.budget.budget_shares import CAP_SHARES
+from memorist.budget.budget_caps import CAP_SHARES
 from memorist.budget.budget_status import BudgetStatus
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
@@ -46,9 +46,8 @@ from memorist.forks.file_tool_calls import (
     parse_tool_call,
 )
 from memorist.forks.fork_request import extract_id_from_model_string, render_edit_instructions
-from memorist.forks.fork_runner import load_fork_prompts
+from memorist.forks.fork_runner import load_fork_prompts, send_to_model
 from memorist.forks.fork_spec import EditMethod
-from memorist.forks.model_call import send_to_model
 from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_tool_calls_in_text
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import CUT_OFF_REASONS, REPEATED_REASON

@@ -19,7 +19,7 @@ from memorist.forks.file_tool_calls import EditFileCall
 from memorist.forks.fork_runner import load_fork_prompts
 from memorist.forks.fork_spec import ForkSpec, NoToolsPermission
 from memorist.session_memory.conversation_brief import render_conversation_brief
-from memorist.session_memory.notes_form import build_notes_form
+from memorist.session_memory.notes_prompt import build_notes_form
 from memorist.session_memory.notes_review import review_notes_and_add_derived
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.session_memory.structural_notes import render_structural_sections
