@@ -28,8 +28,8 @@ def statement(number: int) -> str:
     return f"Part{number} is built by {token(number)}"
 
 
-class HomeStates(RuleBasedStateMachine):
-    """A home and a project's folder; any command may be killed before its n-th change of the disk."""
+class HomeCommands:
+    """A home and a project's folder, with the command line in it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,6 +94,10 @@ class HomeStates(RuleBasedStateMachine):
                     if word.encode() in repository.object_store[id].as_raw_string()
                 ]
         return found
+
+
+class HomeStates(HomeCommands, RuleBasedStateMachine):
+    """The same, as a state machine."""
 
 
 def _unpack(data: bytes) -> bytes:

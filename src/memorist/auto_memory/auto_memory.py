@@ -49,7 +49,7 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader
-from memorist.auto_memory.memory_undo import find_change_to_undo, plan_memory_undo
+from memorist.auto_memory.memory_undo import find_change_to_undo, undo_recorded_change
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build_pending_purge
 from memorist.auto_memory.statement_changes import find_free_name
@@ -104,7 +104,6 @@ from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefus
 from memorist.ports import Clock, FileSystem
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import MemoryLayout
 
 LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
@@ -831,31 +830,30 @@ class AutoMemory(ProcessBound):
         Raises NothingToDo when there is none, WriteConflict when a file was changed again since.
         """
         owner = self._find_change_owner(id_prefix)
-        if owner is not self:
-            return owner.undo(id_prefix, dry_run=dry_run)
-        self.folder.refresh()
-        recorded = find_change_to_undo(self.folder.history, id_prefix)
+        owner.folder.refresh()
+        recorded = find_change_to_undo(owner.folder.history, id_prefix)
         if dry_run:
             return recorded
-        changes = plan_memory_undo(self.folder.history, recorded, self.read_present_bytes)
-        why = ChangeReason(actor="undo", what=render_change_headline("undo", recorded.why.what))
-        self.folder.apply_changes(changes, why, undoes=recorded.id)
+        other = self.everywhere if owner is self else self
+        undo_recorded_change(owner.folder, None if other is None else other.folder, recorded)
         return recorded
 
     def _find_change_owner(self, id_prefix: str) -> AutoMemory:
         """The folder that has this change, or the newest one: this project's or the user's own."""
         if self.everywhere is None:
             return self
-        newest: dict[AutoMemory, float] = {}
+        newest: dict[AutoMemory, tuple[float, bool]] = {}
         for each in (self, self.everywhere):
             with contextlib.suppress(InputError, NothingToDo):
                 each.folder.refresh()
-                newest[each] = find_change_to_undo(each.folder.history, id_prefix).at
+                found = find_change_to_undo(each.folder.history, id_prefix)
+                # Within one second, a memory is moved after it was written.
+                newest[each] = (found.at, bool(found.why.move))
         return max(newest, key=newest.__getitem__, default=self)
 
     def read_present_bytes(self, path: str) -> bytes | None:
         """What the folder holds under a path; None for no file. Raises StoreError."""
-        return read_if_exists(self._files, self.layout.folder / path)
+        return self.folder.read_present_bytes(path)
 
     def list_proposals(self) -> list[Proposal]:
         """What waits for the user, of this project and of what holds in every project, oldest

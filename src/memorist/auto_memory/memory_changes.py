@@ -48,6 +48,10 @@ class ChangeReason(Struct, frozen=True, kw_only=True):
     session: str = ""
     messages: tuple[str, ...] = ()
     quote: str = ""
+    move: str = ""
+    """What the two changes of one move have in common: one in the folder that a memory left, one in
+    that to which it came.
+    """
 
     def __post_init__(self) -> None:
         for name, said in (("what", self.what), ("quote", self.quote)):
@@ -83,7 +87,7 @@ class WriteAheadChange(Struct, frozen=True, kw_only=True):
 
 
 _ACTORS: dict[str, Actor] = {name: name for name in get_args(Actor)}
-_TRAILERS = ("Actor", "Session", "Message", "Quote", "Undoes")
+_TRAILERS = ("Actor", "Session", "Message", "Quote", "Move", "Undoes")
 
 
 def render_commit_message(reason: ChangeReason, undoes: str = "", paths: Iterable[str] = ()) -> str:
@@ -98,6 +102,8 @@ def render_commit_message(reason: ChangeReason, undoes: str = "", paths: Iterabl
     lines += [f"Message: {_single_line(message)}" for message in reason.messages]
     if reason.quote:
         lines.append(f"Quote: {_single_line(reason.quote)}")
+    if reason.move:
+        lines.append(f"Move: {reason.move}")
     if undoes:
         lines.append(f"Undoes: {undoes}")
     named = sorted(paths)
@@ -127,6 +133,7 @@ def parse_commit_message(text: str) -> tuple[ChangeReason, str]:
         session=next(iter(found["Session"]), ""),
         messages=tuple(found["Message"]),
         quote=next(iter(found["Quote"]), ""),
+        move=next(iter(found["Move"]), ""),
     )
     return why, next(iter(found["Undoes"]), "")
 

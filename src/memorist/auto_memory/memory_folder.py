@@ -810,6 +810,10 @@ class MemoryFolder(MemoryFolderReader):
             path, read_if_exists(self._files, self.layout.folder / path) or b""
         )
 
+    def read_present_bytes(self, path: str) -> bytes | None:
+        """What the folder holds under a path; None for no file. Raises StoreError."""
+        return read_if_exists(self._files, self.layout.folder / path)
+
     def read_team_memories(self) -> tuple[TeamMemoryBody, ...]:
         """Read the team's memories; none where there is no team folder. Raises StoreError."""
         if self._files.lstat(self.layout.folder / TEAM_PREFIX) is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.team_memory import is_team_path
@@ -28,7 +30,9 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
     if is_team_path(path):
         raise InputError(f"{path} is the team's; only what is yours alone can be moved")
     reason = ChangeReason(
-        actor="user", what=render_change_headline("move", topic.description or path)
+        actor="user",
+        what=render_change_headline("move", topic.description or path),
+        move=uuid4().hex,
     )
     free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
     text = encode_file_text_as_utf8(topic.text())

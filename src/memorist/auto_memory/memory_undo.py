@@ -1,10 +1,15 @@
-"""Taking back a change of the memory folder: which one, and what it would write."""
+"""Taking back a change of the memory folder: which one, and in which folders."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from memorist.auto_memory.memory_changes import MemoryChange, RecordedChange
+from memorist.auto_memory.memory_changes import (
+    ChangeReason,
+    MemoryChange,
+    RecordedChange,
+    render_change_headline,
+)
+from memorist.auto_memory.memory_file import parse_memory_file
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.errors import NothingToDo, WriteConflict
@@ -27,22 +32,67 @@ def find_change_to_undo(history: FolderHistory, id_prefix: str = "") -> Recorded
     raise NothingToDo("there is no change of memory to take back")
 
 
-def plan_memory_undo(
-    history: FolderHistory,
-    recorded: RecordedChange,
-    read_present_bytes: Callable[[str], bytes | None],
-) -> list[MemoryChange]:
+def undo_recorded_change(
+    folder: MemoryFolder, other: MemoryFolder | None, recorded: RecordedChange
+) -> None:
+    """Take back a change of a folder. One that moved a memory between this folder and the `other`
+    one is taken back in both.
+
+    Raises WriteConflict when a file was changed again since, or another project took part in the
+    move.
+    """
+    halves = [(folder, recorded)]
+    if recorded.why.move and other is not None:
+        halves += _find_other_half_of_move(folder, other, recorded)
+    plans = [(each, half, _plan_memory_undo(each, half)) for each, half in halves]
+    # What comes back is written first: a kill leaves a memory twice rather than nowhere.
+    for each, half, changes in sorted(
+        plans, key=lambda plan: any(change.after is None for change in plan[2])
+    ):
+        why = ChangeReason(actor="undo", what=render_change_headline("undo", half.why.what))
+        each.apply_changes(changes, why, undoes=half.id)
+
+
+def _find_other_half_of_move(
+    folder: MemoryFolder, other: MemoryFolder, recorded: RecordedChange
+) -> list[tuple[MemoryFolder, RecordedChange]]:
+    """The change of the other folder in the same move; none where that is taken back already, or
+    the move was interrupted before it.
+    """
+    other.refresh()
+    undone: set[str] = set()
+    for each in other.history.iter_changes():
+        if each.undoes and each.id not in undone:
+            undone.add(each.undoes)
+        elif each.why.move == recorded.why.move:
+            return [] if each.id in undone else [(other, each)]
+    moved = {
+        parse_memory_file(path, data).body
+        for path in recorded.paths
+        if not is_index_file(path)
+        and (data := folder.history.read_file(path, recorded.id)) is not None
+    }
+    if moved and moved <= {other.read_memory_file(head.path).body for head in other.headers()}:
+        return []
+    raise WriteConflict(
+        f"“{recorded.why.what}” moved a memory from or to another project; take it back there, "
+        f"or move the memory again with `memorist memory move`. To take back an earlier change, "
+        f"name it: `memorist memory log` lists them"
+    )
+
+
+def _plan_memory_undo(folder: MemoryFolder, recorded: RecordedChange) -> list[MemoryChange]:
     """The changes that give each file of a recorded change what it held before.
 
-    `read_present_bytes` returns what a path holds now, None for no file. Raises WriteConflict when
-    a file was changed again since.
+    Raises WriteConflict when a file was changed again since.
     """
+    history = folder.history
     before = history.find_parent_id(recorded.id)
     changes = []
     for path in recorded.paths:
         if is_index_file(path):
             continue
-        now, then = read_present_bytes(path), history.read_file(path, recorded.id)
+        now, then = folder.read_present_bytes(path), history.read_file(path, recorded.id)
         if (now and redact_bytes(now)) != then:
             raise WriteConflict(
                 f"{path} was changed again since; undo the later change first, or edit the file"
