@@ -205,6 +205,28 @@ def test_a_wrong_call_exits_with_two(tmp_path: Path, arguments: list[str]) -> No
     assert "Traceback" not in said.stderr
 
 
+@pytest.mark.parametrize("command", ["notes", "compact", "handoff", "context", "replay"])
+def test_a_name_that_is_too_long_gets_one_clear_sentence(tmp_path: Path, command: str) -> None:
+    """A session's name may be a file's; one that no file system takes is an error, no traceback."""
+    done = run(command, "n" * 300, cwd=tmp_path)
+
+    assert done.stderr.endswith(
+        "n…: the name is too long for the file system; choose a shorter one\n"
+    )
+    assert (done.stderr.count("\n"), done.returncode) == (1, 1)
+
+
+@pytest.mark.parametrize("words", [("install", "claude-code", "--home"), ("machines", "init")])
+def test_an_argument_that_is_no_utf_8_gets_one_clear_sentence(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """What is stored is UTF-8: such an argument is a wrong call, and no traceback."""
+    done = run(*words, os.fsdecode(b"\xff"), cwd=tmp_path)
+
+    assert done.stderr == "memorist: the argument '\\udcff' is not valid UTF-8\n"
+    assert done.returncode == 2
+
+
 def test_notes_shows_a_replayed_session_and_updates_it(session: Path, tmp_path: Path) -> None:
     """By its folder; what is not kept is made from the transcript, and --update keeps it again."""
     run("replay", str(session), "--out", "out", cwd=tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -21,6 +22,8 @@ from memorist.errors import MemoristError, UsageError
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and the number of the signal, as shells have it."""
+SHOWN_NAME_CHARS = 60
+"""Characters of a name that is too long for a file, in the message that says so."""
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 OTHER_WORDS = {"settings": "memorist config show", "version": "memorist --version"}
@@ -250,13 +253,13 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt) as error:
         click.echo("Aborted!", err=True)
         sys.exit(INTERRUPTED if _is_interrupted(error) else 1)
-    except (MemoristError, OSError) as error:
+    except (MemoristError, OSError, UnicodeEncodeError) as error:
         said = _explain_error(error)
         if debug or not said:
             raise
         click.echo(f"memorist: {said}", err=True)
         _discard_output()
-        sys.exit(2 if isinstance(error, UsageError) else 1)
+        sys.exit(2 if isinstance(error, UsageError | UnicodeEncodeError) else 1)
 
 
 def _is_interrupted(error: BaseException) -> bool:
@@ -264,16 +267,26 @@ def _is_interrupted(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt)
 
 
-def _explain_error(error: MemoristError | OSError) -> str:
+def _explain_error(error: MemoristError | OSError | UnicodeEncodeError) -> str:
     """One sentence; empty for what only a mistake in the program raises."""
     if isinstance(error, MemoristError):
         return str(error)
+    if isinstance(error, UnicodeEncodeError):
+        wrong = (word for word in sys.argv[1:] if _is_no_utf8(word))
+        return next((f"the argument {word!a} is not valid UTF-8" for word in wrong), "")
     if isinstance(error, FileNotFoundError):
         return "" if _has_working_folder() else WORKING_FOLDER_GONE
+    explain = import_module("memorist.platforms.storage_errors").describe_storage_error
+    if error.errno == errno.ENAMETOOLONG and error.filename is not None:
+        return f"{str(error.filename)[:SHOWN_NAME_CHARS]}…: {explain(error)}"
     if error.filename is not None or error.errno is None:
         return ""
-    explain = import_module("memorist.platforms.storage_errors").describe_storage_error
     return f"the output cannot be written: {explain(error)}"
+
+
+def _is_no_utf8(word: str) -> bool:
+    """Whether the word has bytes that are not valid UTF-8, which Python keeps as surrogates."""
+    return any("\ud800" <= sign <= "\udfff" for sign in word)
 
 
 def _discard_output() -> None:
