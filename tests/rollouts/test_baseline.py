@@ -16,7 +16,7 @@ from memorist.rollouts.pending_folder_change import (
     apply_recorded_folder_change,
     record_pending_folder_change,
 )
-from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
+from memorist.rollouts.rollout_folder import MAX_FILE_BYTES, read_memory_folder, write_user_note
 from memorist.store.disk_files import DiskFiles, remove_if_exists
 
 FILES = {
@@ -159,7 +159,7 @@ def test_only_markdown_of_a_sane_size_is_read(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "x.md").write_text("x")
     (tmp_path / "run.sh").write_text("x")
-    (tmp_path / "big.md").write_bytes(b"x" * 1_000_001)
+    (tmp_path / "big.md").write_bytes(b"x" * (MAX_FILE_BYTES + 1))
     (tmp_path / "MEMORY.md").write_text("x")
 
     tree = read_memory_folder(DISK, tmp_path)

@@ -86,6 +86,43 @@ def edit(home: Path, name: str, old: str, new: str) -> Say:
     )
 
 
+@pytest.mark.covers("RO-5")
+async def test_a_folder_of_many_sessions_and_a_long_handbook_are_consolidated_again(
+    tmp_path: Path,
+) -> None:
+    """The raw memories of 256 sessions, some 10 kB each where a model wrote them, come to more than
+    a megabyte; so may what a user pastes into the handbook. Every later consolidation was refused,
+    as if somebody else had changed the file.
+    """
+    known = [bullet(f"Fact {number} " + "word " * 380) for number in range(200)]
+    rows = [kept(f"s{number}", task("Read", knowledge=known)) for number in range(3)]
+    at = means(tmp_path)
+    await run(at, rows)
+    assert len(folder(tmp_path)["raw_memories.md"]) > 1_000_000
+    own = tmp_path / "memories" / "MEMORY.md"
+    own.write_text(own.read_text() + "\n## Mine\n\n" + "my own long words here\n" * 60_000)
+
+    done = await run(at, [*rows, kept("new", task("Ship it"))])
+
+    assert done.outcome == "changed"
+    assert own.read_text().count("my own long words here") == 60_000
+    assert "Ship it" in own.read_text()
+
+
+@pytest.mark.covers("RO-5")
+async def test_a_handbook_that_is_too_long_to_read_is_named(tmp_path: Path) -> None:
+    """Nothing is written, and the error says what to do with which file."""
+    at = means(tmp_path)
+    await run(at)
+    own = tmp_path / "memories" / "MEMORY.md"
+    own.write_text("x" * 16_000_001)
+
+    with pytest.raises(StoreError, match=r"MEMORY\.md: 16,000,001 bytes.*shorten it"):
+        await run(at, [*ROWS, kept("new", task("Ship it"))])
+
+    assert own.stat().st_size == 16_000_001
+
+
 @pytest.mark.covers("RO-5", "RO-6")
 async def test_sessions_become_files_and_a_second_run_has_nothing_to_do(tmp_path: Path) -> None:
     """Without a model: inputs, handbook, summary. The same again writes nothing; a change of ranks

@@ -155,7 +155,51 @@ def test_a_file_that_is_missing_is_no_wish_to_forget() -> None:
         again = made(ROWS, present, first.files)
 
         assert (again.files, again.dropped) == (first.files, frozenset())
-        assert again.remarks[0].startswith("MEMORY.md was missing or empty")
+        assert again.remarks[0].startswith("MEMORY.md was missing, empty or cut off")
+
+
+@pytest.mark.covers("RO-5")
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_a_handbook_that_is_cut_off_takes_nothing_out(is_edited: bool) -> None:
+    """Cut at any byte, but in a line that is new, and where a group begins or in the last one at
+    the end of a line, which a user may have deleted: what is gone is put back and barred nowhere, and what the user wrote into
+    what is left stays.
+    """
+    first = made(ROWS)
+    text = first.files["MEMORY.md"]
+    if is_edited:
+        text = text.replace(
+            b"## User preferences\n", b"## User preferences\n\n- Never touch prod\n", 1
+        )
+    last = text.rindex(b"# Task Group:")
+    for at in range(len(text) - 1):
+        left = text[:at]
+        is_group_gone = text[at:].lstrip().startswith(b"# Task Group:")
+        line = left.rpartition(b"\n")[2]
+        is_whole = line in text.split(b"\n")
+        if is_whole and (is_edited or is_group_gone or at > last):
+            continue
+        if is_edited and b"- Never touch prod".startswith(line):
+            continue
+        again = made(ROWS, {**first.files, "MEMORY.md": left}, first.files)
+
+        assert again.dropped == frozenset(), left[-60:]
+        assert all(each in handbook(again) for each in ("Use pnpm", "five cents", "`api/`")), left
+        if is_edited and b"Never touch prod" in left:
+            assert "Never touch prod" in handbook(again), left
+
+
+@pytest.mark.covers("RO-5")
+def test_a_handbook_that_ends_with_a_block_of_the_disk_is_cut_off() -> None:
+    """Also where that block happens to end with a line, and where zeros follow it."""
+    rows = [*ROWS, kept("c", task("Ship", preferences=[bullet(f"Rule {n}") for n in range(20)]))]
+    first = made(rows)
+    text = first.files["MEMORY.md"]
+    end = text.index(b"\n", text.rindex(b"- Rule")) + 1
+    for left in (text[:-20].rpartition(b"\n")[0] + b"\n\0\0", text[: end // 512 * 512]):
+        again = made(rows, {**first.files, "MEMORY.md": left}, first.files)
+
+        assert (again.files, again.dropped) == (first.files, frozenset())
 
 
 @pytest.mark.covers("RO-5")

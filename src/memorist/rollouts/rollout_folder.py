@@ -15,8 +15,10 @@ MAX_FOLDER_FILES = 20_000
 """Upper bound of files below the folder: 256 sessions have a summary each, and skills and notes
 come to hundreds.
 """
-MAX_FILE_BYTES = 1_000_000
-"""Largest file that is read: a fork may read and change no larger one (`forks.hands`)."""
+MAX_FILE_BYTES = 16_000_000
+"""Largest file that is read. Our choice: all raw memories of a full folder come to 3 MB, and a
+handbook of 7 MB is consolidated in half a second.
+"""
 
 
 class MemoryFolderContents(Struct, frozen=True):

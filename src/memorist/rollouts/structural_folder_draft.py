@@ -5,6 +5,7 @@ keeps the user's own changes (RO-5, RO-6). Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -289,15 +290,48 @@ def _decode_text(data: bytes) -> str:
 
 
 def _find_lost_files(given: FolderDraftInput) -> dict[str, bytes]:
-    """The handbook and its summary as last accepted, where they are missing, or hold nothing, as
-    after a power cut: that is no request to forget, and takes nothing that the user wrote.
+    """The handbook and its summary with what they had when they were accepted, where they are
+    missing, hold nothing, or end too soon, as after a power cut or on a full disk: that is no
+    request to forget, and takes nothing that the user wrote.
     """
     return {
-        path: data
+        path: whole
         for path, data in given.accepted_files.items()
         if path in (HANDBOOK_FILE, SUMMARY_FILE)
-        and not given.present_files.get(path, b"").strip(b"\0 \t\r\n")
+        and (whole := _complete_cut_file(given.present_files.get(path, b""), data)) is not None
     }
+
+
+def _complete_cut_file(present: bytes, accepted: bytes) -> bytes | None:
+    """A file with the end that it lost; None where it was not cut off.
+
+    It was where its last line is the beginning of an accepted one, where it ends as a block of the
+    disk does, and where groups are gone together with the end of the one before them.
+    """
+    left = present.rstrip(b"\0")
+    if not left.strip(b"\0 \t\r\n"):
+        return accepted
+    *before, last = left.split(b"\n")
+    known = accepted.split(b"\n")
+    if last and last not in known:
+        cut = [at for at, line in enumerate(known) if line.startswith(last)]
+        # Of several such lines, the one behind the same lines.
+        at = max(cut, key=lambda at: len(_common_end(before, known[:at])), default=None)
+        return None if at is None else b"\n".join([*before, *known[at:]])
+    rest = accepted[len(left) :] if accepted.startswith(left) else b""
+    is_cut = left != present or len(left) % _DISK_BLOCK_BYTES == 0
+    is_cut |= not rest.lstrip().startswith(_GROUP) and b"\n" + _GROUP in rest
+    return accepted if rest and is_cut else None
+
+
+_DISK_BLOCK_BYTES = 512
+_GROUP = b"# Task Group:"
+
+
+def _common_end(some: Sequence[bytes], others: Sequence[bytes]) -> list[bytes]:
+    """The lines in which two texts end alike."""
+    pairs = zip(reversed(some), reversed(others), strict=False)
+    return [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
 
 
 def _complete_summary(broken: MemorySummary, base: MemorySummary) -> MemorySummary:
@@ -346,7 +380,7 @@ def _build_remarks(
         [f"{added} entries that you wrote or changed by hand are kept as yours"] if added else []
     )
     found += [
-        f"{path} was missing or empty; it was made again from what was accepted last"
+        f"{path} was missing, empty or cut off; what it lost was put back as it was accepted last"
         for path in sorted(lost)
     ]
     found += [
