@@ -22,7 +22,7 @@ from memorist.forks.fork_spec import ForkLimits
 from memorist.hooks import session_file_tail
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, measure_output_size
-from memorist.hooks.hook_session import HookSession, HookSessionPool
+from memorist.hooks.hook_session import MAX_OPEN_SESSIONS, HookSession, HookSessionPool
 from memorist.recall.lexical_score import EntryColumns, build_entry_columns
 from memorist.recall.session_recall import MemoryRecall
 from memorist.recall.word_index import StoredIndexRow
@@ -375,6 +375,38 @@ async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) 
         await sessions.render_output_for_event("claude-code", end, "", SECONDS)
         await sessions.close()
         assert len(sessions) == 0
+
+
+async def test_no_more_than_a_hundred_sessions_are_open_and_none_loses_what_it_read(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """A client that asks single questions, each in a session that it never ends, leaves a bounded
+    number of files open; what was written after the last event is read when a session is closed.
+    """
+    sessions = HookSessionPool(engine, lambda event, client, error: pytest.fail(str(error)))
+    for number in range(MAX_OPEN_SESSIONS + 5):
+        path = tmp_path / f"{number}.jsonl"
+        event = HookEvent(
+            session_id=f"s{number}",
+            transcript_path=str(path),
+            cwd=FOLDER,
+            hook_event_name="SessionStart",
+            source="startup",
+        )
+        await sessions.render_output_for_event("claude-code", event, "", SECONDS)
+        file = ClaudeFile()
+        file.user(f"Is invoice {number} paid?")
+        path.write_bytes(b"".join(file.lines))
+    await sessions.wait_until_idle()
+    for _ in range(3_000):
+        if len(sessions) <= MAX_OPEN_SESSIONS:
+            break
+        await asyncio.sleep(0.01)
+
+    assert len(sessions) == MAX_OPEN_SESSIONS
+    kept = sorted(tmp_path.rglob("transcript.jsonl"))
+    assert any("Is invoice 0 paid?" in each.read_text() for each in kept)
+    await sessions.close()
 
 
 async def test_a_file_of_an_unknown_format_is_told_and_shown_nothing(

@@ -41,6 +41,7 @@ from memorist.adapters.claude_session_store import MemoristSessionStore
 from memorist.adapters.engine_thread import EngineThread
 from memorist.errors import StoreError
 from memorist.events import AdapterFailed, ConversationCompacted, Event
+from memorist.hooks.hook_session import MAX_OPEN_SESSIONS
 from memorist.ports import Request
 from memorist.testing import CallTool, Say, ScriptedServer
 from memorist.testing.steps import Step
@@ -395,3 +396,25 @@ def test_every_line_goes_back_as_it_came(
     asyncio.run(store.append(key, batch))
 
     assert json.dumps(asyncio.run(store.load(key))) == json.dumps(batch)
+
+
+async def test_many_single_questions_leave_a_bounded_number_of_sessions_open(
+    tmp_path: Path, project: Path
+) -> None:
+    """The SDK never says that a session is over: past a hundred the one whose last event is oldest
+    is ended.
+    """
+    with MemoristHooks(home=tmp_path / "home") as memorist:
+        (matcher,) = memorist.hooks["UserPromptSubmit"]
+        for number in range(MAX_OPEN_SESSIONS + 3):
+            path = project / f"{number}.jsonl"
+            event: Any = {
+                "hook_event_name": "UserPromptSubmit",
+                "session_id": f"s{number}",
+                "transcript_path": str(path),
+                "cwd": str(project),
+                "prompt": f"We always deploy invoice {number} with make ship.",
+            }
+            await matcher.hooks[0](event, None, {"signal": None})
+        assert len(memorist._open_sessions) == MAX_OPEN_SESSIONS
+        assert "s0" not in memorist._open_sessions

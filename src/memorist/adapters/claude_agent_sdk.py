@@ -41,7 +41,7 @@ from memorist.hooks.hook_response import (
     join_hook_texts_within_limit,
     render_hook_output,
 )
-from memorist.hooks.hook_session import HookOutput, HookSessionPool
+from memorist.hooks.hook_session import MAX_OPEN_SESSIONS, HookOutput, HookSessionPool
 from memorist.ports import Model
 from memorist.settings import HooksSettings, Settings
 
@@ -111,7 +111,7 @@ class MemoristHooks:
         self._sessions: tuple[Memorist, HookSessionPool] | None = None
         """The user's engine, and the sessions that it has open."""
         self._open_sessions: dict[str, HookEvent] = {}
-        """The newest event of each session that has not ended."""
+        """The newest event of each session that has not ended, the oldest event first."""
         self._reported_failures: set[tuple[str, str]] = set()
 
     @property
@@ -176,8 +176,10 @@ class MemoristHooks:
     async def _collect_answer(self, event: HookEvent, seconds: float) -> HookOutput:
         """What to show at an event."""
         sessions = await self._open_session_pool()
-        first = event.session_id not in self._open_sessions
+        first = self._open_sessions.pop(event.session_id, None) is None
         self._open_sessions[event.session_id] = event
+        if len(self._open_sessions) > MAX_OPEN_SESSIONS:  # the SDK never says that one is over
+            await _end_session(sessions, self._open_sessions.pop(next(iter(self._open_sessions))))
         parts: list[HookOutput] = []
         if first and event.hook_event_name == "UserPromptSubmit":
             start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
@@ -228,8 +230,7 @@ class MemoristHooks:
             return
         _, sessions = known
         for event in open_sessions.values():
-            end = msgspec.structs.replace(event, hook_event_name="SessionEnd")
-            await sessions.render_output_for_event(CLIENT, end, event.cwd, 0.0)
+            await _end_session(sessions, event)
         await sessions.close()
 
     def close(self) -> None:
@@ -260,6 +261,12 @@ class MemoristHooks:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+async def _end_session(sessions: HookSessionPool, newest: HookEvent) -> None:
+    """End the session of this event; the work at its end goes on in the background."""
+    end = msgspec.structs.replace(newest, hook_event_name="SessionEnd")
+    await sessions.render_output_for_event(CLIENT, end, newest.cwd, 0.0)
 
 
 def _event_timeout(settings: HooksSettings, name: str) -> float:

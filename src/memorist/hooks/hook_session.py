@@ -66,6 +66,10 @@ is then known while the agent still works, so that a memory it writes can rest o
 """
 PAUSE_AFTER_ANSWER_SECONDS = 0.01
 """Pause before the work after an answer, in which the answer goes out. Our choice."""
+MAX_OPEN_SESSIONS = 100
+"""Sessions that stay open at once. Our choice: each has three files open, of which systems give a
+program some thousand, and clients that start a session for each question end few of them.
+"""
 MIN_UNREAD_BYTES = 256 * 1024
 """Unread bytes from which on the session file is read after a tool call; otherwise at the end of
 the turn.
@@ -385,7 +389,7 @@ class HookSessionPool:
         self._pool = SessionPool[tuple[Client, str], HookSession](
             HookSession.close,
             clock=SystemClock(),
-            limits=PoolLimits(engine.settings.hooks.session_idle_seconds),
+            limits=PoolLimits(engine.settings.hooks.session_idle_seconds, MAX_OPEN_SESSIONS),
             is_shared=True,
         )
         self._off = set(engine.memory_off_sessions())
