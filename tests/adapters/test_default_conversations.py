@@ -46,8 +46,8 @@ class Chat:
         shown = list(self.history)
         if self.habit == "clock":
             self.system = f"It is {self.turns} o'clock for {self.name}."
-        if self.habit == "trims":
-            shown = shown[-7:]
+        if self.habit in TRIMMED_TO:
+            shown = shown[-TRIMMED_TO[self.habit] :]
         if self.habit == "context" and shown[-1]["role"] == "user":
             found = f"Found for {self.name}, {self.turns}. "
             shown[-1] = {**shown[-1], "content": found + shown[-1]["content"]}
@@ -57,7 +57,8 @@ class Chat:
         self.history.append(said("assistant", text.strip() if self.habit == "strips" else text))
 
 
-HABITS = ["plain", "clock", "examples", "context", "trims", "strips"]
+TRIMMED_TO = {"trims": 7, "four": 4, "three": 3, "two": 2}
+HABITS = ["plain", "clock", "examples", "context", "strips", *TRIMMED_TO]
 
 
 @given(
@@ -80,7 +81,8 @@ def test_each_of_several_chats_keeps_its_conversation(
         ids[chat.name].add(found.id)
         text = f"Noted by {chat.name} on {chat.turns}.\n"
         # Else its stream was cut, and by its opening alone nobody can tell a chat.
-        if same_opening or chat.habit == "context" or chance.random() > 0.1:
+        is_told_by_replies = chat.habit in ("context", "two", "three", "four")
+        if same_opening or is_told_by_replies or chance.random() > 0.1:
             reply = {"choices": [{"message": said("assistant", text), "finish_reason": "stop"}]}
             found.add_reply(FORMAT, reply)
         chat.hear(text)
@@ -131,6 +133,21 @@ def test_two_ways_on_from_one_history_are_two_chats() -> None:
 
     assert [len(each) for each in ids.values()] == [1, 1]
     assert ids["A"] != ids["B"]
+
+
+def test_a_reply_that_two_chats_had_tells_none_of_them() -> None:
+    """A host that sends its newest messages alone begins another conversation where two known ones
+    end in the same way: starting over is better than mixing two.
+    """
+    known, go = DefaultConversations(), said("user", "Go on.")
+    first = ask(known, said("user", "Plan A."), answer="Done.")
+    assert ask(known, said("assistant", "Done."), go, answer="Done again.") == first
+    others = {ask(known, said("user", f"Plan {name}."), answer="Done.") for name in "BC"}
+
+    known_ids = {first, *others}
+    assert len(known_ids) == 3
+    assert ask(known, said("assistant", "Done."), said("user", "And then?")) not in known_ids
+    assert ask(known, go) not in known_ids
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": 5}, {"messages": [None, 7, object(), {}]}])

@@ -112,7 +112,7 @@ class DefaultConversations:
                 for position in _find_positions([*each.steps, *each.reply], step)
             ]
             sure = [each for each in matches if each.is_sure and each.is_continued]
-            likely = [each for each in matches if each.is_answered_in_place]
+            likely = [each for each in matches if each.is_answered_in_place or each.is_window]
             if sure or len(likely) == 1:
                 best = max(sure or likely, key=lambda each: each.rank)
                 best.take_over()
@@ -195,6 +195,15 @@ class _Match:
         """
         is_reply = self._position >= len(self.conversation.steps)
         return is_reply and self._position == self._index + 1
+
+    @property
+    def is_window(self) -> bool:
+        """Whether all that the history holds up to here is the conversation's end, with a reply in
+        it: of hosts that send their two or three newest messages alone.
+        """
+        repeated = self._steps[self._position + 1 - self._repeated : self._position + 1]
+        has_reply = not all(step.startswith(_USER) for step in repeated)
+        return self._repeated == self._index + 1 and has_reply and self.is_continued
 
     @property
     def is_continued(self) -> bool:
