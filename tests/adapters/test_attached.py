@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,23 @@ def test_a_closed_conversation_goes_on_at_its_next_request(tmp_path: Path) -> No
 
     opened = [event.resumed for event in told if isinstance(event, SessionOpened)]
     assert opened == [False, True]
+
+
+def test_a_conversation_whose_session_is_deleted_begins_afresh(tmp_path: Path) -> None:
+    """At its next request, with the same object, for a home's own sessions and those of a user."""
+    with EngineThread(home=tmp_path) as attached:
+        for user in ("", "ada"):
+            conversation = attached.conversation("s", user=user, format="openai_chat")
+            conversation.prepare(REQUEST)
+            engine = attached.run(partial(attached.open_engine, user))
+            attached.run(partial(engine.delete_session, "s"))
+            assert not list(engine.layout.home.glob("projects/*/s/transcript.jsonl"))
+
+            assert conversation.prepare(REQUEST)["messages"] == REQUEST["messages"]
+            conversation.observe(reply("Done."))
+            conversation.close()
+            (kept,) = engine.layout.home.glob("projects/*/s/transcript.jsonl")
+            assert "Fix the importer, please." in kept.read_text()
 
 
 def test_only_so_many_conversations_stay_open(tmp_path: Path) -> None:

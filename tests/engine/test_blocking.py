@@ -132,14 +132,14 @@ def test_a_closed_engine_says_so_and_leaves_no_thread(tmp_path: Path) -> None:
 
 
 def test_every_call_of_a_session_has_its_blocking_form() -> None:
-    """By the same name; what belongs to the engine's loop (its parts, its paths and its handing
+    """By the same name; what belongs to the engine's loop (its parts, its state and its handing
     over between workers) does not.
     """
     parts = {
         "first_context",
         "is_takeover_requested",
         "allow_takeover",
-        "layout",
+        "is_closed",
         "offer",
         "session_memory",
         "tracker",

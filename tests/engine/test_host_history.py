@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.core.messages import JsonObject, Message
 from memorist.engine.engine import Memorist
 from memorist.engine.host_history import HostHistory
+from memorist.errors import FormatError
 from memorist.formats.codec_registry import find_codec
+from memorist.store.transcript_reader import read_transcript
 from support.sweeps import examples
 
 ANTHROPIC = find_codec("anthropic")
@@ -184,6 +188,41 @@ def test_a_rewritten_history_is_not_sent_from_an_older_copy() -> None:
     history.add_request([user("other")])
 
     assert history.take_copy() == [user("other")]
+
+
+@pytest.mark.parametrize("format", ["anthropic", "openai_responses", "openai_chat"])
+async def test_keys_that_are_no_text_are_what_json_makes_of_them(
+    format: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A tool of a Python program returns `{1: "a"}`, and its SDK writes the key as "1"; a key that
+    no SDK writes is refused by name, and nothing is lost of the requests around it.
+    """
+    given: dict[Any, Any] = {1: "a", None: {True: 2.5, 1.5: [{2: 3}]}}
+    parts: dict[str, JsonObject] = {
+        "anthropic": {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "f", "input": given}],
+        },
+        "openai_responses": {"type": "of_next_year", "role": "assistant", "content": given},
+        "openai_chat": {"role": "assistant", "content": "ok", "annotations": given},
+    }
+    key = "input" if format == "openai_responses" else "messages"
+    history = [{"role": "user", "content": "one"}, parts[format]]
+    async with Memorist(home=tmp_path) as engine:
+        session = await engine.open("s", format=format)
+        sent = await session.prepare({"model": "m", key: history})
+        history = [*history, {"role": "user", "content": "two"}]
+        await session.prepare({"model": "m", key: history})
+        bad = {"role": "user", "content": [{"type": "text", "text": "x", "extra": {(1, 2): 3}}]}
+        with pytest.raises(FormatError, match="no JSON"):
+            await session.prepare({"model": "m", key: [*history, bad]})
+        await session.prepare({"model": "m", key: [*history, {"role": "user", "content": "end"}]})
+
+    kept = read_transcript(session.layout.transcript)
+    said = [each.text for each in kept if isinstance(each, Message) and each.origin == "user"]
+    assert json.loads(json.dumps(sent))[key][1] == json.loads(json.dumps(parts[format]))
+    assert said == ["one", "two", "end"]
+    assert not caplog.records
 
 
 def test_an_sdks_objects_and_tuples_are_copied_as_they_are_sent() -> None:

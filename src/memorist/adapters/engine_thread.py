@@ -214,7 +214,11 @@ class EngineThread(ProcessBound):
         self, conversation: HostConversation
     ) -> contextlib.AbstractAsyncContextManager[Session]:
         """Hold the session of a conversation, opened if it is not open. In the engine's thread."""
-        return self._sessions.use(conversation.name.key, lambda: self._open_offered(conversation))
+        return self._sessions.use(
+            conversation.name.key,
+            lambda: self._open_offered(conversation),
+            is_current=lambda session: not session.is_closed,
+        )
 
     async def close_session(self, conversation: HostConversation) -> None:
         """Close the session of a conversation after its earlier calls. In the engine's thread."""

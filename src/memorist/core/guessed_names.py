@@ -57,6 +57,10 @@ _GUESSES = (
         _RECORD,
     ),
     ("all all_memories get_all get_memories list list_memories memories export", _LIST),
+    (
+        "dump_session export_session get_session_messages",
+        "session.layout.folder is all that is kept of a session, in text files",
+    ),
     ("get find query recall retrieve search search_memories search_memory", _SEARCH),
     (
         "clear delete delete_all delete_memory delete_user erase forget forget_all remove "

@@ -32,6 +32,7 @@ from memorist.forks.fork_spec import Receipt
 from memorist.platforms.process_hooks import close_at_exit
 from memorist.ports import HostInfo
 from memorist.runtime import SessionContext
+from memorist.store.home_layout import SessionLayout
 
 Result = TypeVar("Result")
 
@@ -108,6 +109,11 @@ class BlockingSession(ProcessBound):
     def id(self) -> str:
         """The id that it was opened with."""
         return self._session.id
+
+    @property
+    def layout(self) -> SessionLayout:
+        """As `Session.layout`: where its files are."""
+        return self._session.layout
 
     @property
     def notes(self) -> str | None:

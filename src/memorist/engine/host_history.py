@@ -12,6 +12,7 @@ in the reply, the next request, the transcript on disk and after a restart.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -77,7 +78,8 @@ class HistoryAdditions(Struct, frozen=True):
 
 def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
     """Return a copy of a part of a request as plain JSON: reply objects of SDKs, which hosts put
-    back into their history, other mappings and dataclasses become dicts.
+    back into their history, other mappings and dataclasses become dicts, and keys that are no text
+    what JSON makes of them.
 
     Raises FormatError for a value that JSON cannot express.
     """
@@ -87,7 +89,9 @@ def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK tur
     if kind is dict or isinstance(value, dict):
         # Most values are strings; a call for each would cost more than the copy.
         return {
-            key: inner if type(inner) is str else to_plain_json(inner)
+            key if type(key) is str else _to_json_key(key): inner
+            if type(inner) is str
+            else to_plain_json(inner)
             for key, inner in value.items()
         }
     if isinstance(value, list | tuple):
@@ -103,6 +107,15 @@ def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK tur
     except TypeError as error:
         raise FormatError(f"the request holds a value that is no JSON: {error}") from error
     return value
+
+
+def _to_json_key(key: object) -> str:
+    """The key as SDKs write it. Raises FormatError for one that they refuse."""
+    if isinstance(key, str):
+        return key
+    if key is None or isinstance(key, bool | int | float):
+        return json.dumps(key)
+    raise FormatError(f"the request holds a key that is no JSON: {key!r:.100}")
 
 
 def check_entry_types(items: Iterable[object], key: str) -> None:

@@ -229,6 +229,11 @@ class Session(ProcessBound):
         with PROMPT_IN_PROGRESS:
             return await self._prepare(request)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, also by a deletion; its id opens it again."""
+        return self._is_closed
+
     def _check_open(self) -> None:
         if self._is_closed:
             raise UsageError(f"the session {self.id} is closed; open it again by its id")

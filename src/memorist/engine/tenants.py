@@ -284,7 +284,9 @@ class Tenants(ProcessBound):
             return _TenantSession(opened, options)
 
         async with self._sessions.use(
-            (tenant, within, id), open_session, is_current=lambda opened: opened.options == options
+            (tenant, within, id),
+            open_session,
+            is_current=lambda opened: opened.options == options and not opened.session.is_closed,
         ) as opened:
             yield opened.session
 
