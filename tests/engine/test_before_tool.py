@@ -141,6 +141,44 @@ async def test_a_host_with_its_own_loop_is_shown_past_decisions(tmp_path: Path) 
 
 
 @pytest.mark.covers("PS-2")
+@pytest.mark.parametrize("long", [False, True])
+async def test_a_new_process_shows_no_passage_again(tmp_path: Path, long: bool) -> None:
+    """Neither behind the hooks nor in a host's own loop, also where other words bring it back, and
+    another part of it would be quoted; after a compaction it is due again.
+    """
+    said, *others = ROUNDING
+    more = " ".join(f"Step {at} is for the report of the week." for at in range(30))
+    question = f"{said[0]} {more} Customers in Sweden want it per line." if long else said[0]
+    talk = [(question, f"{said[1]} Customers in Sweden have another rule."), *others]
+    past = replace(write_session(tmp_path, "aaaa", talk, 5), repository=str(tmp_path / "shop"))
+    engine = open_home(tmp_path, past)
+    project = str(tmp_path / "shop")
+    asked = (
+        "The invoice total differs by a cent again, VAT rounding per line looks wrong",
+        "The VAT of each line, rounded for customers in Sweden: invoice totals are off by a cent",
+    )
+    texts, sent, messages = [], [], []
+    for prompt in asked:
+        observed = engine.observe_session("hooks", project=project)
+        texts.append("\n".join(await observed.recall_for_prompt(prompt)))
+        observed.save_shown_texts()
+        await observed.close()
+        session = await engine.open("loop", project=project)
+        messages.append({"role": "user", "content": prompt})
+        sent.append(str(await session.prepare({"messages": messages})))
+        messages.append({"role": "assistant", "content": "Yes."})
+        await session.close()
+    assert ["session aaaa" in each for each in texts] == [True, False]
+    assert [each.count("session aaaa: “Invoice totals") for each in sent] == [1, 1]
+
+    observed = engine.observe_session("hooks", project=project)
+    observed.on_history_replaced()
+    assert "session aaaa" in "\n".join(await observed.recall_for_prompt(asked[1]))
+    await observed.close()
+    await engine.close()
+
+
+@pytest.mark.covers("PS-2")
 async def test_a_session_without_a_project_is_shown_no_projects_past(tmp_path: Path) -> None:
     """A chat that names no folder, as through a proxy, is shown nothing that was said in one."""
     past = replace(write_session(tmp_path, "aaaa", ROUNDING, 5), repository=str(tmp_path / "shop"))

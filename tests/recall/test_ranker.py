@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
 from memorist.recall import lexical_score
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry, render_embedding_text
-from memorist.recall.ranker import EntryVectors, Ranker
+from memorist.recall.ranker import EntryRank, EntryVectors, Ranker, merge_rankings
 from memorist.recall.word_index import IndexRow, WordIndex
 from support.sweeps import examples
 
@@ -143,7 +143,7 @@ def test_a_title_counts_more_than_a_body(tmp_path: Path) -> None:
 
 def test_what_is_left_out_takes_no_place(ranker: Ranker) -> None:
     """The one place is for the next best."""
-    (found,) = ranker.rank_without_reasons("deploy releases", 1, excluding="deploy")
+    (found,) = ranker.rank_without_reasons("deploy releases", 1, excluding=["deploy.md"])
 
     assert found.id == "style.md"
 
@@ -644,6 +644,35 @@ class Toy:
         ]
         size = sum(told) ** 0.5 or 1.0
         return told[0] / size, told[1] / size, told[2] / size
+
+
+def test_what_is_left_out_takes_no_place_by_meaning(tmp_path: Path) -> None:
+    """A hundred entries are compared by meaning, of which none is to be one that is left out."""
+    own = [SearchEntry(id=f"own{at}", body=f"deploy number {at}") for at in range(150)]
+    entries = [*own, SearchEntry(id="other", body="a release that shipped, in good taste")]
+    with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
+        ranker.sync(entries)
+        ranker.embed_missing_vectors(entries)
+
+        found = ranker.rank_without_reasons("shipped", 5, excluding=[each.id for each in own])
+
+    assert [each.id for each in found] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("lexical", "nearness", "first"),
+    [(20.0, 4.0, "large"), (1.0, 4.0, "large"), (2.0, 0.5, "small")],
+)
+def test_two_projects_are_ranked_by_one_scale(lexical: float, nearness: float, first: str) -> None:
+    """Where the turns of the one were ordered by meaning, as it is large and words match by chance,
+    and those of the other by words, each score was several times that of the other.
+    """
+    large = EntryRank("large", 0.05 * lexical + nearness, lexical, nearness)
+    small = EntryRank("small", 6.1, 6.0, 0.4)
+
+    found = merge_rankings([[small], [large]], 12, 5_000)
+
+    assert found[0].id == first
 
 
 @pytest.mark.covers("RC-3")

@@ -361,6 +361,38 @@ def test_a_long_session_that_asks_leaves_the_others_their_place(tmp_path: Path) 
 
 
 @pytest.mark.covers("PS-1")
+@pytest.mark.parametrize("kind", ["own", "taken over"])
+def test_hundreds_of_turns_of_the_session_that_asks_hide_no_other(
+    tmp_path: Path, kind: str
+) -> None:
+    """Of its own, or of a session that it goes on with: the ranker looks at a hundred entries that
+    lead, and they were all of these.
+    """
+    parent = ClaudeFile("parent")
+    for turn in range(1, 401):
+        parent.begins_turn(turn)
+        parent.user(f"Bankers rounding of the invoice total, number {turn}?")
+        parent.says(f"Bankers rounding of the invoice total, as in {turn}.")
+    mine = parent.forked("mine", names_parent=False)
+
+    def write(file: ClaudeFile, name: str) -> Rollout:
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(b"".join(file.lines))
+        session = write_session(tmp_path, "model", ROUNDING)
+        return replace(session, id=name, path=str(path), format="claude_code")
+
+    kept = [write(mine, "mine"), write_session(tmp_path, "other", ROUNDING)]
+    if kind == "taken over":
+        kept.append(write(parent, "a former one"))
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        index.sync(kept)
+
+        found = index.search("bankers rounding of the total?", 2, project="/p", excluding="mine")
+
+    assert {each.session for each in found} == {"other"}
+
+
+@pytest.mark.covers("PS-1")
 def test_a_session_that_another_process_adds_meanwhile_is_ranked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

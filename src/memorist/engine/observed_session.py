@@ -80,6 +80,8 @@ class ObservedSession:
         self._shown = self._saved_shown = self._load_shown()
         if self._shown.texts and memory.recall is not None:
             memory.recall.restore_shown_from_texts(self._shown.texts)
+        if self._session_recall is not None:
+            self._session_recall.restore_shown_from_texts(self._shown.texts)
         if self._shown.was_rollout_memory_shown and rollout_memory is not None:
             rollout_memory.mark_shown()
 

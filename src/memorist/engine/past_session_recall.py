@@ -29,7 +29,12 @@ from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import embed_calibration_texts, lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex
-from memorist.recall.session_passages import MatchedPassage, render_fixed_calls, render_passages
+from memorist.recall.session_passages import (
+    MatchedPassage,
+    is_quoted_in_texts,
+    render_fixed_calls,
+    render_passages,
+)
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.runtime import SessionContext
 from memorist.store.rollout_rows import list_rollouts
@@ -59,6 +64,8 @@ class PastSessionRecall(SessionExtension):
         """Gives the index that all sessions of the process share; None while there is none."""
         self._project = find_repository_root_or_folder(context.project)
         self._shown: set[tuple[str, int]] = set()
+        self._former_texts: Sequence[str] = ()
+        """What a former process of this session has shown."""
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
         self._thread: threading.Thread | None = None
@@ -138,6 +145,16 @@ class PastSessionRecall(SessionExtension):
             query[:MAX_QUERY_CHARS], limit, project=self._project, excluding=self._context.id
         )
 
+    def restore_shown_from_texts(self, shown_texts: Sequence[str]) -> None:
+        """Show none of the passages again that these texts quote, which are still in the context
+        after a restart.
+        """
+        self._former_texts = shown_texts
+
+    def on_resume(self, view: SessionView) -> None:
+        """Restore what a former process had shown, from the messages that are still in the view."""
+        self.restore_shown_from_texts(view.injected_texts(RECALL_ID_PREFIX))
+
     def recall_for_prompt(self, prompt: str) -> str:
         """The text to show at a prompt, each passage once; empty for most prompts."""
         if not has_enough_search_words(prompt):
@@ -153,7 +170,12 @@ class PastSessionRecall(SessionExtension):
                 forgotten=self._forgotten,
                 excluding=self._context.id,
             )
-            shown = [each for each in found if (each.session, each.passage.line) not in self._shown]
+            shown = [
+                each
+                for each in found
+                if (each.session, each.passage.line) not in self._shown
+                and not is_quoted_in_texts(each, self._former_texts)
+            ]
             self._shown.update((each.session, each.passage.line) for each in shown)
             if shown:
                 return render_passages(prompt, shown, load_prompt("recall/sessions"))
@@ -209,6 +231,7 @@ class PastSessionRecall(SessionExtension):
         """Forget which passages were shown: they may have left the conversation."""
         del reason
         self._shown.clear()
+        self._former_texts = ()
         self._warned.clear()
 
     def wait_for_index(self) -> None:

@@ -420,9 +420,14 @@ QueryPostings: TypeAlias = "Sequence[tuple[str, array[int]]]"
 
 
 def score_by_words(
-    postings: QueryPostings, collection: EntryColumns, weights: RankingWeights = DEFAULT_WEIGHTS
+    postings: QueryPostings,
+    collection: EntryColumns,
+    weights: RankingWeights = DEFAULT_WEIGHTS,
+    excluded: Collection[int] = frozenset(),
 ) -> dict[int, float]:
-    """Score every entry for which query words in it or around it speak; by number."""
+    """Score every entry for which query words in it or around it speak, but for those `excluded`;
+    by number.
+    """
     scores: dict[int, float] = {}
     group_scores: dict[int, float] = {}
     near: _NearEntries | None = None
@@ -430,7 +435,9 @@ def score_by_words(
     for _, packed in postings:
         spent += len(packed) * (NEIGHBOUR_COST if collection.has_positions else 1)
         if near is None and spent > MAX_SCANNED_POSTINGS:
-            scores = _keep_leaders(scores) or _find_leaders(postings, collection, weights)
+            scores = _keep_leaders(_leave_out(scores, excluded)) or _find_leaders(
+                postings, collection, weights, excluded
+            )
             near = _list_near_entries(scores, collection, weights)
         sums = _count_own_words(
             packed if near is None else _select_postings(packed, near), collection, weights
@@ -448,6 +455,7 @@ def score_by_words(
         for number, sum_ in sums.items():
             scores[number] = known(number, 0.0) + top * sum_ / (sum_ + saturation)
     ids = collection.ids
+    scores = _leave_out(scores, excluded)
     if not group_scores:
         return {number: score for number, score in scores.items() if ids[number]}
     groups, share = collection.groups, weights.group_share
@@ -508,6 +516,12 @@ class QueryWordCoverage:
         return share, found
 
 
+def _leave_out(scores: dict[int, float], excluded: Collection[int]) -> dict[int, float]:
+    if not excluded:
+        return scores
+    return {number: score for number, score in scores.items() if number not in excluded}
+
+
 def _keep_leaders(scores: dict[int, float]) -> dict[int, float]:
     if len(scores) <= LEADER_COUNT:
         return scores
@@ -516,7 +530,10 @@ def _keep_leaders(scores: dict[int, float]) -> dict[int, float]:
 
 
 def _find_leaders(
-    postings: QueryPostings, collection: EntryColumns, weights: RankingWeights
+    postings: QueryPostings,
+    collection: EntryColumns,
+    weights: RankingWeights,
+    excluded: Collection[int],
 ) -> dict[int, float]:
     """Find the entries that a query speaks for whose rarest word is common, and their neighbours,
     all with a score of 0.
@@ -532,6 +549,7 @@ def _find_leaders(
         rarity = _rarity(len(packed), collection.entry_count)
         for number, count in _count_own_words(packed, collection, weights).items():
             sums[number] = sums.get(number, 0.0) + rarity * count
+    sums = _leave_out(sums, excluded)
     # Plain numbers are compared in a third of the time that keys take.
     least = min(nlargest(COMMON_LEADER_COUNT, sums.values()), default=0.0)
     leading = (number for number, sum_ in sums.items() if sum_ >= least)

@@ -11,10 +11,12 @@ from contextlib import closing, contextmanager
 from heapq import nlargest
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.errors import DamagedIndex, ModelError, StoreError, UsageError
 from memorist.ports import Embedder, WordEmbedder
@@ -258,8 +260,12 @@ class EntryVectors:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def measure_similarity(self, question: bytes, numbers: Iterable[int]) -> EntrySimilarities:
-        """Measure the similarity of these entries and of the `NEAREST_ENTRIES` of all."""
+    def measure_similarity(
+        self, question: bytes, numbers: Iterable[int], excluded: Collection[int] = frozenset()
+    ) -> EntrySimilarities:
+        """Measure the similarity of these entries and of the `NEAREST_ENTRIES` of all but those
+        `excluded`.
+        """
         np = self._numpy
         vector = np.frombuffer(question, "<f4")
         if not len(self) or vector.size != self._matrix.shape[1]:
@@ -270,8 +276,11 @@ class EntryVectors:
         unrelated = self._cohort_memories @ vector
         by_query = (cosines - unrelated.mean()) / (unrelated.std() + MIN_SPREAD)
         above = (by_query + (cosines - self._mean) / self._spread) / 2
+        if excluded:
+            above[np.isin(self._numbers, [*excluded])] = -np.inf
         first = min(NEAREST_ENTRIES, len(self))
         nearest = np.argpartition(-above, first - 1)[:first]
+        nearest = nearest[np.isfinite(above[nearest])]
         at = np.searchsorted(self._numbers, np.array(list(numbers), np.int64))
         wanted = np.union1d(nearest, at[at < len(self)])
         found = self._numbers[wanted].tolist()
@@ -390,6 +399,27 @@ class EntryRank(Struct, frozen=True):
     score: float
     lexical: float
     nearness: float | None
+
+
+def merge_rankings(
+    rankings: Sequence[Sequence[EntryRank]], query_words: int, entry_count: int
+) -> list[EntryRank]:
+    """Merge what the rankers of several conversations found among so many entries, best first, by
+    one scale. Each has decided for itself whether words or meaning order its own; a score of the
+    one is several times one of the other.
+    """
+    if len(rankings) == 1:
+        return [*rankings[0]]
+    found = [*chain.from_iterable(rankings)]
+    above = {at: each.nearness for at, each in enumerate(found) if each.nearness is not None}
+    scores = {at: each.lexical for at, each in enumerate(found)}
+    if above:
+        near = EntrySimilarities({}, above)
+        scores = combine_word_and_vector_scores(
+            scores, near, query_words, entry_count, has_neighbours=True
+        )
+    order = sorted(scores, key=lambda at: (-scores[at], found[at].id))
+    return [replace(found[at], score=scores[at]) for at in order]
 
 
 class Ranker:
@@ -582,6 +612,11 @@ class Ranker:
                     self._vectors = None
 
     @property
+    def entry_count(self) -> int:
+        """Number of entries that the last query was compared with."""
+        return self._columns.entry_count
+
+    @property
     def ranks_by_meaning(self) -> bool:
         """Whether it has an embedder."""
         return self._embedder is not None
@@ -635,10 +670,11 @@ class Ranker:
             return tuple(self._build_result(number, found, evidence) for number in found.order)
 
     def rank_without_reasons(
-        self, query: str, limit: int, *, by_meaning: bool = True, excluding: str = ""
+        self, query: str, limit: int, *, by_meaning: bool = True, excluding: Collection[str] = ()
     ) -> tuple[EntryRank, ...]:
         """Return what `search` does, without the reasons, which take longer than the ranking; by
-        words alone without `by_meaning`, and without the entries whose ids begin with `excluding`.
+        words alone without `by_meaning`, and as if the entries with the ids `excluding` were not
+        there.
         """
         with self._lock:
             found = self._rank(query, limit, by_meaning=by_meaning, excluding=excluding)
@@ -655,9 +691,11 @@ class Ranker:
             )
 
     def _rank(
-        self, query: str, limit: int, *, by_meaning: bool = True, excluding: str = ""
+        self, query: str, limit: int, *, by_meaning: bool = True, excluding: Collection[str] = ()
     ) -> _QueryState:
         self._refresh()
+        left_out = self._index.read_rows_by_ids(excluding) if excluding else ()
+        excluded = frozenset(row.number for row in left_out)
         collection, question = self._columns, parse_query(query)
         counts = self._count_entries(question.words)
         question, counts = self._mend_typing(question, counts)
@@ -665,7 +703,7 @@ class Ranker:
             (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
         ]
         authors = find_named_authors(question, collection.author_names)
-        scores = score_by_words(postings, collection, self._weights)
+        scores = score_by_words(postings, collection, self._weights, excluded)
         lexical = apply_score_bonuses_and_penalties(
             scores, collection, authors=authors, asks_when=question.asks_when, weights=self._weights
         )
@@ -675,7 +713,11 @@ class Ranker:
             word for word in question.words if word not in counts
         ]
         coverage = QueryWordCoverage(asked[:MAX_QUERY_WORDS], postings, collection)
-        near = self._measure_similarity(query, lexical) if by_meaning else EntrySimilarities({}, {})
+        near = (
+            self._measure_similarity(query, lexical, excluded)
+            if by_meaning
+            else EntrySimilarities({}, {})
+        )
         scores = (
             combine_word_and_vector_scores(
                 lexical,
@@ -690,8 +732,7 @@ class Ranker:
         allowed = [
             number
             for number in scores
-            if not (excluding and collection.ids[number].startswith(excluding))
-            and (number in lexical or near.above_chance[number] >= MIN_NEARNESS)
+            if number in lexical or near.above_chance[number] >= MIN_NEARNESS
         ]
         # Plain numbers are compared in a third of the time that keys take.
         least = min(nlargest(limit, (scores[number] for number in allowed)), default=math.inf)
@@ -800,7 +841,9 @@ class Ranker:
             self._cached_count -= len(self._postings.popitem(last=False)[1])
         return found
 
-    def _measure_similarity(self, query: str, lexical: Mapping[int, float]) -> EntrySimilarities:
+    def _measure_similarity(
+        self, query: str, lexical: Mapping[int, float], excluded: Collection[int]
+    ) -> EntrySimilarities:
         if self._embedder is None:
             return EntrySimilarities({}, {})
         try:
@@ -809,7 +852,7 @@ class Ranker:
                 return EntrySimilarities({}, {})
             asked = query[:MAX_EMBEDDED_QUERY_CHARS]
             (vector,) = self._embedder.embed([asked])
-            found = vectors.measure_similarity(vector, lexical)
+            found = vectors.measure_similarity(vector, lexical, excluded)
             if self._compares_words and isinstance(self._embedder, WordEmbedder):
                 return self._compare_words(self._embedder, asked, found)
         except ModelError:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import math
 import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -27,7 +28,7 @@ from memorist.errors import DamagedIndex, StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
 from memorist.recall.lexical_score import EntryPositionInGroup, SearchEntry
-from memorist.recall.ranker import EMBEDDING_BATCH, EntryRank, Ranker
+from memorist.recall.ranker import EMBEDDING_BATCH, EntryRank, Ranker, merge_rankings
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_passages import (
     ANSWER_PART_CHARS,
@@ -487,34 +488,52 @@ class SessionIndex:
         a fork. Without an embedder, or `by_meaning`, words alone rank.
         """
         words = parse_query(query).words
-        if not words and query.strip():
-            with self._translate_errors("read"):
-                return self._find_literally(query.strip(), limit, project, excluding)
         with self._translate_errors("read"):
+            left_out = self._list_entries_of(excluding) if excluding else frozenset[str]()
+            if not words and query.strip():
+                return self._find_literally(query.strip(), limit, project, left_out)
             projects = [project] if project else self._list_projects()
-        found: dict[tuple[str, int], EntryRank] = {}
+        found = []
+        compared = 0
         for each in projects:
             ranker = self._open_ranker(each)
             try:
                 ranked = ranker.rank_without_reasons(
-                    query,
-                    CANDIDATES_PER_TURN * limit,
-                    by_meaning=by_meaning,
-                    excluding=f"{excluding}#" if excluding else "",
+                    query, CANDIDATES_PER_TURN * limit, by_meaning=by_meaning, excluding=left_out
                 )
             except DamagedIndex:
                 self._discard_ranker(each, ranker)
                 continue
-            for entry in ranked:
-                session, line, _ = entry.id.rsplit("#", 2)
-                found.setdefault((session, int(line)), entry)
-        best = sorted(found.items(), key=lambda item: -item[1].score)
+            found.append(ranked)
+            compared += ranker.entry_count
+        best = dict[tuple[str, int], EntryRank]()
+        for entry in merge_rankings(found, len(words), compared):
+            session, line, _ = entry.id.rsplit("#", 2)
+            best.setdefault((session, int(line)), entry)
         evidence = QueryEvidenceMeter(words)
         with self._translate_errors("read"):
             matches = (
-                self._read_match(*position, entry, evidence, excluding) for position, entry in best
+                self._read_match(*position, entry, evidence) for position, entry in best.items()
             )
             return tuple(islice(_leave_out_copies(filter(None, matches)), limit))
+
+    def _list_entries_of(self, session: str) -> frozenset[str]:
+        """The ids of a session's entries, and of those in other sessions that it took over."""
+        own = self._database.execute(
+            "select line, reply_id, mark from passages where session = "
+            "(select number from sessions where id = ?)",
+            (session,),
+        ).fetchall()
+        turns = [(session, line) for line, _, _ in own]
+        if copied := {reply_id for _, reply_id, _ in own if reply_id}:
+            marks = {(reply_id, mark) for _, reply_id, mark in own}
+            others = self._database.execute(
+                "select id, line, reply_id, mark from passages join sessions on sessions.number = "
+                "session where reply_id in (select value from json_each(?))",
+                (json.dumps([*copied]),),
+            )
+            turns += [(id, line) for id, line, *turn in others if tuple(turn) in marks]
+        return frozenset(f"{id}#{line}#{part}" for id, line in turns for part in PARTS)
 
     def _discard_ranker(self, project: str, ranker: Ranker) -> None:
         """Empty a damaged ranker, which the next sync fills."""
@@ -523,21 +542,23 @@ class SessionIndex:
             self._database.execute("insert or ignore into unranked values (?)", (project,))
 
     def _find_literally(
-        self, signs: str, limit: int, project: str, excluding: str
+        self, signs: str, limit: int, project: str, left_out: Collection[str]
     ) -> tuple[MatchedPassage, ...]:
         """The newest passages that hold signs without a word, such as an emoji, which no ranker
         knows.
         """
         rows = self._database.execute(
             "select sessions.id, line from passages join sessions on sessions.number = session "
-            "where ?1 in ('', project) and sessions.id != ?2 and (instr(said, ?3) or "
-            "instr(answered, ?3) or instr(work, ?3)) order by passages.at desc limit ?4",
-            (project, excluding, _storable(signs), CANDIDATES_PER_TURN * limit),
-        ).fetchall()
+            "where ?1 in ('', project) and (instr(said, ?2) or instr(answered, ?2) or "
+            "instr(work, ?2)) order by passages.at desc",
+            (project, _storable(signs)),
+        )
         entry = EntryRank("", 0.0, 0.0, None)
         evidence = QueryEvidenceMeter(())
         matches = (
-            self._read_match(session, line, entry, evidence, excluding) for session, line in rows
+            self._read_match(session, line, entry, evidence)
+            for session, line in rows
+            if f"{session}#{line}#{PARTS[0]}" not in left_out
         )
         return tuple(islice(_leave_out_copies(filter(None, matches)), limit))
 
@@ -546,23 +567,16 @@ class SessionIndex:
         return [project for (project,) in rows]
 
     def _read_match(
-        self,
-        session: str,
-        line: int,
-        entry: EntryRank,
-        evidence: QueryEvidenceMeter,
-        excluding: str,
+        self, session: str, line: int, entry: EntryRank, evidence: QueryEvidenceMeter
     ) -> MatchedPassage | None:
         row = self._database.execute(
             "select path, title, keys, length, at, said, answered, work, reply_id, is_typed "
-            "from passages join sessions on sessions.number = session where sessions.id = ?1 "
-            "and line = ?2 and not exists (select 1 from passages as own where own.session = "
-            "(select number from sessions where id = ?3) and own.reply_id = passages.reply_id "
-            "and own.reply_id != '' and own.mark = passages.mark)",
-            (session, line, excluding),
+            "from passages join sessions on sessions.number = session where sessions.id = ? "
+            "and line = ?",
+            (session, line),
         ).fetchone()
         if row is None:
-            return None  # a copy, or another process has just taken the session out
+            return None  # another process has just taken the session out
         path, title, keys, length, at, said, answered, work, reply_id, is_typed = row
         return MatchedPassage(
             session=session,

@@ -366,6 +366,19 @@ def render_user_quote(query: str, found: MatchedPassage) -> str:
     )
 
 
+def is_quoted_in_texts(found: MatchedPassage, texts: Iterable[str]) -> bool:
+    """Whether texts that were shown quote this passage, of a long one any part."""
+    head, opening, quote = f"- {render_user_quote('', found)}".partition(": “")
+    said = found.passage.said
+    whole = sanitize_line(said, len(said)) if len(said) > MAX_QUOTE_CHARS else ""
+    lines = (line for text in texts for line in text.splitlines())
+    return any(
+        shown == quote or shown.removesuffix("”").removesuffix("…") in whole
+        for line in lines
+        if (shown := line.removeprefix(head + opening)) != line
+    )
+
+
 def describe_passage_outcome(query: str, passage: Passage) -> str:
     """What came of a passage, in one line: the files that were changed, whether it was committed,
     and what the agent said of the query's words; empty where none of these is known.
