@@ -28,141 +28,91 @@ class ReadOnlyCommandRules(Struct, frozen=True, kw_only=True):
     """Whether every word is plain text (`echo`)."""
 
 
-COMMAND_RULES = {
-    "ls": ReadOnlyCommandRules(
-        flags="1AaBCcdFfGghHiklLmNnopqQrRsStTuUvwxXZ",
-        long_options=parse_word_list(
-            "all almost-all human-readable recursive reverse directory size full-time"
-        ),
-    ),
-    "cat": ReadOnlyCommandRules(
-        flags="AbeEnstTuv",
-        long_options=parse_word_list(
-            "number number-nonblank squeeze-blank show-all show-ends show-tabs"
-        ),
-    ),
-    "tac": ReadOnlyCommandRules(),
-    "nl": ReadOnlyCommandRules(flags="p", valued="bdfhilnsvw"),
-    "head": ReadOnlyCommandRules(
-        flags="qvz",
-        valued="nc",
-        long_options=parse_word_list("quiet verbose"),
-        long_valued=parse_word_list("lines bytes"),
-        takes_number_flag=True,
-    ),
-    "tail": ReadOnlyCommandRules(
-        flags="qvz",
-        valued="nc",
-        long_options=parse_word_list("quiet verbose"),
-        long_valued=parse_word_list("lines bytes"),
-        takes_number_flag=True,
-    ),
-    "wc": ReadOnlyCommandRules(
-        flags="clLmw", long_options=parse_word_list("bytes chars lines words max-line-length")
-    ),
-    "grep": ReadOnlyCommandRules(
-        flags="EFGPivwxcLlqshHnobTrRaI",
-        valued="eABCmd",
-        long_options=parse_word_list(
-            "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case "
-            "invert-match word-regexp line-regexp count files-with-matches files-without-match "
-            "quiet silent no-messages with-filename no-filename line-number only-matching "
-            "byte-offset recursive text null color"
-        ),
-        long_valued=parse_word_list(
-            "regexp after-context before-context context max-count include exclude exclude-dir "
-            "color label binary-files"
-        ),
-        takes_number_flag=True,
-    ),
-    "rg": ReadOnlyCommandRules(
-        flags="FivwxclnNoHIPsSUu0aqLp.",
-        valued="eABCmgtTMdjr",
-        long_options=parse_word_list(
-            "fixed-strings ignore-case smart-case case-sensitive invert-match word-regexp "
-            "line-regexp count count-matches files-with-matches files-without-match line-number "
-            "no-line-number only-matching with-filename no-filename pcre2 multiline hidden "
-            "no-ignore no-heading heading files json stats quiet null text trim vimgrep type-list "
-            "no-config column"
-        ),
-        long_valued=parse_word_list(
-            "regexp after-context before-context context max-count glob iglob type type-not "
-            "max-columns max-depth maxdepth max-filesize color sort sortr threads replace"
-        ),
-    ),
-    "stat": ReadOnlyCommandRules(
-        flags="Lft",
-        valued="c",
-        long_options=parse_word_list("dereference file-system terse"),
-        long_valued=parse_word_list("format printf"),
-    ),
-    "file": ReadOnlyCommandRules(
-        flags="bhikLNr0",
-        long_options=parse_word_list(
-            "brief mime mime-type mime-encoding dereference no-dereference"
-        ),
-    ),
-    "du": ReadOnlyCommandRules(
-        flags="0abcDhHklLmsSx",
-        valued="dBt",
-        long_options=parse_word_list("all bytes total human-readable summarize apparent-size"),
-        long_valued=parse_word_list("max-depth exclude"),
-    ),
-    "pwd": ReadOnlyCommandRules(flags="LP", max_operands=0),
-    "echo": ReadOnlyCommandRules(takes_any_words=True),
-    "sort": ReadOnlyCommandRules(
-        flags="bdfghiMnRrVsuzcCm",
-        valued="kt",
-        long_options=parse_word_list(
-            "ignore-case numeric-sort human-numeric-sort reverse unique version-sort stable "
-            "general-numeric-sort month-sort"
-        ),
-        long_valued=parse_word_list("key field-separator"),
-    ),
-    "uniq": ReadOnlyCommandRules(
-        flags="cdDiuz",
-        valued="fsw",
-        long_options=parse_word_list("count repeated unique ignore-case"),
-        max_operands=1,
-    ),
-    "cut": ReadOnlyCommandRules(
-        flags="nsz",
-        valued="bcdf",
-        long_options=parse_word_list("only-delimited complement"),
-        long_valued=parse_word_list("bytes characters fields delimiter output-delimiter"),
-    ),
-    "tr": ReadOnlyCommandRules(
-        flags="cCdst",
-        long_options=parse_word_list("complement delete squeeze-repeats truncate-set1"),
-        max_operands=2,
-    ),
-    "diff": ReadOnlyCommandRules(
-        flags="qsruNwbBiyaEtdTpcen",
-        valued="UCWxI",
-        long_options=parse_word_list(
-            "brief recursive unified new-file ignore-case ignore-all-space ignore-space-change "
-            "ignore-blank-lines side-by-side minimal text"
-        ),
-        long_valued=parse_word_list("unified context width exclude color label"),
-    ),
-    "cmp": ReadOnlyCommandRules(
-        flags="bls", long_options=parse_word_list("verbose silent quiet print-bytes")
-    ),
-    "basename": ReadOnlyCommandRules(flags="az", valued="s"),
-    "dirname": ReadOnlyCommandRules(flags="z"),
-    "realpath": ReadOnlyCommandRules(flags="ePLmqsz"),
-    "readlink": ReadOnlyCommandRules(flags="efmnqsvz"),
-    "sha256sum": ReadOnlyCommandRules(flags="bt"),
-    "md5sum": ReadOnlyCommandRules(flags="bt"),
-    "date": ReadOnlyCommandRules(
-        flags="uRI",
-        valued="dr",
-        long_options=parse_word_list("utc universal rfc-email iso-8601"),
-        long_valued=parse_word_list("date reference iso-8601 rfc-3339"),
-    ),
-    "true": ReadOnlyCommandRules(max_operands=0),
-    "false": ReadOnlyCommandRules(max_operands=0),
-}
+def _parse_usage(words: list[str]) -> ReadOnlyCommandRules:
+    """The rules of one line of a table: `-ab` are flags, `-c=` one with a value, `--name[=]` an
+    option whose value is optional, `WORDS<=1` the most operands.
+    """
+    long = [word[2:] for word in words if word.startswith("--")]
+    short = [word[1:] for word in words if word[0] == "-" and word[1] != "-" and word != "-NUMBER"]
+    limits = [int(word[7:]) for word in words if word.startswith("WORDS<=")]
+    return ReadOnlyCommandRules(
+        flags="".join(each for each in short if not each.endswith("=")),
+        valued="".join(each[:-1] for each in short if each.endswith("=")),
+        long_options=frozenset(each.removesuffix("[=]") for each in long if not each.endswith("=")),
+        long_valued=frozenset(each.rstrip("[]=") for each in long if each[-1] in "=]"),
+        max_operands=limits[0] if limits else None,
+        takes_number_flag="-NUMBER" in words,
+        takes_any_words="WORDS" in words,
+    )
+
+
+def _parse_usage_table(table: str) -> dict[str, ReadOnlyCommandRules]:
+    """The rules by command; `a|b: …` are those of both."""
+    lines = table.strip().replace("\n        ", " ").splitlines()
+    rows = (line.split(":", 1) for line in lines)
+    return {
+        name: rules
+        for names, words in rows
+        for rules in [_parse_usage(words.split())]
+        for name in names.strip().split("|")
+    }
+
+
+COMMAND_RULES = _parse_usage_table("""
+    ls: -1AaBCcdFfGghHiklLmNnopqQrRsStTuUvwxXZ --all --almost-all --directory --full-time
+        --human-readable --recursive --reverse --size
+    cat: -AbeEnstTuv --number --number-nonblank --show-all --show-ends --show-tabs
+        --squeeze-blank
+    tac:
+    nl: -p -bdfhilnsvw=
+    head: -NUMBER -qvz -nc= --quiet --verbose --bytes= --lines=
+    tail: -NUMBER -qvz -nc= --quiet --verbose --bytes= --lines=
+    wc: -clLmw --bytes --chars --lines --max-line-length --words
+    grep: -NUMBER -EFGPivwxcLlqshHnobTrRaI -eABCmd= --basic-regexp --byte-offset --count
+        --extended-regexp --files-with-matches --files-without-match --fixed-strings
+        --ignore-case --invert-match --line-number --line-regexp --no-filename
+        --no-ignore-case --no-messages --null --only-matching --perl-regexp --quiet
+        --recursive --silent --text --with-filename --word-regexp --color[=]
+        --after-context= --before-context= --binary-files= --context= --exclude=
+        --exclude-dir= --include= --label= --max-count= --regexp=
+    rg: -FivwxclnNoHIPsSUu0aqLp. -eABCmgtTMdjr= --case-sensitive --column --count
+        --count-matches --files --files-with-matches --files-without-match --fixed-strings
+        --heading --hidden --ignore-case --invert-match --json --line-number --line-regexp
+        --multiline --no-config --no-filename --no-heading --no-ignore --no-line-number
+        --null --only-matching --pcre2 --quiet --smart-case --stats --text --trim
+        --type-list --vimgrep --with-filename --word-regexp --after-context=
+        --before-context= --color= --context= --glob= --iglob= --max-columns= --max-count=
+        --max-depth= --max-filesize= --maxdepth= --regexp= --replace= --sort= --sortr=
+        --threads= --type= --type-not=
+    stat: -Lft -c= --dereference --file-system --terse --format= --printf=
+    file: -bhikLNr0 --brief --dereference --mime --mime-encoding --mime-type
+        --no-dereference
+    du: -0abcDhHklLmsSx -dBt= --all --apparent-size --bytes --human-readable --summarize
+        --total --exclude= --max-depth=
+    pwd: WORDS<=0 -LP
+    echo: WORDS
+    sort: -bdfghiMnRrVsuzcCm -kt= --general-numeric-sort --human-numeric-sort --ignore-case
+        --month-sort --numeric-sort --reverse --stable --unique --version-sort
+        --field-separator= --key=
+    uniq: WORDS<=1 -cdDiuz -fsw= --count --ignore-case --repeated --unique
+    cut: -nsz -bcdf= --complement --only-delimited --bytes= --characters= --delimiter=
+        --fields= --output-delimiter=
+    tr: WORDS<=2 -cCdst --complement --delete --squeeze-repeats --truncate-set1
+    diff: -qsruNwbBiyaEtdTpcen -UCWxI= --brief --ignore-all-space --ignore-blank-lines
+        --ignore-case --ignore-space-change --minimal --new-file --recursive --side-by-side
+        --text --unified[=] --color= --context= --exclude= --label= --width=
+    cmp: -bls --print-bytes --quiet --silent --verbose
+    basename: -az -s=
+    dirname: -z
+    realpath: -ePLmqsz
+    readlink: -efmnqsvz
+    sha256sum: -bt
+    md5sum: -bt
+    date: -uRI -dr= --rfc-email --universal --utc --iso-8601[=] --date= --reference=
+        --rfc-3339=
+    true: WORDS<=0
+    false: WORDS<=0
+""")
 """Every command but `find` and `git`, which have a grammar of their own. GNU and BSD spellings of
 the read-only flags.
 """
@@ -184,61 +134,29 @@ FIND_VALUE_TESTS = parse_word_list(
 FIND_OPTIONS = parse_word_list("-H -L -P")
 
 
-_GIT_LOG_RULES = ReadOnlyCommandRules(
-    flags="pucsizwbMCE",
-    valued="SGnLU",
-    long_options=parse_word_list(
-        "oneline stat shortstat numstat name-only name-status summary patch no-patch graph all "
-        "branches tags remotes reverse follow merges no-merges first-parent decorate no-decorate "
-        "abbrev-commit no-abbrev-commit full-history topo-order date-order no-color raw word-diff "
-        "cached staged minimal patience histogram no-renames ignore-all-space ignore-space-change "
-        "ignore-blank-lines relative-date no-notes check full-index cc left-right cherry-pick "
-        "no-walk dirstat compact-summary pretty abbrev color find-renames decorate relative "
-        "unified function-context pickaxe-regex pickaxe-all regexp-ignore-case extended-regexp "
-        "fixed-strings all-match invert-grep quiet exit-code root"
-    ),
-    long_valued=parse_word_list(
-        "format pretty date since until after before author committer grep max-count skip abbrev "
-        "diff-filter decorate-refs unified color stat word-diff find-renames diff-algorithm "
-        "decorate relative max-parents min-parents diff-merges inter-hunk-context"
-    ),
-    takes_number_flag=True,
-)
-
-
-GIT_COMMANDS = {
-    "log": _GIT_LOG_RULES,
-    "show": _GIT_LOG_RULES,
-    "diff": _GIT_LOG_RULES,
-    "status": ReadOnlyCommandRules(
-        flags="sbuvz",
-        long_options=parse_word_list(
-            "short branch porcelain long show-stash untracked-files ignored null no-renames"
-        ),
-        long_valued=parse_word_list("porcelain untracked-files"),
-    ),
-    "blame": ReadOnlyCommandRules(
-        flags="lstfnewMC",
-        valued="L",
-        long_options=parse_word_list(
-            "porcelain line-porcelain root show-name show-number show-email"
-        ),
-        long_valued=parse_word_list("date since abbrev"),
-    ),
-    "ls-files": ReadOnlyCommandRules(
-        flags="cdmoiskutvz",
-        valued="x",
-        long_options=parse_word_list(
-            "cached deleted modified others stage unmerged exclude-standard full-name error-unmatch"
-        ),
-        long_valued=parse_word_list("exclude"),
-    ),
-    "rev-parse": ReadOnlyCommandRules(
-        long_options=parse_word_list(
-            "show-toplevel abbrev-ref short verify git-dir is-inside-work-tree"
-        )
-    ),
-}
+GIT_COMMANDS = _parse_usage_table("""
+    log|show|diff: -NUMBER -pucsizwbMCE -SGnLU= --abbrev-commit --all --all-match --branches
+        --cached --cc --check --cherry-pick --compact-summary --date-order --dirstat
+        --exit-code --extended-regexp --first-parent --fixed-strings --follow --full-history
+        --full-index --function-context --graph --histogram --ignore-all-space
+        --ignore-blank-lines --ignore-space-change --invert-grep --left-right --merges
+        --minimal --name-only --name-status --no-abbrev-commit --no-color --no-decorate
+        --no-merges --no-notes --no-patch --no-renames --no-walk --numstat --oneline --patch
+        --patience --pickaxe-all --pickaxe-regex --quiet --raw --regexp-ignore-case
+        --relative-date --remotes --reverse --root --shortstat --staged --summary --tags
+        --topo-order --abbrev[=] --color[=] --decorate[=] --find-renames[=] --pretty[=]
+        --relative[=] --stat[=] --unified[=] --word-diff[=] --after= --author= --before=
+        --committer= --date= --decorate-refs= --diff-algorithm= --diff-filter=
+        --diff-merges= --format= --grep= --inter-hunk-context= --max-count= --max-parents=
+        --min-parents= --since= --skip= --until=
+    status: -sbuvz --branch --ignored --long --no-renames --null --short --show-stash
+        --porcelain[=] --untracked-files[=]
+    blame: -lstfnewMC -L= --line-porcelain --porcelain --root --show-email --show-name
+        --show-number --abbrev= --date= --since=
+    ls-files: -cdmoiskutvz -x= --cached --deleted --error-unmatch --exclude-standard
+        --full-name --modified --others --stage --unmerged --exclude=
+    rev-parse: --abbrev-ref --git-dir --is-inside-work-tree --short --show-toplevel --verify
+""")
 """The `git` commands that inspect the history and the working tree."""
 
 
