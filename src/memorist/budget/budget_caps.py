@@ -224,11 +224,9 @@ def _refuse_for_cap(
     usage: BudgetUsage,
     settings: SpendSettings,
 ) -> BudgetRefused:
-    cap, share, least = (
-        get_configured_budget_cap(scope, measure, settings),
-        get_budget_cap_share(label),
-        getattr(MINIMUM_GRANT, measure),
-    )
+    cap = get_configured_budget_cap(scope, measure, settings)
+    share = get_budget_cap_share(label)
+    least = getattr(MINIMUM_GRANT, measure)
     setting = f"spend.{scope}_{measure}"
     if cap * share < least:
         return BudgetRefused(

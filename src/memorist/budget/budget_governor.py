@@ -95,11 +95,9 @@ class BudgetGovernor:
             with budget_transaction(self._database):
                 return self._decide(work, model)
         except StoreError as error:
-            return (
-                ForkGrant(spec.limits, self._runner)
-                if spec.requested_by_user
-                else ForkDenied(why=str(error), is_new=False)
-            )
+            if spec.requested_by_user:
+                return ForkGrant(spec.limits, self._runner)
+            return ForkDenied(why=str(error), is_new=False)
 
     def _decide(self, work: BudgetRequest, model: str) -> ForkGrant | ForkDenied:
         now = self._clock.now()

@@ -162,10 +162,8 @@ def find_paused_work(
 
 
 def _cap_usage(measure: BudgetMeasure, usage: BudgetUsage, settings: SpendSettings) -> CapUsage:
-    cap, used = (
-        get_configured_budget_cap("day", measure, settings),
-        compute_budget_used("day", measure, usage, running=False),
-    )
+    cap = get_configured_budget_cap("day", measure, settings)
+    used = compute_budget_used("day", measure, usage, running=False)
     reserved = compute_budget_used("day", measure, usage) - used
     return CapUsage(
         measure=measure, cap=cap, used=used, reserved=reserved, left=max(0.0, cap - used - reserved)

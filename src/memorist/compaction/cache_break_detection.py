@@ -120,10 +120,8 @@ def _mark_lifetimes(parts: Iterable[object]) -> Iterator[str]:
 
 def fingerprint_request(body: JsonObject, *, exact: bool = False) -> RequestFingerprint:
     """Fingerprint a request body of any of the three wire formats."""
-    tools, system = (
-        _as_blocks(body.get("tools")),
-        _as_blocks(body.get("system", body.get("instructions"))),
-    )
+    tools = _as_blocks(body.get("tools"))
+    system = _as_blocks(body.get("system", body.get("instructions")))
     history = _as_blocks(body.get("messages", body.get("input")))
     return RequestFingerprint(
         model=str(body.get("model", "")),
@@ -244,11 +242,9 @@ def _describe_history_change(before: Sequence[str], now: Sequence[str]) -> str:
 
 def _describe_lost_marks(before: Sequence[str], now: Sequence[str]) -> str:
     if len(now) < len(before):
-        return (
-            f"{len(before)} cache marks became {len(now)}"
-            if now
-            else "the request has no cache mark any more"
-        )
+        if now:
+            return f"{len(before)} cache marks became {len(now)}"
+        return "the request has no cache mark any more"
     return ""
 
 

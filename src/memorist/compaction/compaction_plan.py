@@ -67,11 +67,9 @@ class CompactionCircuitBreaker(Struct, frozen=True, kw_only=True):
 
 def count_reply_since_compaction(breaker: CompactionCircuitBreaker) -> CompactionCircuitBreaker:
     """Record a reply of the model."""
-    return (
-        breaker
-        if breaker.replies_since is None
-        else replace(breaker, replies_since=breaker.replies_since + 1)
-    )
+    if breaker.replies_since is None:
+        return breaker
+    return replace(breaker, replies_since=breaker.replies_since + 1)
 
 
 def record_compaction_success(

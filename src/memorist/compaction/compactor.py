@@ -690,11 +690,9 @@ class Compactor(SessionExtension):
             whole=await _read_whole(measured, call),
             cwd=self._tracker.ledger.cwd,
         )
-        return (
-            compacted.replace_copies_by_given_messages(measured.messages)
-            if compacted.tokens_after < measured.tokens
-            else UnchangedHistory("The result would not be smaller than what it replaces.")
-        )
+        if compacted.tokens_after < measured.tokens:
+            return compacted.replace_copies_by_given_messages(measured.messages)
+        return UnchangedHistory("The result would not be smaller than what it replaces.")
 
 
 async def _read_whole(measured: MeasuredConversation, call: CompactionInput) -> tuple[Message, ...]:

@@ -78,11 +78,9 @@ class RequestCacheState(Struct, frozen=True, kw_only=True):
     @property
     def warm_tokens(self) -> int:
         """Tokens that an unedited request reads from the cache."""
-        return (
-            min(self.cached_tokens, self.context_tokens)
-            if self.age_seconds <= self.ttl_seconds
-            else 0
-        )
+        if self.age_seconds <= self.ttl_seconds:
+            return min(self.cached_tokens, self.context_tokens)
+        return 0
 
 
 class TokenRates(Struct, frozen=True, kw_only=True):

@@ -275,11 +275,11 @@ def render_transcript_path_line(
     conversation: MeasuredConversation, texts: CompactionPrompts
 ) -> str:
     """A line with the path of the full transcript; empty where there is none."""
-    return (
-        "\n" + render_template(texts.transcript, {"path": conversation.transcript}, strict=True)
-        if conversation.transcript
-        else ""
-    )
+    if conversation.transcript:
+        return "\n" + render_template(
+            texts.transcript, {"path": conversation.transcript}, strict=True
+        )
+    return ""
 
 
 OWN_ID_PREFIX = "memorist"

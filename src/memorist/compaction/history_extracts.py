@@ -200,10 +200,8 @@ def _build_result_block(
             title, path = f"from {make_display_path(paths[0], root)}", paths[0]
             kind = "error" if result.is_error else "file"
         case ChangeAction(changes=changes) if changes:
-            title, path = (
-                f"{make_display_path(changes[0].path, root)} after the change",
-                changes[0].path,
-            )
+            title = f"{make_display_path(changes[0].path, root)} after the change"
+            path = changes[0].path
         case CommandAction(short_command=short, reads=reads):
             title, path = f"output of `{short[:_TITLE_COMMAND]}`", reads[0] if reads else ""
             kind = "file" if reads and kind == "output" else kind

@@ -336,11 +336,9 @@ def _cut_message(message: Message, most: int) -> Message:
         return message
 
     def cut(part: ContentPart, id: str) -> ContentPart:
-        return (
-            replace(part, text=_cut_text(part.text, most, id))
-            if isinstance(part, TextBlock)
-            else part
-        )
+        if isinstance(part, TextBlock):
+            return replace(part, text=_cut_text(part.text, most, id))
+        return part
 
     blocks = tuple(
         block

@@ -194,11 +194,11 @@ def add_old_results_to_clear(
     """Add the results that are old by now. Returns the same object when there are none."""
     known = set(clearing.ids)
     new = tuple(name for name in list_clearable_result_ids(messages, keep) if name not in known)
-    return (
-        replace(clearing, ids=clearing.ids + new, unconfirmed_uses=clearing.unconfirmed_uses + new)
-        if new
-        else clearing
-    )
+    if new:
+        return replace(
+            clearing, ids=clearing.ids + new, unconfirmed_uses=clearing.unconfirmed_uses + new
+        )
+    return clearing
 
 
 def extend_cleared_results_when_due(

@@ -251,11 +251,9 @@ def escape_closing_tag(text: str, kind: ContextTag) -> str:
     `&lt;`.
     """
     closing = kind.closing.strip().partition("{{")[0].rstrip(">")
-    return (
-        re.sub(f"<(?={re.escape(closing[1:])})", "&lt;", text, flags=re.IGNORECASE)
-        if closing.startswith("</")
-        else text
-    )
+    if closing.startswith("</"):
+        return re.sub(f"<(?={re.escape(closing[1:])})", "&lt;", text, flags=re.IGNORECASE)
+    return text
 
 
 def unwrap_tag(text: str, kind: ContextTag) -> str | None:

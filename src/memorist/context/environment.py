@@ -134,15 +134,13 @@ def _network_lines(network: CommandNetworkAccess | None) -> list[str]:
 
 
 def _list_lines(name: str, item_name: str, values: Sequence[str]) -> list[str]:
-    return (
-        [
+    if values:
+        return [
             f"  <{name}>",
             *_element_lines(*((item_name, value) for value in values), indent="    "),
             f"  </{name}>",
         ]
-        if values
-        else []
-    )
+    return []
 
 
 def render_claude_env_fields(environment: SessionEnvironment) -> dict[str, str]:

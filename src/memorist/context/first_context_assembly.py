@@ -307,11 +307,9 @@ def build_first_context(
 
     Raises InputError for a section the family does not have.
     """
-    family, instructions, around = (
-        folder_context.family,
-        folder_context.instructions,
-        folder_context.environment,
-    )
+    family = folder_context.family
+    instructions = folder_context.instructions
+    around = folder_context.environment
     if family == "rollout":
         own = build_rollout_family_sections(instructions, around)
     else:

@@ -120,11 +120,9 @@ def render_permissions(permissions: HostPermissions) -> str:
 def _policy_line(what: str, value: str, known: tuple[str, ...]) -> str:
     if not value:
         return ""
-    return (
-        _template_line(f"{what}_{value.replace('-', '_')}")
-        if value in known
-        else _template_line(f"{what}_other", **{what: _plain_value(value)})
-    )
+    if value in known:
+        return _template_line(f"{what}_{value.replace('-', '_')}")
+    return _template_line(f"{what}_other", **{what: _plain_value(value)})
 
 
 def _network_line(network: CommandNetworkAccess | None) -> str:

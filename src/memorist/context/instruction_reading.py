@@ -210,11 +210,9 @@ def read_instruction_text(
         if real != path and (facts := files.lstat(real)) is None:
             return InstructionReadResult(problem="its link leads nowhere")
         problem = _find_problem(real, facts, limit if whole else 0, inside)
-        return (
-            InstructionReadResult(real, problem=problem)
-            if problem
-            else _read_file(files, real, facts, limit)
-        )
+        if problem:
+            return InstructionReadResult(real, problem=problem)
+        return _read_file(files, real, facts, limit)
     except FileNotFoundError:
         return InstructionReadResult()
     except (StoreError, ValueError) as error:

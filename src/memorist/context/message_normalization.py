@@ -619,11 +619,9 @@ def _join_messages(run: Sequence[Message], wire_format: str) -> Message:
 
 def _with_origin(block: Block, own: Origin, whole: Origin) -> Block:
     """Return the block with its own origin if its message now has another one."""
-    return (
-        replace(block, origin=own)
-        if isinstance(block, TextBlock) and block.origin is None and own is not whole
-        else block
-    )
+    if isinstance(block, TextBlock) and block.origin is None and own is not whole:
+        return replace(block, origin=own)
+    return block
 
 
 # Decide from new messages alone whether a growing history needs normalizing. Pure.

@@ -227,11 +227,9 @@ def read_entries_shown_to_model(path: Path) -> list[TranscriptEntry]:
     """
     layout = SessionLayout(path.parent)
     left = drop_rolled_back_entries(read_session(DecodedLineFile(path)))
-    return (
-        list(_interleave(left, _group_injected(layout)))
-        if path.name == layout.transcript.name
-        else left
-    )
+    if path.name == layout.transcript.name:
+        return list(_interleave(left, _group_injected(layout)))
+    return left
 
 
 def _group_injected(layout: SessionLayout) -> dict[str, list[Message]]:

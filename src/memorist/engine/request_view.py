@@ -197,10 +197,8 @@ class RequestView:
 
     def _show_messages(self, messages: Sequence[Message]) -> None:
         hosts = self._window.host_object_ids()
-        self._stable_count, self._end_marked = (
-            min(self._stable_count, self._window.replace_messages(messages)),
-            False,
-        )
+        self._stable_count = min(self._stable_count, self._window.replace_messages(messages))
+        self._end_marked = False
         kept = [
             SavedViewEntry(message.id, None if id(message) in hosts else message)
             for message in self._window.messages

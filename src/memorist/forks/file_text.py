@@ -163,11 +163,9 @@ def build_edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) ->
                 return call.text
             case EditFileCall() if text is None:
                 only = call.replacements[0]
-                return (
-                    only.new
-                    if not only.old and len(call.replacements) == 1
-                    else PatchRejection("There is no such file.")
-                )
+                if not only.old and len(call.replacements) == 1:
+                    return only.new
+                return PatchRejection("There is no such file.")
             case InsertTextCall() if text is None:
                 return PatchRejection("There is no such file.")
             case EditFileCall():

@@ -174,10 +174,8 @@ def _optional_argument(given: JsonObject, *keys: str) -> str | None:
 
 def _parse_read(use: ToolUse) -> ForkToolCall:
     given = use.input
-    first, last = (
-        _number_argument(given, "offset", "start_line"),
-        _number_argument(given, "end_line"),
-    )
+    first = _number_argument(given, "offset", "start_line")
+    last = _number_argument(given, "end_line")
     start = max(1, first or 1)
     lines = _number_argument(given, "limit") if last is None else max(0, last - start + 1)
     return ReadFileCall(

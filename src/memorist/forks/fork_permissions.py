@@ -192,11 +192,9 @@ def _check_folder_shell(permission: FolderAccess, command: str) -> PermissionDen
             "use the tools that read and search."
         )
     judged = judge_shell_command(command)
-    return (
-        PermissionDenied(f"Only read-only commands are allowed here. {judged.why}")
-        if isinstance(judged, CommandRefused)
-        else None
-    )
+    if isinstance(judged, CommandRefused):
+        return PermissionDenied(f"Only read-only commands are allowed here. {judged.why}")
+    return None
 
 
 def _check_target(target: ResolvedPath) -> PermissionDenied | None:

@@ -91,11 +91,9 @@ def choose_edit_method(spec: ForkSpec, codec: Codec) -> EditMethod:
         return EditMethod.FORM
     if spec.parent is None:
         return EditMethod.TEXT
-    return (
-        EditMethod.TOOLS
-        if has_edit_tool(_tool_names(codec, spec.parent.request.body))
-        else EditMethod.TEXT
-    )
+    if has_edit_tool(_tool_names(codec, spec.parent.request.body)):
+        return EditMethod.TOOLS
+    return EditMethod.TEXT
 
 
 def _tool_names(codec: Codec, body: JsonObject) -> Iterator[str]:

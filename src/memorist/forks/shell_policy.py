@@ -201,12 +201,10 @@ def _judge_part(words: list[ShellWord]) -> str | CommandRefused:
             f"{', '.join([*COMMAND_RULES, 'find', 'git'])}."
         )
     problem = _flags_problem(name, [word.text for word in rest], rules)
-    return (
-        CommandRefused(problem)
-        if problem
-        else " ".join(
-            [name, *(_quote_word(word, expand=rules.max_operands is None) for word in rest)]
-        )
+    if problem:
+        return CommandRefused(problem)
+    return " ".join(
+        [name, *(_quote_word(word, expand=rules.max_operands is None) for word in rest)]
     )
 
 

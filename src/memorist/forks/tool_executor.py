@@ -273,11 +273,9 @@ class ToolExecutor:
             return _error_answer(f"There is nothing at {target.path}.")
         if isinstance(call, SearchCall):
             return ForkToolResult(text=await render_file_matches(self._files, target.path, call))
-        return (
-            _error_answer(f"{target.path} is a file.")
-            if target.kind is ResolvedPathKind.FILE
-            else ForkToolResult(text=await list_files(self._files, target.path, call))
-        )
+        if target.kind is ResolvedPathKind.FILE:
+            return _error_answer(f"{target.path} is a file.")
+        return ForkToolResult(text=await list_files(self._files, target.path, call))
 
     async def _run_shell(self, call: ShellCall) -> ForkToolResult:
         refused = self._check_request(ShellRequest(call.command))

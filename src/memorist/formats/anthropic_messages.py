@@ -85,11 +85,9 @@ def _read_text(raw: JsonObject) -> TextBlock | None:
     text = raw.get("text")
     if not isinstance(text, str):
         return None
-    return (
-        TextBlock(text)
-        if len(raw) == len(_TEXT)
-        else TextBlock(text, None, collect_extra_keys(raw, _TEXT))
-    )
+    if len(raw) == len(_TEXT):
+        return TextBlock(text)
+    return TextBlock(text, None, collect_extra_keys(raw, _TEXT))
 
 
 def _read_thinking(raw: JsonObject) -> ThinkingBlock | None:
@@ -107,11 +105,9 @@ def _read_thinking(raw: JsonObject) -> ThinkingBlock | None:
 
 def _read_redacted(raw: JsonObject) -> RedactedThinkingBlock | None:
     data = raw.get("data")
-    return (
-        RedactedThinkingBlock(data, collect_extra_keys(raw, _REDACTED))
-        if isinstance(data, str)
-        else None
-    )
+    if isinstance(data, str):
+        return RedactedThinkingBlock(data, collect_extra_keys(raw, _REDACTED))
+    return None
 
 
 def _read_tool_use(raw: JsonObject) -> ToolUse | None:
@@ -159,11 +155,9 @@ def _read_image(raw: JsonObject) -> ImageBlock | None:
 
 def _read_document(raw: JsonObject) -> DocumentBlock | None:
     source = raw.get("source")
-    return (
-        DocumentBlock(source, collect_extra_keys(raw, _SOURCE))
-        if isinstance(source, dict)
-        else None
-    )
+    if isinstance(source, dict):
+        return DocumentBlock(source, collect_extra_keys(raw, _SOURCE))
+    return None
 
 
 _READERS: dict[str, Callable[[JsonObject], Block | None]] = {
@@ -269,24 +263,19 @@ def _translate_part(part: ContentPart) -> JsonObject | None:
         case UnknownBlock():
             return _text_block(get_unknown_block_text(part))
         case ImageBlock():
-            link = media_links.get_image_url(part)
-            return (
-                _text_block("[image]")
-                if link is None
-                else {"type": "image", "source": media_links.build_anthropic_source(link)}
-            )
+            return _media_block("image", media_links.get_image_url(part))
         case DocumentBlock():
-            text, link = media_links.get_document_text(part), media_links.get_document_url(part)
-            if text is not None:
-                return {
-                    "type": "document",
-                    "source": {"type": "text", "media_type": "text/plain", "data": text},
-                }
-            return (
-                _text_block("[document]")
-                if link is None
-                else {"type": "document", "source": media_links.build_anthropic_source(link)}
-            )
+            text = media_links.get_document_text(part)
+            if text is None:
+                return _media_block("document", media_links.get_document_url(part))
+            source = {"type": "text", "media_type": "text/plain", "data": text}
+            return {"type": "document", "source": source}
+
+
+def _media_block(kind: str, link: str | None) -> JsonObject | None:
+    if link is None:
+        return _text_block(f"[{kind}]")
+    return {"type": kind, "source": media_links.build_anthropic_source(link)}
 
 
 def _text_block(text: str) -> JsonObject | None:
@@ -387,11 +376,9 @@ def _join_entry(entry: list[Message]) -> list[object]:
     for message in entry:
         if _is_native(message) and message.wire is not None and message.wire.extra:
             extra |= message.wire.extra
-    return (
-        [merge_extra_keys({"role": _entry_role(entry[0]), "content": content}, extra)]
-        if content
-        else []
-    )
+    if content:
+        return [merge_extra_keys({"role": _entry_role(entry[0]), "content": content}, extra)]
+    return []
 
 
 def _group_entries(messages: Iterable[Message]) -> list[list[Message]]:
@@ -494,11 +481,9 @@ class AnthropicCodec(Codec):
                 "This is an error answer of the API, not a reply; look at its `error` field."
             )
         content = require_list_field(body, "content", "The anthropic reply")
-        reply_id, stop, usage = (
-            get_text_or_none(body.get("id")),
-            get_text_or_none(body.get("stop_reason")),
-            read_usage(body.get("usage")),
-        )
+        reply_id = get_text_or_none(body.get("id"))
+        stop = get_text_or_none(body.get("stop_reason"))
+        usage = read_usage(body.get("usage"))
         message = Message(
             id=reply_id or "reply",
             role="assistant",

@@ -117,11 +117,9 @@ class SessionTreeIndex:
         """The session as a whole, from its first and last records; the newest title of the
         strongest kind.
         """
-        first, last, titles = (
-            self.first or SessionFields(),
-            self.last or SessionFields(),
-            self.titles,
-        )
+        first = self.first or SessionFields()
+        last = self.last or SessionFields()
+        titles = self.titles
         return SessionHead(
             session=last.session_id or first.session_id or "",
             format="claude_code",
@@ -383,11 +381,9 @@ class _RecordTree:
         parent = self.index.parent[number]
         if parent == ROOT:
             return ROOT
-        return (
-            parent
-            if parent >= 0 and not self.index.flags[parent] & self.excluded_flags
-            else self.message_earlier_in_file(number)
-        )
+        if parent >= 0 and not self.index.flags[parent] & self.excluded_flags:
+            return parent
+        return self.message_earlier_in_file(number)
 
     def message_earlier_in_file(self, number: int) -> int:
         """The nearest message or boundary of the main line that comes before a record in the file,

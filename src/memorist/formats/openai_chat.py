@@ -231,11 +231,9 @@ def decode_content_part(raw: object) -> ContentPart:
         return build_unknown_block(raw)
     kind = raw.get("type")
     if kind == "text" and isinstance(raw.get("text"), str):
-        return (
-            TextBlock(raw["text"])
-            if len(raw) == len(_TEXT_KEYS)
-            else TextBlock(raw["text"], None, collect_extra_keys(raw, _TEXT_KEYS))
-        )
+        if len(raw) == len(_TEXT_KEYS):
+            return TextBlock(raw["text"])
+        return TextBlock(raw["text"], None, collect_extra_keys(raw, _TEXT_KEYS))
     if kind == "refusal" and isinstance(raw.get("refusal"), str):
         return TextBlock(raw["refusal"], None, collect_extra_keys(raw, ("refusal",)))
     if kind == "image_url":
@@ -380,10 +378,8 @@ def read_usage(usage: object) -> Usage:
         return Usage()
     details = usage.get("prompt_tokens_details")
     details = details if isinstance(details, dict) else {}
-    read, written = (
-        parse_token_number(details.get("cached_tokens")),
-        parse_token_number(details.get("cache_write_tokens")),
-    )
+    read = parse_token_number(details.get("cached_tokens"))
+    written = parse_token_number(details.get("cache_write_tokens"))
     fresh = max(0, parse_token_number(usage.get("prompt_tokens")) - read - written)
     return Usage(
         input=fresh,
@@ -487,11 +483,9 @@ def _translate_part(block: Block) -> JsonObject | None:
             return {"type": "text", "text": said}
         case ImageBlock():
             link = media_links.get_image_url(block)
-            return (
-                {"type": "text", "text": "[image]"}
-                if link is None
-                else {"type": "image_url", "image_url": {"url": link}}
-            )
+            if link is None:
+                return {"type": "text", "text": "[image]"}
+            return {"type": "image_url", "image_url": {"url": link}}
         case DocumentBlock():
             return _translate_document(block)
         case _:
@@ -597,11 +591,9 @@ class OpenAIChatCodec(Codec):
     def decode_reply(self, body: JsonObject) -> Reply:
         """Read a whole reply; only its first choice. Raises FormatError."""
         choice = _first_choice(require_object(body, "The openai_chat reply"))
-        reply_id, stop, usage = (
-            get_text_or_none(body.get("id")),
-            get_text_or_none(choice.get("finish_reason")),
-            read_usage(body.get("usage")),
-        )
+        reply_id = get_text_or_none(body.get("id"))
+        stop = get_text_or_none(choice.get("finish_reason"))
+        usage = read_usage(body.get("usage"))
         message = structs.replace(
             read_message(choice["message"], reply_id or "reply"),
             reply_id=reply_id,

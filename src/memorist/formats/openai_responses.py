@@ -316,11 +316,9 @@ def _read_message(item: JsonObject, kind: str, name: str) -> Message | None:
 
 def _read_call(item: JsonObject, kind: str, name: str) -> Message | None:
     call = CALL_ITEMS[kind]
-    identity, tool, given = (
-        item.get("call_id"),
-        call.tool or item.get("name"),
-        item.get(call.arguments),
-    )
+    identity = item.get("call_id")
+    tool = call.tool or item.get("name")
+    given = item.get(call.arguments)
     if (
         not isinstance(identity, str)
         or not isinstance(tool, str)
@@ -510,10 +508,8 @@ def read_usage(usage: object) -> Usage:
     details = details if isinstance(details, dict) else {}
     of_output = usage.get("output_tokens_details")
     of_output = of_output if isinstance(of_output, dict) else {}
-    read, written = (
-        parse_token_number(details.get("cached_tokens")),
-        parse_token_number(details.get("cache_write_tokens")),
-    )
+    read = parse_token_number(details.get("cached_tokens"))
+    written = parse_token_number(details.get("cache_write_tokens"))
     fresh = max(0, parse_token_number(usage.get("input_tokens")) - read - written)
     return Usage(
         input=fresh,
@@ -680,11 +676,9 @@ class OpenAIResponsesCodec(Codec):
             raise FormatError(
                 "This is a failed response without output; look at its `error` field."
             )
-        reply_id, stop, usage = (
-            get_text_or_none(body.get("id")),
-            _stop_reason(body),
-            read_usage(body.get("usage")),
-        )
+        reply_id = get_text_or_none(body.get("id"))
+        stop = _stop_reason(body)
+        usage = read_usage(body.get("usage"))
         model = get_text_or_none(body.get("model"))
         last = len(items) - 1
         messages = tuple(

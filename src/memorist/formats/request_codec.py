@@ -290,11 +290,9 @@ def decode_tool_definition_object(
     """Read a tool from the object that holds its name, description and schema; fields of a wrong
     type are left empty.
     """
-    name, description, schema = (
-        source.get("name"),
-        source.get("description"),
-        source.get(schema_key),
-    )
+    name = source.get("name")
+    description = source.get("description")
+    schema = source.get(schema_key)
     return ToolDefinition(
         name=name if isinstance(name, str) else get_text_or_none(raw.get("type")) or "",
         description=description if isinstance(description, str) else "",

@@ -118,11 +118,9 @@ class MemoryTools:
             {match.path for match in fitting[: len(shown) + withheld]}
         )
         if not shown and not withheld and not everywhere:
-            return (
-                f"nothing found among {len(heads)} memories"
-                if heads
-                else "there are no memories of this project yet"
-            )
+            if heads:
+                return f"nothing found among {len(heads)} memories"
+            return "there are no memories of this project yet"
         rest = (
             [
                 f"({withheld} more found and withheld: the user sees why with `memorist memory "

@@ -308,11 +308,9 @@ def _thresholds_for(head: SessionHead, options: ReplayOptions) -> CompactionThre
     """
     limits = compute_request_thresholds({"model": head.model}, options.settings)
     window = options.window or head.window
-    return (
-        limits
-        if window is None
-        else compute_thresholds(window, DEFAULT_OUTPUT_TOKENS, options.settings.compaction)
-    )
+    if window is None:
+        return limits
+    return compute_thresholds(window, DEFAULT_OUTPUT_TOKENS, options.settings.compaction)
 
 
 async def _final_notes(session: ReplayedSession) -> str:

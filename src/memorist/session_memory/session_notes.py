@@ -185,11 +185,9 @@ class SessionMemory(SessionExtension):
         (SM-12).
         """
         text = self._read_file()
-        return (
-            None
-            if text is None or are_notes_empty(text, self._prompts.template)
-            else replace_surrogates(text)
-        )
+        if text is None or are_notes_empty(text, self._prompts.template):
+            return None
+        return replace_surrogates(text)
 
     def _read_file(self) -> str | None:
         found = read_if_exists(self._runtime.files, self._layout.notes)

@@ -65,11 +65,9 @@ from memorist.transcript_analysis.turn_log import StepAction, TurnRecord, WorkSt
 
 
 STATE_SECTION, TASK_SECTION = "Current State", "Task specification"
-DOCS_SECTION, LEARNINGS_SECTION, RESULTS_SECTION = (
-    "Codebase and System Documentation",
-    "Learnings",
-    "Key results",
-)
+DOCS_SECTION = "Codebase and System Documentation"
+LEARNINGS_SECTION = "Learnings"
+RESULTS_SECTION = "Key results"
 
 MAX_TITLE_CHARACTERS = 90
 _CLAUSE_LENGTH = 28
@@ -152,10 +150,10 @@ def render_session_title(ledger: TranscriptLedger) -> str:
     ):
         heading = first.sentences[1].text
     heading = _LINK.sub("", heading.removeprefix("Plan: ")).strip(" :-") or heading
+    if len(heading) <= MAX_TITLE_CHARACTERS:
+        return heading
     return (
-        heading
-        if len(heading) <= MAX_TITLE_CHARACTERS
-        else _find_leading_clause(heading)
+        _find_leading_clause(heading)
         or _find_commit_subject(ledger)
         or shorten_to_one_line(heading, MAX_TITLE_CHARACTERS)
     )
@@ -271,10 +269,8 @@ def join_sentences_with_ellipses(parts: list[NoteLine], whole: int) -> str:
             text += f"\n  {each.text}"
         else:
             text += f" … {each.text}" if gap and not text.endswith("…") else f" {each.text}"
-        last, before = (
-            each.order[-1],
-            "table" if each.is_table else "bullet" if each.is_bullet else "",
-        )
+        last = each.order[-1]
+        before = "table" if each.is_table else "bullet" if each.is_bullet else ""
     return text if not whole or last == whole - 1 or text.endswith("…") else f"{text} …"
 
 

@@ -19,11 +19,9 @@ from memorist.transcript_analysis.session_dialogue import ANSWERING, DialogueUse
 from memorist.transcript_analysis.session_file_log import FileRecord, render_line_replacement
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
 
-FILES_SECTION, WORKFLOW_SECTION, ERRORS_SECTION = (
-    "Files and Functions",
-    "Workflow",
-    "Errors & Corrections",
-)
+FILES_SECTION = "Files and Functions"
+WORKFLOW_SECTION = "Workflow"
+ERRORS_SECTION = "Errors & Corrections"
 
 MENDED = "→ mended"
 """What stands between a failure and its cure."""
@@ -251,11 +249,9 @@ def _render_command(note: CommandRecord) -> str:
 
 
 def _render_hooks(note: CommandRecord) -> str:
-    return (
-        " (it ran " + ", ".join(f"`{hook}`" for hook in note.last.hooks) + ")"
-        if note.last and note.last.hooks
-        else ""
-    )
+    if note.last and note.last.hooks:
+        return " (it ran " + ", ".join(f"`{hook}`" for hook in note.last.hooks) + ")"
+    return ""
 
 
 def render_command_state(ok: bool | None, text: str, kind: str) -> str:

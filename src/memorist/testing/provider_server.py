@@ -594,11 +594,9 @@ class ScriptedServer:
                 failure = convert_failure_to_http_error(
                     step, _wire_format(wire), self._ledger.window
                 )
-                return (
-                    OutgoingReply(hang=True)
-                    if failure is None
-                    else build_error_reply(wire, failure)
-                )
+                if failure is None:
+                    return OutgoingReply(hang=True)
+                return build_error_reply(wire, failure)
             case HttpError():
                 return build_error_reply(wire, step)
             case Hang():

@@ -52,11 +52,9 @@ def find_request_problem(
             found = next(_chat_problems(body), None)
     if found is not None:
         return RequestProblem(message=found)
-    return (
-        build_too_long_problem(wire_format, window=window, tokens=tokens)
-        if tokens > window
-        else None
-    )
+    if tokens > window:
+        return build_too_long_problem(wire_format, window=window, tokens=tokens)
+    return None
 
 
 def build_too_long_problem(wire_format: str, *, window: int, tokens: int) -> RequestProblem:

@@ -128,10 +128,8 @@ class CommandAndFailureLog:
             return
         self.failures.append(failure)
         if len(self.failures) > 2 * MAX_COMMAND_FAILURES:
-            older, newer = (
-                self.failures[: -MAX_COMMAND_FAILURES // 2],
-                self.failures[-MAX_COMMAND_FAILURES // 2 :],
-            )
+            older = self.failures[: -MAX_COMMAND_FAILURES // 2]
+            newer = self.failures[-MAX_COMMAND_FAILURES // 2 :]
             older.sort(key=lambda each: (each.kind == "look", bool(each.resolved_by), -each.turn))
             self.failures = (
                 sorted(older[: MAX_COMMAND_FAILURES // 2], key=lambda each: each.turn) + newer

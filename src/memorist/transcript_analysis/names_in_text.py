@@ -86,19 +86,15 @@ def _names_in_word(word: str) -> tuple[str, ...]:
 def _clean_name(word: str) -> str:
     """The token without surrounding signs if it is a name; else empty."""
     bare = word.strip(".-/:")
-    return (
-        bare
-        if _MIN_NAME_LENGTH <= len(bare) <= _MAX_NAME_LENGTH and _NAME_SHAPE.search(bare)
-        else ""
-    )
+    if _MIN_NAME_LENGTH <= len(bare) <= _MAX_NAME_LENGTH and _NAME_SHAPE.search(bare):
+        return bare
+    return ""
 
 
 def _tokens_in_word(word: str) -> tuple[str, ...]:
-    return (
-        (word,)
-        if word.isascii() and word.isalpha()
-        else tuple(_WORD_OR_SIGN.findall(_DIGITS.sub("0", word)))
-    )
+    if word.isascii() and word.isalpha():
+        return (word,)
+    return tuple(_WORD_OR_SIGN.findall(_DIGITS.sub("0", word)))
 
 
 _NAME_CACHE, _TOKEN_CACHE = _SplitCache(_names_in_word), _SplitCache(_tokens_in_word)

@@ -222,8 +222,6 @@ def _brief_statement(text: str) -> str:
     word or two.
     """
     words = shorten_to_one_line(text, _ANSWER_LENGTH)
-    return (
-        words
-        if words.count(" ") >= _FEW_SPACES and refine_or_reject_sentence_source(SAID, words) == SAID
-        else ""
-    )
+    if words.count(" ") >= _FEW_SPACES and refine_or_reject_sentence_source(SAID, words) == SAID:
+        return words
+    return ""

@@ -132,10 +132,8 @@ class SessionFileLog:
             for line in came
             if (match := _CHANGED_COMMENT.match(line)) and not _CHANGED_CODE.search(match[1])
         )
-        fresh, former = (
-            find_identifiers(_first_whole_lines(came, 2_500)),
-            find_identifiers(_first_whole_lines(removed, 1_200)),
-        )
+        fresh = find_identifiers(_first_whole_lines(came, 2_500))
+        former = find_identifiers(_first_whole_lines(removed, 1_200))
         for name in fresh:
             if name not in former and len(note.touched) < _TOUCHED_LIMIT and 3 < len(name) < 50:
                 note.touched[name] = None
@@ -193,10 +191,8 @@ def _record_replacement(note: FileRecord, removed: list[str], came: list[str]) -
     """Record what a change replaces. A line that was added and removed again leaves no trace; one
     replaced twice keeps its first form.
     """
-    old, new = (
-        [line.strip() for line in removed if line.strip()],
-        [line.strip() for line in came if line.strip()],
-    )
+    old = [line.strip() for line in removed if line.strip()]
+    new = [line.strip() for line in came if line.strip()]
     single = (
         old[0]
         if len(old) == len(new) == 1 and len(old[0]) + len(new[0]) <= _NEW_LINE_LENGTH * 2

@@ -318,11 +318,10 @@ def _parse_dialogue_action(name: str, inputs: JsonObject) -> ToolAction | None:
             or to_limited_input_text(inputs.get("summary"))
         )
     if name in _AGENT_TOOLS:
-        first, second = (
-            to_limited_input_text(inputs.get("description"))
-            or to_limited_input_text(inputs.get("skill")),
-            to_limited_input_text(inputs.get("args")),
+        first = to_limited_input_text(inputs.get("description")) or to_limited_input_text(
+            inputs.get("skill")
         )
+        second = to_limited_input_text(inputs.get("args"))
         return DelegateAction(
             (
                 f"{first} {second}".strip()
