@@ -157,3 +157,32 @@ async def test_a_peers_message_that_was_queued_is_nobodys_word(tmp_path: Path) -
         await behind.prompt("Look at the parser.", {})
 
         assert await behind.close() == [TYPED]
+
+
+@pytest.mark.covers("WD-3", "IN-2")
+@pytest.mark.parametrize(
+    "record",
+    [
+        {
+            "type": "attachment",
+            "attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": TYPED},
+        },
+        {"type": "system", "subtype": "local_command", "content": TYPED},
+        {"type": "user", "timestamp": 5, "message": {"role": "user", "content": TYPED}},
+    ],
+    ids=["queued", "command", "unusual"],
+)
+@pytest.mark.parametrize("marks", [{"entrypoint": "sdk-cli"}, {"agentId": "a1"}])
+async def test_a_program_states_nothing_by_other_kinds_of_records(
+    record: dict[str, Any], marks: dict[str, Any], tmp_path: Path
+) -> None:
+    """What another program or agent passed on waits at most, also where it was queued while the
+    agent worked, stands in a record of a command, or in one with a field of an unusual type.
+    """
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        behind = Behind(engine, "claude-code", tmp_path)
+        about = {key: value for key, value in record.items() if key != "type"}
+        behind.claude.add(record["type"], **about, **marks)
+        await behind.prompt("Look at the parser.", marks)
+
+        assert await behind.close() == []

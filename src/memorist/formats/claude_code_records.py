@@ -77,7 +77,42 @@ class SnipMetadata(Struct, gc=False, rename="camel"):
     removed_uuids: list[str] = []
 
 
-class SystemRecord(Struct, gc=False, rename="camel"):
+class RecordOrigin(Struct, gc=False):
+    """The `origin` of a user record, which newer clients write."""
+
+    kind: str | None = None
+
+
+class PromptSource(Struct, gc=False, rename="camel", kw_only=True):
+    """What a record says of where a prompt came from."""
+
+    agent_id: str | None = None
+    """Names the subagent whose record this is."""
+    is_visible_in_transcript_only: bool | None = None
+    origin: RecordOrigin | None = None
+    prompt_source: str | None = None
+    """`typed`, `queued`, `system`, or `sdk` where another program passed it on."""
+    entrypoint: str | None = None
+    """The program: `cli`, `sdk-cli` in print mode, where the prompt may have come through a pipe,
+    `sdk-py` and `sdk-ts` for programs of others; an application such as `claude-desktop`.
+    """
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether a person typed the prompt. Applications pass on with `sdk` what is typed in
+        them, and call its origin human.
+        """
+        if self.is_visible_in_transcript_only or self.agent_id:
+            return False
+        if (self.entrypoint or "").startswith("sdk"):
+            return False
+        human = self.origin is not None and self.origin.kind == "human"
+        return self.prompt_source in (None, "typed", "queued") or (
+            self.prompt_source == "sdk" and human and bool(self.entrypoint)
+        )
+
+
+class SystemRecord(PromptSource, gc=False, rename="camel", kw_only=True):
     """A system record: a compaction boundary, a snip, or a notice."""
 
     type: str | None = None
@@ -143,13 +178,7 @@ class LooseRecordMessage(Struct):
     model: Any = None
 
 
-class RecordOrigin(Struct, gc=False):
-    """The `origin` of a user record, which newer clients write."""
-
-    kind: str | None = None
-
-
-class MessageRecord(Struct, rename="camel"):
+class MessageRecord(PromptSource, gc=True, rename="camel", kw_only=True):
     """A user or assistant record: the fields that form the tree, and its message."""
 
     type: str | None = None
@@ -158,37 +187,13 @@ class MessageRecord(Struct, rename="camel"):
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     team_name: str | None = None
-    agent_id: str | None = None
-    """Names the subagent whose record this is."""
-    is_visible_in_transcript_only: bool | None = None
     message: RecordMessage | None = None
     tool_use_result: Raw = NO_RAW
     timestamp: datetime | None = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
-    origin: RecordOrigin | None = None
-    prompt_source: str | None = None
-    """`typed`, `queued`, `system`, or `sdk` where another program passed it on."""
-    entrypoint: str | None = None
-    """The program: `cli`, `sdk-cli` in print mode, where the prompt may have come through a pipe,
-    `sdk-py` and `sdk-ts` for programs of others; an application such as `claude-desktop`.
-    """
     turn_companion: bool | None = None
     """Set on what the client adds to a turn by itself."""
-
-    @property
-    def is_typed(self) -> bool:
-        """Whether a person typed the prompt. Applications pass on with `sdk` what is typed in
-        them, and call its origin human.
-        """
-        if self.is_visible_in_transcript_only or self.agent_id:
-            return False
-        if (self.entrypoint or "").startswith("sdk"):
-            return False
-        human = self.origin is not None and self.origin.kind == "human"
-        return self.prompt_source in (None, "typed", "queued") or (
-            self.prompt_source == "sdk" and human and bool(self.entrypoint)
-        )
 
 
 class LooseMessageRecord(Struct, rename="camel"):
@@ -210,7 +215,7 @@ class AttachmentContent(Struct, gc=False, rename={"command_mode": "commandMode"}
     origin: Any = None
 
 
-class AttachmentRecord(Struct, gc=False, rename="camel"):
+class AttachmentRecord(PromptSource, gc=False, rename="camel", kw_only=True):
     """A record of injected context."""
 
     uuid: str
@@ -240,6 +245,7 @@ _loose = msgspec.json.Decoder(LooseMessageRecord).decode
 _attachment = msgspec.json.Decoder(AttachmentRecord).decode
 _kind = msgspec.json.Decoder(KindOnlyRecord).decode
 _system = msgspec.json.Decoder(SystemRecord).decode
+_prompt_source = msgspec.json.Decoder(PromptSource).decode
 
 
 def read_record_message(
@@ -294,17 +300,33 @@ def build_message(
             line=line,
             wire=wire,
         )
-    origin, blocks = _record_origin(record, blocks)
+    timestamp = convert_datetime_to_epoch_seconds(record.timestamp)
+    return _build_user_message(
+        record, _record_origin(record, blocks), wire, line, timestamp=timestamp, source=record
+    )
+
+
+def _build_user_message(
+    record: MessageRecord | LooseMessageRecord | AttachmentRecord | SystemRecord,
+    judged: tuple[Origin, tuple[Block, ...]],
+    wire: WireInfo,
+    line: int,
+    *,
+    timestamp: float | None,
+    source: PromptSource | None,
+) -> Message:
+    """A message with the role user; nobody typed it where its source is not known."""
+    origin, blocks = judged
     return Message(
         id=record.uuid or "",
         role="user",
         blocks=blocks,
         origin=origin,
         parent=record.parent_uuid,
-        timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
+        timestamp=timestamp,
         line=line,
         wire=wire,
-        is_typed=record.is_typed,
+        is_typed=source is not None and source.is_typed,
     )
 
 
@@ -385,15 +407,11 @@ def _read_unusual(data: bytes, line: int) -> Message | None:
     origin, blocks = detect_and_mark_origins(blocks)
     if record.is_meta and origin is Origin.USER:
         origin = Origin.INJECTED
-    return Message(
-        id=record.uuid,
-        role="user",
-        blocks=blocks,
-        origin=origin,
-        parent=record.parent_uuid,
-        line=line,
-        wire=wire,
-    )
+    try:
+        source = _prompt_source(data)
+    except msgspec.ValidationError:
+        source = None
+    return _build_user_message(record, (origin, blocks), wire, line, timestamp=None, source=source)
 
 
 def _read_attachment(data: bytes, line: int) -> Message | None:
@@ -409,15 +427,9 @@ def _read_attachment(data: bytes, line: int) -> Message | None:
     origin, blocks = _judge_origin(blocks, get_text_or_none(kind))
     if queued.command_mode == "task-notification":
         origin = Origin.NOTIFICATION
-    return Message(
-        id=record.uuid,
-        role="user",
-        blocks=blocks,
-        origin=origin,
-        parent=record.parent_uuid,
-        timestamp=parse_iso_timestamp(record.timestamp),
-        line=line,
-        wire=wire,
+    timestamp = parse_iso_timestamp(record.timestamp)
+    return _build_user_message(
+        record, (origin, blocks), wire, line, timestamp=timestamp, source=record
     )
 
 
@@ -427,16 +439,10 @@ def _read_system(record: SystemRecord, line: int) -> Message | None:
     """
     if record.subtype != "local_command" or not isinstance(record.content, str) or not record.uuid:
         return None
-    origin, blocks = detect_and_mark_origins((TextBlock(record.content),))
-    return Message(
-        id=record.uuid,
-        role="user",
-        blocks=blocks,
-        origin=origin,
-        parent=record.parent_uuid,
-        timestamp=parse_iso_timestamp(record.timestamp),
-        line=line,
-        wire=_PLAIN_WIRE,
+    judged = detect_and_mark_origins((TextBlock(record.content),))
+    timestamp = parse_iso_timestamp(record.timestamp)
+    return _build_user_message(
+        record, judged, _PLAIN_WIRE, line, timestamp=timestamp, source=record
     )
 
 
