@@ -83,11 +83,7 @@ def decode_blocks(content: list[Any]) -> tuple[Block, ...]:
 
 def _read_text(raw: JsonObject) -> TextBlock | None:
     text = raw.get("text")
-    if not isinstance(text, str):
-        return None
-    if len(raw) == len(_TEXT):
-        return TextBlock(text)
-    return TextBlock(text, None, collect_extra_keys(raw, _TEXT))
+    return TextBlock(text, None, collect_extra_keys(raw, _TEXT)) if isinstance(text, str) else None
 
 
 def _read_thinking(raw: JsonObject) -> ThinkingBlock | None:
@@ -95,31 +91,21 @@ def _read_thinking(raw: JsonObject) -> ThinkingBlock | None:
     if not isinstance(text, str):
         return None
     if isinstance(signature, str):
-        return ThinkingBlock(
-            text,
-            signature,
-            None if len(raw) == len(_THINKING) else collect_extra_keys(raw, _THINKING),
-        )
+        return ThinkingBlock(text, signature, collect_extra_keys(raw, _THINKING))
     return ThinkingBlock(text, None, collect_extra_keys(raw, _THINKING - {"signature"}))
 
 
 def _read_redacted(raw: JsonObject) -> RedactedThinkingBlock | None:
     data = raw.get("data")
-    if isinstance(data, str):
-        return RedactedThinkingBlock(data, collect_extra_keys(raw, _REDACTED))
-    return None
+    extra = collect_extra_keys(raw, _REDACTED)
+    return RedactedThinkingBlock(data, extra) if isinstance(data, str) else None
 
 
 def _read_tool_use(raw: JsonObject) -> ToolUse | None:
     name, call, given = raw.get("name"), raw.get("id"), raw.get("input")
     if not (isinstance(name, str) and isinstance(call, str) and isinstance(given, dict)):
         return None
-    return ToolUse(
-        call,
-        name,
-        given,
-        extra=None if len(raw) == len(_TOOL_USE) else collect_extra_keys(raw, _TOOL_USE),
-    )
+    return ToolUse(call, name, given, extra=collect_extra_keys(raw, _TOOL_USE))
 
 
 def _read_tool_result(raw: JsonObject) -> ToolResult | None:
@@ -146,18 +132,11 @@ def _read_part(raw: object) -> ContentPart:
     return block if isinstance(block, ContentPart) else build_unknown_block(raw)
 
 
-def _read_image(raw: JsonObject) -> ImageBlock | None:
+def _read_media(
+    raw: JsonObject, make: type[ImageBlock | DocumentBlock]
+) -> ImageBlock | DocumentBlock | None:
     source = raw.get("source")
-    return (
-        ImageBlock(source, collect_extra_keys(raw, _SOURCE)) if isinstance(source, dict) else None
-    )
-
-
-def _read_document(raw: JsonObject) -> DocumentBlock | None:
-    source = raw.get("source")
-    if isinstance(source, dict):
-        return DocumentBlock(source, collect_extra_keys(raw, _SOURCE))
-    return None
+    return make(source, collect_extra_keys(raw, _SOURCE)) if isinstance(source, dict) else None
 
 
 _READERS: dict[str, Callable[[JsonObject], Block | None]] = {
@@ -166,8 +145,8 @@ _READERS: dict[str, Callable[[JsonObject], Block | None]] = {
     "redacted_thinking": _read_redacted,
     "tool_use": _read_tool_use,
     "tool_result": _read_tool_result,
-    "image": _read_image,
-    "document": _read_document,
+    "image": lambda raw: _read_media(raw, ImageBlock),
+    "document": lambda raw: _read_media(raw, DocumentBlock),
 }
 
 
