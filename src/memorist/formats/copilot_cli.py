@@ -6,24 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memorist.core.messages import (
-    Block,
-    JsonObject,
-    Message,
-    Origin,
-    TextBlock,
-    ThinkingBlock,
-    ToolUse,
-    Usage,
-)
+from memorist.core.messages import Block, Message, Origin, TextBlock, ThinkingBlock, ToolUse, Usage
 from memorist.formats.json_records import (
     JsonRecord,
+    RecordFields,
     RecordMessageBuilder,
-    get_count_field,
-    get_epoch_seconds,
-    get_object_field,
-    get_object_list_field,
-    get_text_field,
     make_side_record,
     make_tool_result,
     read_records,
@@ -41,58 +28,56 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     yield _read_head(lines)
     for found in read_records(lines):
         if isinstance(found, JsonRecord):
-            if get_text_field(found.data, "type") != "session.start":
+            if found.data.text("type") != "session.start":
                 yield from _read_event(found)
         else:
             yield found
 
 
 def _read_head(lines: RecordedLines) -> SessionHead:
-    start: JsonObject = {}
+    start = RecordFields()
     model = ""
     for found in read_records(lines):
         if not isinstance(found, JsonRecord):
             continue
-        kind, data = get_text_field(found.data, "type"), get_object_field(found.data, "data")
+        kind, data = found.data.text("type"), found.data.fields("data")
         if kind == "session.start":
             start = start or data
         elif kind == "session.model_change":
-            model = get_text_field(data, "newModel")
+            model = data.text("newModel")
         elif kind == "assistant.message":
-            model = model or get_text_field(data, "model")
+            model = model or data.text("model")
             break
-    context = get_object_field(start, "context")
+    context = start.fields("context")
     return SessionHead(
-        session=get_text_field(start, "sessionId"),
+        session=start.text("sessionId"),
         format="copilot_cli",
-        cwd=get_text_field(context, "cwd"),
-        branch=get_text_field(context, "branch"),
-        model=model or get_text_field(start, "selectedModel"),
-        version=get_text_field(start, "copilotVersion"),
-        started=get_epoch_seconds(start, "startTime"),
+        cwd=context.text("cwd"),
+        branch=context.text("branch"),
+        model=model or start.text("selectedModel"),
+        version=start.text("copilotVersion"),
+        started=start.epoch_seconds("startTime"),
     )
 
 
 def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, event = record
-    kind, data = get_text_field(event, "type"), get_object_field(event, "data")
+    kind, data = event.text("type"), event.fields("data")
     messages = RecordMessageBuilder(
-        get_text_field(event, "id") or f"line-{line}", line, get_epoch_seconds(event, "timestamp")
+        event.text("id") or f"line-{line}", line, event.epoch_seconds("timestamp")
     )
     found: tuple[TranscriptEntry, ...] = ()
-    if get_text_field(data, "parentToolCallId"):
+    if data.text("parentToolCallId"):
         kind = "sidechain"
     elif kind == "user.message":
         found = _read_user(data, messages)
     elif kind == "assistant.message":
         found = _read_assistant(data, messages)
     elif kind == "tool.execution_complete":
-        result = get_object_field(data, "result")
-        text = get_text_field(result, "content") or get_text_field(
-            get_object_field(data, "error"), "message"
-        )
+        result = data.fields("result")
+        text = result.text("content") or data.fields("error").text("message")
         call = make_tool_result(
-            get_text_field(data, "toolCallId"), text, is_error=data.get("success") is False
+            data.text("toolCallId"), text, is_error=data.get("success") is False
         )
         found = messages.build_tool_results_message((call,))
     elif kind == "session.compaction_complete" and data.get("success") is not False:
@@ -100,44 +85,38 @@ def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     return found or (make_side_record(kind or "unknown", line, event),)
 
 
-def _read_user(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
-    text = get_text_field(data, "content")
+def _read_user(data: RecordFields, messages: RecordMessageBuilder) -> tuple[Message, ...]:
+    text = data.text("content")
     if not text.strip():
         return ()
-    wrapped = text.lstrip().startswith(_WRAPPED_STARTS) or get_text_field(data, "source") not in (
-        "",
-        "user",
-    )
+    wrapped = text.lstrip().startswith(_WRAPPED_STARTS) or data.text("source") not in ("", "user")
     return messages.build_user_message(
         (TextBlock(text),), Origin.INJECTED if wrapped else Origin.USER
     )
 
 
-def _read_assistant(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
+def _read_assistant(data: RecordFields, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
-    if get_text_field(data, "reasoningText"):
-        blocks.append(ThinkingBlock(get_text_field(data, "reasoningText")))
-    if get_text_field(data, "content"):
-        blocks.append(TextBlock(get_text_field(data, "content")))
-    for call in get_object_list_field(data, "toolRequests"):
-        text = get_text_field(call, "arguments")
+    if data.text("reasoningText"):
+        blocks.append(ThinkingBlock(data.text("reasoningText")))
+    if data.text("content"):
+        blocks.append(TextBlock(data.text("content")))
+    for call in data.field_list("toolRequests"):
+        text = call.text("arguments")
         blocks.append(
             ToolUse(
-                get_text_field(call, "toolCallId"),
-                get_text_field(call, "name"),
-                get_object_field(call, "arguments"),
-                text or None,
+                call.text("toolCallId"), call.text("name"), call.fields("arguments"), text or None
             )
         )
-    tokens = get_count_field(data, "outputTokens")
+    tokens = data.count("outputTokens")
     return messages.build_reply(
-        blocks, model=get_text_field(data, "model"), usage=Usage(output=tokens) if tokens else None
+        blocks, model=data.text("model"), usage=Usage(output=tokens) if tokens else None
     )
 
 
 def _read_compaction(
-    data: JsonObject, messages: RecordMessageBuilder
+    data: RecordFields, messages: RecordMessageBuilder
 ) -> tuple[TranscriptEntry, ...]:
-    boundary = messages.build_compaction_boundary(get_count_field(data, "preCompactionTokens"))
-    summary = get_text_field(data, "summaryContent")
+    boundary = messages.build_compaction_boundary(data.count("preCompactionTokens"))
+    summary = data.text("summaryContent")
     return (boundary, messages.build_summary(summary)) if summary else (boundary,)

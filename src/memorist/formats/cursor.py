@@ -9,14 +9,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from memorist.core.messages import Block, JsonObject, TextBlock, ThinkingBlock, ToolResult, ToolUse
+from memorist.core.messages import Block, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.formats.json_records import (
     ChatDocument,
     JsonRecord,
+    RecordFields,
     RecordMessageBuilder,
-    get_epoch_seconds,
-    get_object_field,
-    get_text_field,
     make_side_record,
     make_tool_result,
 )
@@ -30,12 +28,12 @@ def read_chat(document: ChatDocument, cwd: str) -> Iterator[TranscriptEntry]:
     """The `SessionHead`, then the messages of a chat of the project in the folder `cwd`."""
     chat = document.fields
     yield SessionHead(
-        session=get_text_field(chat, "composerId"),
+        session=chat.text("composerId"),
         format="cursor",
         cwd=cwd,
-        title=get_text_field(chat, "name"),
-        model=get_text_field(get_object_field(chat, "modelConfig"), "modelName"),
-        started=get_epoch_seconds(chat, "createdAt"),
+        title=chat.text("name"),
+        model=chat.fields("modelConfig").text("modelName"),
+        started=chat.epoch_seconds("createdAt"),
     )
     for each in document.messages:
         yield from _read_bubble(each)
@@ -45,11 +43,9 @@ def read_chat(document: ChatDocument, cwd: str) -> Iterator[TranscriptEntry]:
 def _read_bubble(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
     messages = RecordMessageBuilder(
-        get_text_field(data, "bubbleId") or f"line-{line}",
-        line,
-        get_epoch_seconds(data, "createdAt"),
+        data.text("bubbleId") or f"line-{line}", line, data.epoch_seconds("createdAt")
     )
-    text = get_text_field(data, "text")
+    text = data.text("text")
     found: tuple[TranscriptEntry, ...] = ()
     if data.get("type") == _USER and text.strip():
         found = messages.build_user_message((TextBlock(text),))
@@ -60,38 +56,35 @@ def _read_bubble(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
 
 
 def _read_reply(
-    data: JsonObject, id: str, text: str
+    data: RecordFields, id: str, text: str
 ) -> tuple[tuple[Block, ...], tuple[ToolResult, ...]]:
     blocks: list[Block] = []
-    thought = get_text_field(get_object_field(data, "thinking"), "text")
+    thought = data.fields("thinking").text("text")
     if thought:
         blocks.append(ThinkingBlock(thought))
     if text.strip():
         blocks.append(TextBlock(text))
-    tool = get_object_field(data, "toolFormerData")
-    name = get_text_field(tool, "name")
+    tool = data.fields("toolFormerData")
+    name = tool.text("name")
     if not name:
         return tuple(blocks), ()
-    call = get_text_field(tool, "toolCallId") or id
-    arguments = get_text_field(tool, "rawArgs") or get_text_field(tool, "params")
+    call = tool.text("toolCallId") or id
+    arguments = tool.text("rawArgs") or tool.text("params")
     blocks.append(ToolUse(call, name, _parse_object(arguments), arguments or None))
-    result = get_text_field(tool, "result")
-    failed = get_text_field(tool, "status") in ("error", "cancelled")
+    result = tool.text("result")
+    failed = tool.text("status") in ("error", "cancelled")
     if not (result or failed):
         return tuple(blocks), ()
     printed = _parse_object(result)
     return tuple(blocks), (
         make_tool_result(
-            call,
-            get_text_field(printed, "output") or get_text_field(printed, "contents") or result,
-            is_error=failed,
+            call, printed.text("output") or printed.text("contents") or result, is_error=failed
         ),
     )
 
 
-def _parse_object(text: str) -> JsonObject:
+def _parse_object(text: str) -> RecordFields:
     try:
-        found = msgspec.json.decode(text)
+        return RecordFields(value=msgspec.json.decode(text)).fields("value")
     except FAILURES:
-        return {}
-    return found if isinstance(found, dict) else {}
+        return RecordFields()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from memorist.core.messages import (
     Block,
-    JsonObject,
     Message,
     Origin,
     TextBlock,
@@ -19,12 +18,8 @@ from memorist.core.messages import (
 )
 from memorist.formats.json_records import (
     JsonRecord,
+    RecordFields,
     RecordMessageBuilder,
-    get_count_field,
-    get_epoch_seconds,
-    get_object_field,
-    get_object_list_field,
-    get_text_field,
     make_side_record,
     make_tool_result,
     read_chat_document,
@@ -38,7 +33,7 @@ _CONTEXT_STARTS = ("<session_context>", "This is the Gemini CLI.")
 """How the messages begin by which the client tells the model of the project."""
 
 
-def is_session_head(record: JsonObject) -> bool:
+def is_session_head(record: RecordFields) -> bool:
     """Whether an object is the beginning of a chat."""
     return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
 
@@ -49,11 +44,11 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     """
     metadata, messages, remarks = _read_chat(lines)
     yield SessionHead(
-        session=get_text_field(metadata, "sessionId"),
+        session=metadata.text("sessionId"),
         format="gemini_cli",
-        model=next((name for each in messages if (name := get_text_field(each.data, "model"))), ""),
-        title=get_text_field(metadata, "summary"),
-        started=get_epoch_seconds(metadata, "startTime"),
+        model=next((name for each in messages if (name := each.data.text("model"))), ""),
+        title=metadata.text("summary"),
+        started=metadata.epoch_seconds("startTime"),
     )
     for each in messages:
         yield from _read_message(each)
@@ -62,10 +57,13 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
 
 def is_subagent_chat(lines: RecordedLines) -> bool:
     """Whether a chat is the work of a sub-agent."""
-    return get_text_field(_read_chat(lines)[0], "kind") == "subagent"
+    metadata, _, _ = _read_chat(lines)
+    return metadata.text("kind") == "subagent"
 
 
-def _read_chat(lines: RecordedLines) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
+def _read_chat(
+    lines: RecordedLines,
+) -> tuple[RecordFields, list[JsonRecord], list[TranscriptEntry]]:
     """Metadata, messages, and remarks on what could not be read."""
     document = read_chat_document(lines)
     if document is not None and is_session_head(document.fields) and document.messages:
@@ -75,9 +73,9 @@ def _read_chat(lines: RecordedLines) -> tuple[JsonObject, list[JsonRecord], list
 
 def _replay_lines(
     lines: RecordedLines,
-) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
+) -> tuple[RecordFields, list[JsonRecord], list[TranscriptEntry]]:
     """Metadata, messages and remarks after every line was applied."""
-    metadata: JsonObject = {}
+    metadata = RecordFields()
     standing: dict[str, JsonRecord] = {}
     remarks: list[TranscriptEntry] = []
     for found in read_records(lines):
@@ -85,17 +83,17 @@ def _replay_lines(
             remarks.append(found)
             continue
         record = found.data
-        changed = get_object_field(record, "$set")
+        changed = record.fields("$set")
         if "$rewindTo" in record:
-            _rewind(standing, get_text_field(record, "$rewindTo"))
+            _rewind(standing, record.text("$rewindTo"))
         elif isinstance(record.get("id"), str) and "type" in record:
             standing[record["id"]] = JsonRecord(standing.get(record["id"], found).line, record)
         else:
             metadata |= changed or record
             if isinstance(changed.get("messages"), list):
                 standing.clear()
-            for at, message in enumerate(get_object_list_field(changed or record, "messages")):
-                id = get_text_field(message, "id") or f"line-{found.line}-{at}"
+            for at, message in enumerate((changed or record).field_list("messages")):
+                id = message.text("id") or f"line-{found.line}-{at}"
                 standing[id] = JsonRecord(found.line, message)
     metadata.pop("messages", None)
     return metadata, list(standing.values()), remarks
@@ -111,9 +109,9 @@ def _rewind(standing: dict[str, JsonRecord], id: str) -> None:
 def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
     messages = RecordMessageBuilder(
-        get_text_field(data, "id") or f"line-{line}", line, get_epoch_seconds(data, "timestamp")
+        data.text("id") or f"line-{line}", line, data.epoch_seconds("timestamp")
     )
-    kind = get_text_field(data, "type")
+    kind = data.text("type")
     found: tuple[TranscriptEntry, ...] = ()
     if kind == "user":
         found = messages.build_user_message(_read_user_parts(data))
@@ -122,20 +120,16 @@ def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     return found or (make_side_record(kind or "unknown", line, data),)
 
 
-def _read_texts(data: JsonObject) -> list[str]:
+def _read_texts(data: RecordFields) -> list[str]:
     content = data.get("content")
-    if isinstance(content, str):
-        return [content]
-    if isinstance(content, dict):
-        return [get_text_field(content, "text")]
     return [
-        each if isinstance(each, str) else get_text_field(each, "text")
-        for each in (content if isinstance(content, list) else ())
+        each if isinstance(each, str) else RecordFields(each).text("text")
+        for each in (content if isinstance(content, list) else [content])
         if isinstance(each, str | dict)
     ]
 
 
-def _read_user_parts(data: JsonObject) -> list[Block]:
+def _read_user_parts(data: RecordFields) -> list[Block]:
     blocks: list[Block] = []
     quoted = False
     for text in _read_texts(data):
@@ -146,29 +140,27 @@ def _read_user_parts(data: JsonObject) -> list[Block]:
     return blocks
 
 
-def _read_reply(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
+def _read_reply(data: RecordFields, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = [
-        ThinkingBlock(
-            f"{get_text_field(each, 'subject')}\n{get_text_field(each, 'description')}".strip()
-        )
-        for each in get_object_list_field(data, "thoughts")
+        ThinkingBlock(f"{each.text('subject')}\n{each.text('description')}".strip())
+        for each in data.field_list("thoughts")
     ]
     blocks += [TextBlock(text) for text in _read_texts(data) if text]
     results: list[ToolResult] = []
-    for call in get_object_list_field(data, "toolCalls"):
-        name = get_text_field(call, "id")
-        blocks.append(ToolUse(name, get_text_field(call, "name"), get_object_field(call, "args")))
+    for call in data.field_list("toolCalls"):
+        name = call.text("id")
+        blocks.append(ToolUse(name, call.text("name"), call.fields("args")))
         if (result := _read_result(call, name)) is not None:
             results.append(result)
-    tokens = get_object_field(data, "tokens")
-    cached = get_count_field(tokens, "cached")
+    tokens = data.fields("tokens")
+    cached = tokens.count("cached")
     reply = messages.build_reply(
         blocks,
-        model=get_text_field(data, "model"),
+        model=data.text("model"),
         usage=Usage(
-            input=max(0, get_count_field(tokens, "input") - cached),
+            input=max(0, tokens.count("input") - cached),
             cache_read=cached,
-            output=get_count_field(tokens, "output") + get_count_field(tokens, "thoughts"),
+            output=tokens.count("output") + tokens.count("thoughts"),
         )
         if tokens
         else None,
@@ -176,14 +168,14 @@ def _read_reply(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Messa
     return messages.build_round(reply, results)
 
 
-def _read_result(call: JsonObject, name: str) -> ToolResult | None:
-    status = get_text_field(call, "status")
+def _read_result(call: RecordFields, name: str) -> ToolResult | None:
+    status = call.text("status")
     texts: list[str] = []
-    for part in get_object_list_field(call, "result"):
-        response = get_object_field(get_object_field(part, "functionResponse"), "response")
-        texts.append(get_text_field(response, "output") or get_text_field(response, "error"))
-        texts.append(get_text_field(part, "text"))
-    shown = get_text_field(call, "resultDisplay")
+    for part in call.field_list("result"):
+        response = part.fields("functionResponse").fields("response")
+        texts.append(response.text("output") or response.text("error"))
+        texts.append(part.text("text"))
+    shown = call.text("resultDisplay")
     text = "\n".join(filter(None, texts)) or shown
     if not text and status not in ("success", "error", "cancelled"):
         return None

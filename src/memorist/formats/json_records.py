@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -33,11 +33,47 @@ _decode = msgspec.json.Decoder().decode
 _find_end = json.JSONDecoder(strict=False).raw_decode
 
 
+class RecordFields(dict[str, Any]):
+    """The fields of a record, each of which may hold anything."""
+
+    def text(self, key: str) -> str:
+        """The text of a field; empty for anything else."""
+        value = self.get(key)
+        return value if isinstance(value, str) else ""
+
+    def fields(self, key: str) -> RecordFields:
+        """The object of a field; an empty one for anything else."""
+        value = self.get(key)
+        return RecordFields(value if isinstance(value, dict) else ())
+
+    def field_list(self, key: str) -> list[RecordFields]:
+        """The objects in the list of a field."""
+        value = self.get(key)
+        listed = value if isinstance(value, list) else ()
+        return [RecordFields(each) for each in listed if isinstance(each, dict)]
+
+    def count(self, key: str) -> int:
+        """The whole number of a field, 0 or more; 0 for anything else."""
+        value = self.get(key)
+        if isinstance(value, float) and math.isfinite(value):
+            value = int(value)
+        return value if isinstance(value, int) and 0 <= value < 2**53 else 0
+
+    def epoch_seconds(self, key: str) -> float | None:
+        """The time of a field, ISO text or milliseconds, in seconds since the epoch."""
+        value = self.get(key)
+        if isinstance(value, str):
+            return parse_iso_timestamp(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value / 1000 if 0 < value / 1000 < _LATEST_SECONDS else None
+        return None
+
+
 class JsonRecord(NamedTuple):
     """One object of a file and the line it begins on."""
 
     line: int
-    data: JsonObject
+    data: RecordFields
 
 
 def read_records(lines: RecordedLines) -> Iterator[JsonRecord | SkippedLine | RepairedLine]:
@@ -53,7 +89,7 @@ def read_records(lines: RecordedLines) -> Iterator[JsonRecord | SkippedLine | Re
                 continue
             if repaired:
                 yield RepairedLine(line.number, REPLACED_CHARACTERS)
-            yield JsonRecord(line.number, record)
+            yield JsonRecord(line.number, RecordFields(record))
 
 
 def _decode_object(data: bytes) -> tuple[JsonObject | None, bool]:
@@ -69,7 +105,7 @@ def _decode_object(data: bytes) -> tuple[JsonObject | None, bool]:
 class ChatDocument(Struct, frozen=True):
     """A document `{…, "messages": […]}` as far as it can be read."""
 
-    fields: JsonObject
+    fields: RecordFields
     """Every field but the messages."""
     messages: tuple[JsonRecord, ...]
     remarks: tuple[SkippedLine | RepairedLine, ...] = ()
@@ -104,9 +140,9 @@ class _DocumentCursor:
         self._line = 1 + text.count("\n", 0, position)
         self._counted = position
 
-    def read(self) -> tuple[JsonObject, list[JsonRecord]]:
+    def read(self) -> tuple[RecordFields, list[JsonRecord]]:
         """Fields and messages up to the end or the tear."""
-        fields: JsonObject = {}
+        fields = RecordFields()
         messages: list[JsonRecord] = []
         try:
             while self._next_sign() not in ("}", ""):
@@ -131,7 +167,7 @@ class _DocumentCursor:
             line = self._line_here()
             value = self._read_value()
             if isinstance(value, dict):
-                messages.append(JsonRecord(line, value))
+                messages.append(JsonRecord(line, RecordFields(value)))
         self.position += 1
 
     def _read_value(self) -> object:
@@ -165,45 +201,6 @@ def _skip_space(text: str, position: int) -> int:
     while position < len(text) and text[position] in " \t\r\n\0":
         position += 1
     return position
-
-
-# Fields that may hold anything.
-
-
-def get_text_field(record: JsonObject, key: str) -> str:
-    """The text of a field; empty for anything else."""
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def get_object_field(record: JsonObject, key: str) -> JsonObject:
-    """The object of a field; an empty one for anything else."""
-    value = record.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def get_object_list_field(record: JsonObject, key: str) -> list[JsonObject]:
-    """The objects in the list of a field."""
-    value = record.get(key)
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def get_count_field(record: JsonObject, key: str) -> int:
-    """The whole number of a field, 0 or more; 0 for anything else."""
-    value = record.get(key)
-    if isinstance(value, float) and math.isfinite(value):
-        value = int(value)
-    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
-
-
-def get_epoch_seconds(record: JsonObject, key: str) -> float | None:
-    """The time of a field, ISO text or milliseconds, in seconds since the epoch."""
-    value = record.get(key)
-    if isinstance(value, str):
-        return parse_iso_timestamp(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value / 1000 if 0 < value / 1000 < _LATEST_SECONDS else None
-    return None
 
 
 class RecordMessageBuilder(NamedTuple):

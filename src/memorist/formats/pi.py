@@ -10,26 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from memorist.core.messages import (
-    Block,
-    JsonObject,
-    Message,
-    Origin,
-    TextBlock,
-    ThinkingBlock,
-    ToolUse,
-    Usage,
-)
+from memorist.core.messages import Block, Message, Origin, TextBlock, ThinkingBlock, ToolUse, Usage
 from memorist.formats.json_records import (
     JsonRecord,
+    RecordFields,
     RecordMessageBuilder,
-    get_count_field,
-    get_epoch_seconds,
-    get_object_field,
-    get_object_list_field,
-    get_text_field,
     make_side_record,
     make_tool_result,
     read_records,
@@ -40,23 +27,23 @@ from memorist.formats.transcript_format import RecordedLines, SessionHead, Trans
 class _PiOutline(Struct):
     """What the first pass finds out."""
 
-    head: JsonObject = {}
+    head: RecordFields = field(default_factory=RecordFields)
     model: str = ""
     title: str = ""
     parents: dict[str, str] = {}
     newest: str = ""
 
-    def add(self, record: JsonObject) -> None:
-        kind, id = get_text_field(record, "type"), get_text_field(record, "id")
+    def add(self, record: RecordFields) -> None:
+        kind, id = record.text("type"), record.text("id")
         if kind == "session":
             self.head = self.head or record
         elif id:
-            self.parents[id] = get_text_field(record, "parentId")
+            self.parents[id] = record.text("parentId")
             self.newest = id
         if kind == "model_change":
-            self.model = get_text_field(record, "modelId") or self.model
+            self.model = record.text("modelId") or self.model
         elif kind == "session_info":
-            self.title = get_text_field(record, "name") or self.title
+            self.title = record.text("name") or self.title
 
     def live_ids(self) -> set[str]:
         """Ids from the newest entry to the root."""
@@ -77,105 +64,95 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
         if isinstance(found, JsonRecord):
             outline.add(found.data)
     yield SessionHead(
-        session=get_text_field(outline.head, "id"),
+        session=outline.head.text("id"),
         format="pi",
-        cwd=get_text_field(outline.head, "cwd"),
-        model=outline.model or get_text_field(outline.head, "modelId"),
-        version=str(get_count_field(outline.head, "version") or 1),
+        cwd=outline.head.text("cwd"),
+        model=outline.model or outline.head.text("modelId"),
+        version=str(outline.head.count("version") or 1),
         title=outline.title,
-        started=get_epoch_seconds(outline.head, "timestamp"),
+        started=outline.head.epoch_seconds("timestamp"),
         forked_from=_find_parent_id(outline.head),
     )
     live = outline.live_ids()
     for record in read_records(lines):
         if not isinstance(record, JsonRecord):
             yield record
-        elif get_text_field(record.data, "type") != "session":
+        elif record.data.text("type") != "session":
             yield from _read_entry(record, live)
 
 
-def _find_parent_id(head: JsonObject) -> str:
+def _find_parent_id(head: RecordFields) -> str:
     """The session that this one is a fork of, by the name of its file; empty for none."""
-    name = re.split(r"[/\\]", get_text_field(head, "parentSession"))[-1]
+    name = re.split(r"[/\\]", head.text("parentSession"))[-1]
     return name.removesuffix(".jsonl").rpartition("_")[2]
 
 
 def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ...]:
     line, data = record
-    kind, id = get_text_field(data, "type"), get_text_field(data, "id")
+    kind, id = data.text("type"), data.text("id")
     if id and id not in live:
         return (make_side_record("branch", line, data),)
-    messages = RecordMessageBuilder(
-        id or f"line-{line}", line, get_epoch_seconds(data, "timestamp")
-    )
+    messages = RecordMessageBuilder(id or f"line-{line}", line, data.epoch_seconds("timestamp"))
     found: tuple[TranscriptEntry, ...] = ()
     if kind == "message":
-        found = _read_message(get_object_field(data, "message"), messages)
+        found = _read_message(data.fields("message"), messages)
     elif kind in ("compaction", "branch_summary"):
-        summary = messages.build_summary(get_text_field(data, "summary"))
-        boundary = messages.build_compaction_boundary(get_count_field(data, "tokensBefore"))
+        summary = messages.build_summary(data.text("summary"))
+        boundary = messages.build_compaction_boundary(data.count("tokensBefore"))
         found = (boundary, summary) if kind == "compaction" else (summary,)
     elif kind == "custom_message":
         found = messages.build_user_message(_read_texts(data), Origin.INJECTED)
     return found or (make_side_record(kind or "unknown", line, data),)
 
 
-def _read_message(message: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
-    role = get_text_field(message, "role")
+def _read_message(message: RecordFields, messages: RecordMessageBuilder) -> tuple[Message, ...]:
+    role = message.text("role")
     if role == "user":
         return messages.build_user_message(_read_texts(message))
     if role == "assistant":
         return _read_assistant(message, messages)
     if role == "toolResult":
-        text = "\n".join(
-            get_text_field(each, "text") for each in get_object_list_field(message, "content")
-        )
+        text = "\n".join(each.text("text") for each in message.field_list("content"))
         result = make_tool_result(
-            get_text_field(message, "toolCallId"), text, is_error=message.get("isError") is True
+            message.text("toolCallId"), text, is_error=message.get("isError") is True
         )
         return messages.build_tool_results_message((result,))
     if role == "bashExecution":
-        said = f"$ {get_text_field(message, 'command')}\n{get_text_field(message, 'output')}"
+        said = f"$ {message.text('command')}\n{message.text('output')}"
         return messages.build_user_message((TextBlock(said),), Origin.INJECTED)
     return ()
 
 
-def _read_texts(message: JsonObject) -> list[TextBlock]:
+def _read_texts(message: RecordFields) -> list[TextBlock]:
     content = message.get("content")
     texts = (
         [content]
         if isinstance(content, str)
-        else [get_text_field(each, "text") for each in get_object_list_field(message, "content")]
+        else [each.text("text") for each in message.field_list("content")]
     )
     return [TextBlock(text) for text in texts if text]
 
 
-def _read_assistant(message: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
+def _read_assistant(message: RecordFields, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
-    for part in get_object_list_field(message, "content"):
-        kind = get_text_field(part, "type")
+    for part in message.field_list("content"):
+        kind = part.text("type")
         if kind == "text":
-            blocks.append(TextBlock(get_text_field(part, "text")))
+            blocks.append(TextBlock(part.text("text")))
         elif kind == "thinking":
-            blocks.append(ThinkingBlock(get_text_field(part, "thinking")))
+            blocks.append(ThinkingBlock(part.text("thinking")))
         elif kind == "toolCall":
-            blocks.append(
-                ToolUse(
-                    get_text_field(part, "id"),
-                    get_text_field(part, "name"),
-                    get_object_field(part, "arguments"),
-                )
-            )
-    usage = get_object_field(message, "usage")
+            blocks.append(ToolUse(part.text("id"), part.text("name"), part.fields("arguments")))
+    usage = message.fields("usage")
     return messages.build_reply(
         blocks,
-        model=get_text_field(message, "model"),
-        stop_reason=get_text_field(message, "stopReason"),
+        model=message.text("model"),
+        stop_reason=message.text("stopReason"),
         usage=Usage(
-            input=get_count_field(usage, "input"),
-            cache_read=get_count_field(usage, "cacheRead"),
-            cache_write=get_count_field(usage, "cacheWrite"),
-            output=get_count_field(usage, "output"),
+            input=usage.count("input"),
+            cache_read=usage.count("cacheRead"),
+            cache_write=usage.count("cacheWrite"),
+            output=usage.count("output"),
         )
         if usage
         else None,

@@ -17,15 +17,9 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from memorist.core.messages import JsonObject, Message
+from memorist.core.messages import Message
 from memorist.formats.cursor import read_chat
-from memorist.formats.json_records import (
-    ChatDocument,
-    JsonRecord,
-    get_count_field,
-    get_object_list_field,
-    get_text_field,
-)
+from memorist.formats.json_records import ChatDocument, JsonRecord, RecordFields
 from memorist.formats.opencode import read_exported_session
 from memorist.formats.transcript_format import (
     FAILURES,
@@ -73,9 +67,9 @@ def copy_opencode_sessions(layout: Layout, environment: Mapping[str, str]) -> li
         try:
             with closing(_open_for_reading(path)) as database:
                 for session in _list_opencode_sessions(database):
-                    id = get_text_field(session, "id")
+                    id = session.text("id")
                     copy = target / f"{make_folder_name(id)}.jsonl"
-                    changed = get_count_field(session, "time_updated") * 1_000_000
+                    changed = session.count("time_updated") * 1_000_000
                     if id not in off and _is_due(copy, changed):
                         document = _read_opencode_session(database, session)
                         _write_copy(copy, read_exported_session(document), changed)
@@ -91,31 +85,32 @@ def _open_for_reading(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _list_opencode_sessions(database: sqlite3.Connection) -> Iterator[JsonObject]:
+def _list_opencode_sessions(database: sqlite3.Connection) -> Iterator[RecordFields]:
     """The rows of sessions that are no sub-agent's work."""
     for row in database.execute("select * from session").fetchall():
-        session = dict(row)
-        if get_text_field(session, "id") and not session.get("parent_id"):
+        session = RecordFields(dict(row))
+        if session.text("id") and not session.get("parent_id"):
             yield session
 
 
-def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) -> ChatDocument:
-    id = get_text_field(session, "id")
+def _read_opencode_session(database: sqlite3.Connection, session: RecordFields) -> ChatDocument:
+    id = session.text("id")
     info = {
         "id": id,
-        "directory": get_text_field(session, "directory"),
-        "title": get_text_field(session, "title"),
-        "version": get_text_field(session, "version"),
+        "directory": session.text("directory"),
+        "title": session.text("title"),
+        "version": session.text("version"),
         "time": {"created": session.get("time_created")},
         "revert": _parse_row(session.get("revert")),
         "permission": _decode(session.get("permission")),
     }
-    messages: dict[str, JsonObject] = {}
+    messages: dict[str, RecordFields] = {}
     remarks: list[SkippedLine] = []
     for row in database.execute(
         "select id, data from message where session_id = ? order by time_created, id", (id,)
     ):
-        messages[row["id"]] = {"info": _parse_row(row["data"]) | {"id": row["id"]}, "parts": []}
+        about = _parse_row(row["data"]) | {"id": row["id"]}
+        messages[row["id"]] = RecordFields(info=about, parts=[])
     size = 0
     for row in database.execute(
         "select id, message_id, data from part where session_id = ? order by message_id, id", (id,)
@@ -128,13 +123,12 @@ def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) ->
             part = _parse_row(row["data"]) | {"id": row["id"]}
             messages[row["message_id"]]["parts"].append(part)
     records = [JsonRecord(number, each) for number, each in enumerate(messages.values(), 1)]
-    return ChatDocument({"info": info}, tuple(records), tuple(remarks))
+    return ChatDocument(RecordFields(info=info), tuple(records), tuple(remarks))
 
 
-def _parse_row(text: object) -> JsonObject:
+def _parse_row(text: object) -> RecordFields:
     """The object of a row; an empty one for anything else."""
-    found = _decode(text)
-    return found if isinstance(found, dict) else {}
+    return RecordFields(value=_decode(text)).fields("value")
 
 
 def _decode(text: object) -> object:
@@ -161,11 +155,9 @@ def copy_cursor_chats(layout: Layout, environment: Mapping[str, str]) -> list[Sk
     try:
         with closing(_open_for_reading(path)) as database:
             for chat in _list_chats(database):
-                id = get_text_field(chat, "composerId")
+                id = chat.text("composerId")
                 copy = target / f"{make_folder_name(id)}.jsonl"
-                updated = get_count_field(chat, "lastUpdatedAt") or get_count_field(
-                    chat, "createdAt"
-                )
+                updated = chat.count("lastUpdatedAt") or chat.count("createdAt")
                 if id not in off and _is_due(copy, updated * 1_000_000):
                     messages = tuple(_read_bubbles(database, chat))
                     entries = read_chat(ChatDocument(chat, messages), folders.get(id, ""))
@@ -175,31 +167,31 @@ def copy_cursor_chats(layout: Layout, environment: Mapping[str, str]) -> list[Sk
     return []
 
 
-def _list_chats(database: sqlite3.Connection) -> Iterator[JsonObject]:
+def _list_chats(database: sqlite3.Connection) -> Iterator[RecordFields]:
     rows = database.execute(
         "select value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;'"
     ).fetchall()
     for row in rows:
         chat = _parse_row(row["value"])
-        if get_text_field(chat, "composerId"):
+        if chat.text("composerId"):
             yield chat
 
 
-def _read_bubbles(database: sqlite3.Connection, chat: JsonObject) -> Iterator[JsonRecord]:
+def _read_bubbles(database: sqlite3.Connection, chat: RecordFields) -> Iterator[JsonRecord]:
     """The messages of a chat: within its record, as once, or in rows of their own."""
-    chats = get_object_list_field(chat, "conversation")
+    chats = chat.field_list("conversation")
     number = 0
     for number, bubble in enumerate(chats, 1):
         yield JsonRecord(number, bubble)
-    for header in () if chats else get_object_list_field(chat, "fullConversationHeadersOnly"):
-        id = get_text_field(header, "bubbleId")
+    for header in () if chats else chat.field_list("fullConversationHeadersOnly"):
+        id = header.text("bubbleId")
         row = database.execute(
             "select value from cursorDiskKV where key = ?",
-            (f"bubbleId:{get_text_field(chat, 'composerId')}:{id}",),
+            (f"bubbleId:{chat.text('composerId')}:{id}",),
         ).fetchone()
-        bubble = _parse_row(row["value"]) if row is not None else {}
+        bubble = _parse_row(row["value"]) if row is not None else RecordFields()
         number += 1
-        yield JsonRecord(number, header | bubble)
+        yield JsonRecord(number, RecordFields(header | bubble))
 
 
 def _find_chat_folders(storage: Path) -> dict[str, str]:
@@ -207,18 +199,16 @@ def _find_chat_folders(storage: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for workspace_file in sorted(storage.glob("*/workspace.json")):
         with suppress(OSError, sqlite3.Error):
-            folder = urlsplit(
-                get_text_field(_parse_row(read_regular_file(workspace_file)), "folder")
-            )
+            folder = urlsplit(_parse_row(read_regular_file(workspace_file)).text("folder"))
             if folder.scheme != "file":
                 continue
             with closing(_open_for_reading(workspace_file.with_name("state.vscdb"))) as database:
                 row = database.execute(
                     "select value from ItemTable where key = 'composer.composerData'"
                 ).fetchone()
-            chats = get_object_list_field(_parse_row(row["value"] if row else None), "allComposers")
+            chats = _parse_row(row["value"] if row else None).field_list("allComposers")
             found |= dict.fromkeys(
-                (get_text_field(each, "composerId") for each in chats), unquote(folder.path)
+                (each.text("composerId") for each in chats), unquote(folder.path)
             )
     return found
 
