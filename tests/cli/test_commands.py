@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -224,6 +225,25 @@ def test_an_argument_that_is_no_utf_8_gets_one_clear_sentence(
     done = run(*words, os.fsdecode(b"\xff"), cwd=tmp_path)
 
     assert done.stderr == "memorist: the argument '\\udcff' is not valid UTF-8\n"
+    assert done.returncode == 2
+
+
+def test_any_number_of_changes_may_be_asked_for(tmp_path: Path) -> None:
+    """`--limit` beyond what a machine counts to shows all."""
+    run("memory", "add", "Use pnpm", cwd=tmp_path)
+    done = run("memory", "log", "--limit", "9" * 20, cwd=tmp_path)
+
+    assert "add: Use pnpm" in done.stdout
+
+
+def test_settings_that_are_no_json_are_a_wrong_call_of_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine pipes them; whoever types the option is answered in one sentence."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    done = run("worker", "--once", "--settings-from-stdin", cwd=tmp_path)
+
+    assert done.stderr.startswith("memorist: standard input holds no settings: ")
     assert done.returncode == 2
 
 

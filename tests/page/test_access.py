@@ -386,6 +386,23 @@ def test_what_is_wrong_with_a_memory_is_named(browser: TestClient) -> None:
     assert "What is wrong" not in browser.get("/memory?path=use-npm.md").text
 
 
+def test_a_memory_that_is_no_utf_8_is_shown_and_offers_no_form_for_its_text(
+    browser: TestClient, project: Path
+) -> None:
+    """Its bytes are written out, and the page does not end in an error; a form would lose them."""
+    engine = Memorist(model="structural")
+    folder = engine.memory(str(project)).layout.folder
+    asyncio.run(engine.close())
+    (folder / "latin.md").write_bytes(b"---\nname: latin\ntype: project\n---\n\nCaf\xe9 au lait.\n")
+    page = browser.get("/memory?path=latin.md")
+
+    assert page.status_code == 200
+    assert re.search("Caf.{1,8} au lait", page.text)
+    assert "save it in UTF-8 with your editor" in page.text
+    assert "Change its text" not in page.text
+    assert "Forget for good" in page.text
+
+
 def test_what_holds_in_every_project_is_listed_and_changed_like_the_rest(
     browser: TestClient, access: PageAccess
 ) -> None:

@@ -12,6 +12,7 @@ import errno
 import io
 import os
 import shutil
+import sys
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -330,7 +331,7 @@ class FolderHistory:
 
     def list_changes(self, path: str = "", limit: int | None = None) -> list[RecordedChange]:
         """List the changes as `iter_changes` does, at most `limit`."""
-        return list(islice(self.iter_changes(path), limit))
+        return list(islice(self.iter_changes(path), limit and min(limit, sys.maxsize)))
 
     def read_change(self, commit: Commit) -> RecordedChange:
         """Read the change that a commit records."""

@@ -20,11 +20,11 @@ from memorist.auto_memory.memory_manifest import (
 )
 from memorist.auto_memory.merge_conflict import parse_merge_conflicts
 from memorist.auto_memory.statement_comparison import find_contradicting_memory_pairs
-from memorist.auto_memory.statements.statement_similarity import is_same_rule
+from memorist.auto_memory.statements.statement_similarity import compute_rule_key, is_same_rule
 from memorist.auto_memory.visible_memory import filter_visible_index
 from memorist.auto_memory.write_gate import find_unreviewed_memory_suspicions
 from memorist.errors import InputError
-from memorist.forks.fork_permissions import may_be_same_file_name
+from memorist.forks.fork_permissions import fold_file_name
 from memorist.ports import FileInfo
 from memorist.safety.hidden_characters import find_hidden_characters, strip_hidden_characters
 from memorist.safety.secrets import find_secrets
@@ -127,20 +127,8 @@ def _name_problems(topics: Sequence[MemoryFile]) -> list[LintProblem]:
     found = []
     folded: dict[str, str] = {}
     for topic in topics:
-        first = folded.setdefault(topic.path.casefold(), topic.path)
-        twin = (
-            first
-            if first != topic.path
-            else next(
-                (
-                    other
-                    for other in folded.values()
-                    if other != topic.path and may_be_same_file_name(other, topic.path)
-                ),
-                "",
-            )
-        )
-        if twin:
+        twin = folded.setdefault(fold_file_name(topic.path), topic.path)
+        if twin != topic.path:
             found.append(
                 LintProblem(
                     topic.path,
@@ -277,16 +265,10 @@ def _duplicate_problems(topics: Sequence[MemoryFile]) -> list[LintProblem]:
         groups.setdefault(key, []).append(topic)
     found = []
     for group in groups.values():
-        for position, topic in enumerate(group):
-            twin = next(
-                (
-                    other
-                    for other in group[:position]
-                    if topic.body and is_same_rule(topic.body, other.body)
-                ),
-                None,
-            )
-            if twin is not None:
+        first: dict[object, MemoryFile] = {}
+        for topic in group if len(group) > 1 else ():
+            twin = first.setdefault(compute_rule_key(topic.body) or topic.body, topic)
+            if twin is not topic and topic.body and is_same_rule(topic.body, twin.body):
                 found.append(
                     LintProblem(
                         topic.path, f"it says the same as {twin.path}", "forget one of them"

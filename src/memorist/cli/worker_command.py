@@ -13,6 +13,7 @@ import msgspec
 from memorist.cli.command_environment import load_user_settings
 from memorist.core.utc_time import format_utc_minute
 from memorist.engine.rollout_pipeline import RolloutPipeline, open_rollout_pipeline
+from memorist.errors import UsageError
 from memorist.platforms import processes
 from memorist.rollouts.job_worker import (
     FinishedJob,
@@ -60,11 +61,7 @@ def worker_command(once: bool, at_once: int | None, as_json: bool, piped: bool) 
 
     Example: memorist worker --once
     """
-    settings = (
-        msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
-        if piped
-        else load_user_settings()
-    )
+    settings = _read_piped_settings() if piped else load_user_settings()
     failed: list[FinishedJob] = []
 
     def on_event(what: JobEvent) -> None:
@@ -75,6 +72,13 @@ def worker_command(once: bool, at_once: int | None, as_json: bool, piped: bool) 
     asyncio.run(_run_worker(settings, on_event, once=once, at_once=at_once))
     if once and failed:
         sys.exit(1)
+
+
+def _read_piped_settings() -> Settings:
+    try:
+        return msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"standard input holds no settings: {error}") from None
 
 
 async def _run_worker(

@@ -16,6 +16,7 @@ from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.stale_memories import find_memories_with_changed_anchors
+from memorist.core.text_analysis import replace_surrogates
 from memorist.engine.past_session_passages import find_past_session_passages
 from memorist.errors import InputError
 from memorist.page.page_context import (
@@ -204,20 +205,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
     ]
     if present:
         blocks += [
-            FormBlock(
-                fields=[
-                    *context.build_form_fields(),
-                    FormField(name="path", kind="hidden", value=context.prefix + path),
-                    FormField(name="version", kind="hidden", value=compute_memory_version(text)),
-                    FormField(
-                        name="text", label=translate("Change its text"), kind="text", value=text
-                    ),
-                ],
-                button=translate("Save the change"),
-                method="post",
-                path="/do/edit",
-                label=translate("Edit"),
-            ),
+            *_build_edit_form(context, path, text),
             ActionBlock(
                 actions=[
                     context.build_button(translate("Forget"), "forget", path=context.prefix + path),
@@ -239,6 +227,28 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
         command=f"memorist memory blame {shlex.quote(context.prefix + path)}",
         blocks=blocks,
     )
+
+
+def _build_edit_form(context: PageContext, path: str, text: str) -> list[PageBlock]:
+    """The form that changes the text; none where bytes of the file are no UTF-8, which a form
+    cannot send back.
+    """
+    if replace_surrogates(text) != text:
+        return []
+    return [
+        FormBlock(
+            fields=[
+                *context.build_form_fields(),
+                FormField(name="path", kind="hidden", value=context.prefix + path),
+                FormField(name="version", kind="hidden", value=compute_memory_version(text)),
+                FormField(name="text", label=translate("Change its text"), kind="text", value=text),
+            ],
+            button=translate("Save the change"),
+            method="post",
+            path="/do/edit",
+            label=translate("Edit"),
+        )
+    ]
 
 
 def _memory_numbers(

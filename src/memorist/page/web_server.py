@@ -47,8 +47,8 @@ from memorist.views.page_rendering import (
 from memorist.views.page_texts import ENGLISH, choose_language, translate, use_language
 from memorist.views.view_blocks import PageView, convert_view_to_safe_values
 
-MAX_BODY_BYTES = 2_000_000
-"""Largest form: a memory has at most a million bytes, and its form may double some of them."""
+MAX_BODY_BYTES = 3_100_000
+"""Largest form: a memory has at most a million bytes, each of which its form may write as three."""
 STREAM_INTERVAL_SECONDS = 2.0
 """How often the view Now is looked at again. Our choice."""
 MAX_IDLE_SECONDS = 1800.0
