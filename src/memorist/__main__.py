@@ -26,7 +26,11 @@ def main() -> None:
         restart_in_utf8()
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
         run_hook(sys.argv[2:])
-    __import__("memorist.cli.main", fromlist=["main"]).main()
+    try:
+        run = __import__("memorist.cli.main", fromlist=["main"]).main
+    except KeyboardInterrupt:  # Ctrl-C before there is anything to abort
+        sys.exit(130)
+    run()
 
 
 if __name__ == "__main__":

@@ -228,6 +228,31 @@ def test_an_argument_that_is_no_utf_8_gets_one_clear_sentence(
     assert done.returncode == 2
 
 
+def test_an_interrupt_that_breaks_an_import_is_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C ends with 130, also where half a module is left that fails otherwise; any other error
+    of a command is raised as before.
+    """
+
+    def fail(cause: BaseException | None) -> None:
+        try:
+            if cause is not None:
+                raise cause
+        finally:
+            raise AttributeError("partially initialized module")
+
+    monkeypatch.setattr(
+        "memorist.cli.project_overview.print_project_overview", lambda: fail(KeyboardInterrupt())
+    )
+    done = run(cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "Aborted!\n")
+
+    monkeypatch.setattr("memorist.cli.project_overview.print_project_overview", lambda: fail(None))
+    with pytest.raises(AttributeError):
+        run(cwd=tmp_path)
+
+
 def test_any_number_of_changes_may_be_asked_for(tmp_path: Path) -> None:
     """`--limit` beyond what a machine counts to shows all."""
     run("memory", "add", "Use pnpm", cwd=tmp_path)

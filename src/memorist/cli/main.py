@@ -250,9 +250,6 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt) as error:
-        click.echo("Aborted!", err=True)
-        sys.exit(INTERRUPTED if _is_interrupted(error) else 1)
     except (MemoristError, OSError, UnicodeEncodeError) as error:
         said = _explain_error(error)
         if debug or not said:
@@ -260,11 +257,21 @@ def main() -> None:
         click.echo(f"memorist: {said}", err=True)
         _discard_output()
         sys.exit(2 if isinstance(error, UsageError | UnicodeEncodeError) else 1)
+    except (Exception, KeyboardInterrupt) as error:
+        interrupted = _is_interrupted(error)
+        if not interrupted and not isinstance(error, click.Abort):
+            raise
+        click.echo("Aborted!", err=True)
+        sys.exit(INTERRUPTED if interrupted else 1)
 
 
-def _is_interrupted(error: BaseException) -> bool:
-    """Whether Ctrl-C was typed, also at a question, which click ends as a refusal does."""
-    return isinstance(error, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt)
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C was typed, also at a question, which click ends as a refusal does, and in the
+    middle of an import, after which what was half loaded fails in ways of its own.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _explain_error(error: MemoristError | OSError | UnicodeEncodeError) -> str:
