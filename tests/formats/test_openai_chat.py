@@ -98,7 +98,8 @@ MESSAGE = st.one_of(
         },
     ),
     st.fixed_dictionaries(
-        {"role": st.just("tool"), "tool_call_id": WORD, "content": CONTENT}, optional={"name": WORD}
+        {"role": st.just("tool"), "tool_call_id": WORD},
+        optional={"name": WORD, "content": CONTENT | st.none()},
     ),
     st.fixed_dictionaries({"role": st.just("function"), "name": WORD, "content": CONTENT}),
     st.fixed_dictionaries({"role": st.just("made_up")}, optional={"content": CONTENT}),
@@ -149,6 +150,14 @@ REPLY: dict[str, Any] = {
         "prompt_tokens_details": {"cached_tokens": 900, "cache_write_tokens": 60},
     },
 }
+
+
+@pytest.mark.parametrize("content", [{"content": None}, {}])
+def test_a_result_without_content_is_the_answer_to_its_call(content: dict[str, Any]) -> None:
+    """A tool that returns nothing: programs send its None as it is, or no content at all."""
+    item = {"role": "tool", "tool_call_id": "c1", "name": "f", **content}
+    results = CODEC.decode_history_item(item, "").tool_results
+    assert [each.tool_use_id for each in results] == ["c1"]
 
 
 @pytest.mark.covers("FM-2")

@@ -188,16 +188,17 @@ def _read_assistant(item: JsonObject, name: str) -> Message | None:
 
 def _read_tool(item: JsonObject, name: str) -> Message | None:
     call, content = item.get("tool_call_id"), _read_content(item)
-    if not isinstance(call, str) or content is None or content[1][0] != "message":
+    if not isinstance(call, str) or content is None:
         return None
+    kind, is_text = content[1]
     block = ToolResult(
         call,
         content[0],
-        plain=content[1][1],
-        extra=None if len(item) == len(_TOOL_KEYS) else collect_extra_keys(item, _TOOL_KEYS),
+        plain=is_text or kind != "message",
+        extra=collect_extra_keys(item, _TOOL_KEYS),
     )
     return Message(
-        id=name, role="tool", blocks=(block,), origin=Origin.TOOL, wire=_WIRES["message", False]
+        id=name, role="tool", blocks=(block,), origin=Origin.TOOL, wire=_WIRES[kind, False]
     )
 
 
@@ -285,7 +286,7 @@ def encode_chat_message_as_received(message: Message) -> object:
         )
     results = message.tool_results
     if results:
-        return _write_result(results[0])
+        return _write_result(results[0], wire.kind)
     written: JsonObject = {"role": message.role}
     content = [
         block
@@ -339,11 +340,13 @@ def encode_native_part(part: ContentPart) -> object:
             return get_unknown_block_json(part)
 
 
-def _write_result(block: ToolResult) -> JsonObject:
-    content = encode_content_parts(list(block.content), plain=block.plain)
-    return merge_extra_keys(
-        {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}, block.extra
-    )
+def _write_result(block: ToolResult, kind: str) -> JsonObject:
+    written: JsonObject = {"role": "tool", "tool_call_id": block.tool_use_id}
+    if block.content or kind == "message":
+        written["content"] = encode_content_parts(list(block.content), plain=block.plain)
+    elif kind == "null":
+        written["content"] = None
+    return merge_extra_keys(written, block.extra)
 
 
 def encode_tool_call(block: ToolUse) -> JsonObject:
