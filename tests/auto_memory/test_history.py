@@ -21,6 +21,7 @@ from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_history import FolderHistory
+from memorist.auto_memory.memory_undo import find_change_to_undo, undo_recorded_change
 from memorist.errors import InputError, NothingToDo, StoreError
 from memorist.settings import AutoMemorySettings
 from memorist.store import disk_files
@@ -275,6 +276,31 @@ def test_a_history_that_cannot_be_read_for_a_while_is_not_moved_aside(
     assert len(folder.history.list_changes()) == 2
     assert not folder.layout.history.with_name("history.damaged").exists()
     assert not folder.has_untrusted_origin("a.md")
+
+
+@pytest.mark.covers("SF-5", "AM-10")
+def test_where_a_history_was_deleted_all_is_recorded_again_and_no_undo_takes_it_out(
+    folder: MemoryFolder,
+) -> None:
+    """A later process knew nothing of the loss: it recorded its own change alone. What another
+    program changed meanwhile is its own, since nothing tells what was there.
+    """
+    stated = memory("x").replace(b"type: project", b"type: project\nmemorist:\n  trust: stated")
+    for name in ("a", "b"):
+        put(folder, f"{name}.md", stated)
+    folder.close()
+    shutil.rmtree(folder.layout.history)
+    (folder.layout.folder / "b.md").write_bytes(stated.replace(b"Text.", b"Other words."))
+    later = folder.clone_for_thread()
+    put(later, "c.md", memory("c"))
+
+    assert set(later.history.map_paths_to_blob_ids()) >= {"a.md", "b.md", "c.md"}
+    assert [later.has_untrusted_origin(f"{name}.md") for name in "abc"] == [False, True, False]
+    for _ in "cb":
+        undo_recorded_change(later, None, find_change_to_undo(later.history))
+    with pytest.raises(NothingToDo):
+        find_change_to_undo(later.history)
+    assert (folder.layout.folder / "a.md").is_file()
 
 
 @pytest.mark.covers("SF-5")

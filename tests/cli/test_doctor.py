@@ -8,6 +8,7 @@ import asyncio
 import fcntl
 import json
 import os
+import re
 import shutil
 import socket
 import time
@@ -25,6 +26,7 @@ from memorist.cli.doctor.clock_check import check_system_clock
 from memorist.cli.doctor.doctor_command import CHECKS
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
+from memorist.errors import NothingToDo
 from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.rollouts.session_sources import (
     SourceFolder,
@@ -257,6 +259,34 @@ def test_a_damaged_session_file_is_named(home: Path, tmp_path: Path) -> None:
     assert sorted(Path(each.split()[2]).name for each in noted) == ["cut.jsonl", "noise.jsonl"]
 
 
+def test_a_memory_that_is_too_large_or_holds_a_secret_is_named(
+    home: Path, where: MemoryLayout
+) -> None:
+    """With its file and what to do; the secret itself is not shown."""
+    head = "---\nname: k\ntype: project\ndescription: d\n---\n\n"
+    secret = "ghp_" + "1a2B3c4D5e6F7g8H9i0JkLmNoPqRsTuVwXyZ"
+    (where.folder / "large.md").write_text(head + "a" * 3_000_000, "utf-8")
+    (where.folder / "key.md").write_text(f"{head}The token is {secret}.\n", "utf-8")
+
+    status, found = examine()
+
+    wrong = "\n".join(of(found, "wrong"))
+    assert status == 1
+    assert re.search(r"large\.md has 3,000,\d+ bytes", wrong)
+    assert "key.md holds what looks like a secret (github-token)" in wrong
+    assert secret not in str(found)
+
+
+def test_a_damaged_list_of_what_is_being_forgotten_is_named(where: MemoryLayout) -> None:
+    """It counted as empty: what was to go for good stayed without a word."""
+    where.purge_journal.write_text('[{"path":"x.md","na', "utf-8")
+
+    status, found = examine()
+
+    assert status == 1
+    assert any("purge.json is damaged" in each for each in of(found, "wrong"))
+
+
 def test_a_memory_with_a_hostile_header_is_named(home: Path, where: MemoryLayout) -> None:
     """Endless nesting and aliases in a header are named with their file; nothing hangs or dies."""
     (where.folder / "deep.md").write_text("---\nname: " + "[" * 40_000 + "\n---\nx\n", "utf-8")
@@ -475,13 +505,18 @@ def test_what_was_changed_past_memorist_is_noted_and_recorded(where: MemoryLayou
 
 @pytest.mark.covers("OP-1", "AM-10")
 def test_a_history_that_lacks_a_file_gets_it(where: MemoryLayout) -> None:
-    """An older history was put in place, and the last look says that all was seen: the files are
-    recorded as found.
+    """The history was deleted: a copy of it would bring former versions back, and without one the
+    files are recorded as found. The user's word stays theirs, and `undo` deletes no memory.
     """
     shutil.rmtree(where.history)
-    expect_fixed("the history does not have")
+    backup = [each["remedy"] for each in examine()[1] if str(where.history) in each["remedy"]]
+    assert "from a backup" in backup[0]
+    expect_fixed("is gone, and with it what memories said before")
 
     kept = memory(where)
+    assert not any(kept.folder.has_untrusted_origin(head.path) for head in kept.headers())
+    with pytest.raises(NothingToDo):
+        kept.undo()
     assert set(kept.folder.history.map_paths_to_blob_ids()) >= {
         head.path for head in kept.headers()
     }

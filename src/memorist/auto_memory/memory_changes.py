@@ -59,6 +59,8 @@ class ChangeReason(Struct, frozen=True, kw_only=True):
                 force_setattr(self, name, clean)
 
 
+HISTORY_WAS_LOST = ChangeReason(actor="memorist", what="recorded again, as the history was lost")
+"""Of memories whose changes are known no more."""
 MAX_HEADLINE_CHARS = 120
 """Characters of a headline: about what a terminal shows beside date and actor."""
 

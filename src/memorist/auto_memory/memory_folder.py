@@ -21,6 +21,7 @@ from memorist.auto_memory.folder_mtimes import FolderMtimeChangeDetector
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import (
+    HISTORY_WAS_LOST,
     OUTSIDE_ACTORS,
     ChangeReason,
     MemoryChange,
@@ -45,6 +46,7 @@ from memorist.auto_memory.memory_manifest import (
     MAX_FILE_BYTES,
     MemoryHeader,
     describe_excess_size,
+    is_index_file,
 )
 from memorist.auto_memory.memory_scan import (
     ABSENT_FILE,
@@ -328,9 +330,10 @@ class MemoryFolderReader:
     def _locked(self) -> Iterator[None]:
         """Hold the folder's lock; reload the scan and repair what a killed process left."""
         with hold_lock(self.layout.lock):
-            if self.history.repair():
+            if self.history.repair() or self._has_lost_history():
                 # A new history needs every file.
                 self._scan_cache.force_rescan(self._settings.scan_lines)
+                self._changes.force_relisting()
             self._scan = None
             done = False
             try:
@@ -339,6 +342,20 @@ class MemoryFolderReader:
             finally:
                 if not done:
                     self._scan = None  # may be ahead of what was recorded: reload from disk
+
+    def _has_lost_history(self) -> bool:
+        """Whether somebody deleted the history of memories that were recorded."""
+        return self._files.lstat(self.history.path) is None and bool(
+            self._scan_cache.load(self._settings.scan_lines).files
+        )
+
+    def refresh_in_full(self) -> None:
+        """Read every file again, record what the history does not have so, and make the index
+        anew. Whose origin was believed stays known. Raises StoreError.
+        """
+        with self._locked():
+            self._scan_cache.force_rescan(self._settings.scan_lines)
+            self._apply_difference(self._loaded_scan(), self.compare_with_last_scan())
 
     def has_untrusted_origin(self, path: str) -> bool:
         """Whether its claim of origin is not believed; see `ScannedFile.foreign`."""
@@ -427,11 +444,13 @@ class MemoryFolderReader:
         agent's own edit, whose header stayed. What is left of the words is still theirs.
         """
         blob = self.history.map_paths_to_blob_ids().get(path, "")
-        if not blob or blob == seen.recorded_blob_id or seen.head is None:
+        if blob == seen.recorded_blob_id or seen.head is None:
             return False
         present = parse_memory_file(path, data)
         if present.provenance.trust not in USER_TRUST:
             return False
+        if not blob:  # the history that could tell was lost
+            return self._loaded_scan().files.get(path, seen).blob not in ("", seen.blob)
         former = parse_memory_file(path, self.history.read_blob(blob))
         return not says_only_what_it_said(present, former)
 
@@ -543,6 +562,10 @@ class MemoryFolderReader:
             if pending is not None
             and pending.after.get(path) == scan.files.get(path, ABSENT_FILE).blob
         }
+        if former.files and not known:
+            kept = {path: changes.pop(path) for path in self._find_unchanged_own(former, changes)}
+            if kept:
+                self.history.record_change(kept, HISTORY_WAS_LOST, self._clock.now())
         if pending is not None and mine:
             self.history.record_change(
                 {path: changes.pop(path) for path in mine},
@@ -574,6 +597,18 @@ class MemoryFolderReader:
             changes |= self._rebuild_indexes_if_writable(former)
         if changes:
             self.history.record_change(changes, why, self._clock.now())
+
+    def _find_unchanged_own(self, former: FolderScan, paths: Iterable[str]) -> list[str]:
+        """The memories among these whose origin was believed, and which are as they were then."""
+        now = self._loaded_scan().files
+        return [
+            path
+            for path in paths
+            if not is_index_file(path)
+            and (before := former.files.get(path)) is not None
+            and not before.is_by_other_program
+            and before.blob == now.get(path, ABSENT_FILE).blob
+        ]
 
     def _went_with_its_folder(
         self, path: str, recorded: Collection[str], before: FolderScan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memorist.auto_memory.memory_changes import (
+    HISTORY_WAS_LOST,
     ChangeReason,
     MemoryChange,
     RecordedChange,
@@ -17,7 +18,8 @@ from memorist.safety.secrets import redact_bytes
 
 
 def find_change_to_undo(history: FolderHistory, id_prefix: str = "") -> RecordedChange:
-    """The newest change that is not undone yet, or the one whose id has this prefix.
+    """The newest change that is not undone yet and that somebody made, or the one whose id has
+    this prefix: what was recorded again since a history was lost would take all memories out.
 
     Raises NothingToDo when there is none, InputError for an unknown prefix.
     """
@@ -27,7 +29,12 @@ def find_change_to_undo(history: FolderHistory, id_prefix: str = "") -> Recorded
     for each in history.iter_changes():
         if each.undoes and each.id not in undone:
             undone.add(each.undoes)
-        elif not each.undoes and each.id not in undone and not all(map(is_index_file, each.paths)):
+        elif (
+            not each.undoes
+            and each.id not in undone
+            and each.why != HISTORY_WAS_LOST
+            and not all(map(is_index_file, each.paths))
+        ):
             return each
     raise NothingToDo("there is no change of memory to take back")
 

@@ -52,11 +52,20 @@ class PurgeJournal:
         self.path = layout.purge_journal
 
     def load(self) -> tuple[PendingPurge, ...]:
-        """Empty where nothing is unfinished."""
+        """Empty where nothing is unfinished, or the file is damaged."""
+        return self._read() or ()
+
+    def is_damaged(self) -> bool:
+        """Whether what is unfinished can be told no more."""
+        return self._read() is None
+
+    def _read(self) -> tuple[PendingPurge, ...] | None:
         try:
             return msgspec.json.decode(self._files.read(self.path), type=tuple[PendingPurge, ...])
-        except (FileNotFoundError, msgspec.DecodeError):
+        except FileNotFoundError:
             return ()
+        except msgspec.DecodeError:
+            return None
 
     def merge_with_unfinished(self, entries: Iterable[PendingPurge]) -> tuple[PendingPurge, ...]:
         """Note these; returns them with what an unfinished run noted of them. Raises StoreError."""

@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.auto_memory.memory_location import list_memory_layouts_of_home, read_project_record
-from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
+from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES, describe_excess_size
 from memorist.auto_memory.merge_conflict import has_merge_conflict, is_conflicted_copy
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import is_team_path
@@ -24,8 +24,8 @@ from memorist.core.plural import pluralize
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_search import MemoryFolderSearch
-from memorist.safety.secrets import redact_bytes
-from memorist.store.disk_files import DiskFiles, remove_if_exists
+from memorist.safety.secrets import redact, redact_bytes
+from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.sqlite_database import is_database_damage
 from memorist.system import SystemClock
@@ -85,7 +85,15 @@ def _check_folder(
             f"{where.folder} belongs to {known.root}, which is gone",
             f"If it moved, run there: memorist memory rebind {shlex.quote(known.root)}",
         )
-    for entry in PurgeJournal(FILES, where).load():
+    journal = PurgeJournal(FILES, where)
+    if journal.is_damaged():
+        yield CheckResult(
+            "wrong",
+            f"{journal.path} is damaged: it names what was not wholly forgotten for good",
+            "Give `memorist memory forget --hard NAME` again for what you had forgotten last, then "
+            "delete the file.",
+        )
+    for entry in journal.load():
         yield CheckResult(
             "note",
             f"{where.folder}: forgetting {entry.path} for good was interrupted",
@@ -97,8 +105,9 @@ def _check_folder(
         yield repair_or_report_fault(
             context,
             str(error),
-            f"{FIX_COMMAND}; what was your word counts as of unknown origin until you edit it",
-            lambda: _rescan(where, folder, "moved aside; a new one was started"),
+            f"{FIX_COMMAND} starts a new one: former versions can then be neither shown nor taken "
+            f"back. To keep them, first put {where.history} there from a backup.",
+            lambda: _rescan(folder, "moved aside; a new one was started"),
         )
         if not context.may_repair:
             return
@@ -120,9 +129,23 @@ def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckRes
             "Put the file itself there.",
         )
     for name, facts in folder.list_entries():
-        if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):
+        if not (facts.is_file and _is_topic_file(name)):
+            continue
+        if size := describe_excess_size(facts.size):
+            yield CheckResult(
+                "wrong",
+                f"{where.folder / name} has {size}: only its beginning is read",
+                "Split it, or move it out of the folder.",
+            )
             continue
         topic = parse_memory_file(name, read_regular_file(where.folder / name))
+        if rules := redact(topic.text()).rules:
+            yield CheckResult(
+                "wrong",
+                f"{where.folder / name} holds what looks like a secret ({', '.join(rules)}); "
+                "models are shown a mark in its place",
+                "Take it out with your editor, and change it where it is valid.",
+            )
         if has_merge_conflict(topic.text()):
             yield CheckResult(
                 "wrong",
@@ -150,13 +173,12 @@ def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckRes
             )
 
 
-def _rescan(where: MemoryLayout, folder: MemoryFolder, done: str) -> str:
+def _rescan(folder: MemoryFolder, done: str) -> str:
     """Rescan every file: differences are recorded, and the index is rebuilt."""
-    remove_if_exists(FILES, where.scan_state)
     folder.close()
     fresh = folder.clone_for_thread()
     try:
-        fresh.refresh()
+        fresh.refresh_in_full()
     finally:
         fresh.close()
     return done
@@ -175,10 +197,7 @@ def _check_history(
         )
         if context.may_repair:
             yield repair_or_report_fault(
-                context,
-                changed,
-                FIX_COMMAND,
-                lambda: _rescan(where, folder, "scanned and recorded"),
+                context, changed, FIX_COMMAND, lambda: _rescan(folder, "scanned and recorded")
             )
         else:
             yield CheckResult("note", changed, f"Nothing, or {FIX_COMMAND}")
@@ -198,8 +217,12 @@ def _check_history(
             f"{where.folder}: the history does not have {pluralize(len(differ), 'file')} as "
             f"it is on disk, such as {differ[0]}"
         )
+        remedy = FIX_COMMAND
+        if not where.history.exists():
+            what = f"{where.history} is gone, and with it what memories said before"
+            remedy += f" records them as they are now. Or put {where.history} there from a backup."
         yield repair_or_report_fault(
-            context, what, FIX_COMMAND, lambda: _rescan(where, folder, "recorded as found")
+            context, what, remedy, lambda: _rescan(folder, "recorded as found")
         )
 
 
@@ -229,7 +252,7 @@ def _check_index(
         ]
         what = f"{where.folder / INDEX_NAME} {' and '.join(filter(None, parts))}"
         yield repair_or_report_fault(
-            context, what, FIX_COMMAND, lambda: _rescan(where, folder, "rebuilt from the files")
+            context, what, FIX_COMMAND, lambda: _rescan(folder, "rebuilt from the files")
         )
 
 
