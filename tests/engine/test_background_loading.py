@@ -6,14 +6,16 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memorist import Memorist, SessionExtension
-from memorist.auto_memory import folder_statement_search, statement_comparison
+from memorist.auto_memory import folder_statement_search, memory_history, statement_comparison
+from memorist.auto_memory.git_objects import map_tree_paths_to_blob_ids
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.statement_comparison import RelatedStatementSearch
-from memorist.core.messages import Message
+from memorist.core.messages import JsonObject, Message
 from memorist.engine import background_loading
 from memorist.engine.background_loading import PROMPT_IN_PROGRESS, BackgroundSteps, PromptInProgress
 from memorist.extensions import SessionView
@@ -55,6 +57,23 @@ def test_other_threads_give_way_at_once_while_a_prompt_is_answered() -> None:
 
     own = background_loading.PROMPT_SWITCH_SECONDS
     assert seen == pytest.approx([own, own, before, quick, quick, quick], abs=2e-6)
+
+
+def test_many_short_steps_pause_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pause after each of a thousand patterns takes longer than to compile them."""
+    monkeypatch.setattr(background_loading, "STEP_PAUSE_SECONDS", 600.0)
+    monkeypatch.setattr(background_loading, "MIN_WORK_SECONDS", 600.0)
+    owner, taken = Owner(), []
+
+    def take_steps() -> Iterator[None]:
+        for step in range(1_000):
+            taken.append(step)
+            yield
+
+    BackgroundSteps(take_steps, "steps").start(owner)
+    for thread in running("steps"):
+        thread.join()
+    assert len(taken) == 1_000
 
 
 def test_steps_wait_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,6 +192,39 @@ async def test_what_rules_are_compared_in_is_built_after_a_turn(
             await session.close()
 
 
+async def test_what_a_rule_is_recorded_in_is_read_after_a_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of all memories in the history, by another thread than the host's: the first rule
+    that is stated waited for it.
+    """
+    readers = []
+    read = map_tree_paths_to_blob_ids
+
+    def note_reader(*given: Any) -> dict[str, str]:
+        readers.append(threading.current_thread().name)
+        return read(*given)
+
+    with Memorist(home=tmp_path / "home") as engine:
+        engine.memory(str(tmp_path)).add("Never push to main.")
+    monkeypatch.setattr(memory_history, "map_tree_paths_to_blob_ids", note_reader)
+    async with Memorist(model="structural", home=tmp_path / "home") as other:
+        session = await other.open("one", project=str(tmp_path))
+        messages: list[JsonObject] = [{"role": "user", "content": "Hello"}]
+        await session.prepare({"model": "m", "messages": messages})
+        messages.append({"role": "assistant", "content": [{"type": "text", "text": "Hi."}]})
+        await session.observe(messages[-1])
+        await session.end_turn()
+        for thread in running("memorist-statements"):
+            thread.join()
+        messages.append({"role": "user", "content": "Always run the linter before a commit."})
+        await session.prepare({"model": "m", "messages": messages})
+        assert len(other.memory(str(tmp_path)).headers()) == 2
+        await session.close()
+
+    assert readers == ["memorist-statements"]
+
+
 def test_what_is_asked_for_before_it_is_built_is_built_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,9 +236,9 @@ def test_what_is_asked_for_before_it_is_built_is_built_at_once(
     with Memorist(home=tmp_path / "home") as engine:
         memory = engine.memory(str(tmp_path))
         monkeypatch.setattr(statement_comparison, "MEMORIES_PER_STEP", 1)
-        steps = memory.prepare_statement_search()
+        steps = memory.prepare_first_write()
         next(steps)
         search = memory.get_statement_search()
         assert search.find_related_memories("Push to main.") == ("never-push-to-main.md",)
-        assert [*steps] == []
+        assert [*steps] == [None]  # what the history knows
         assert memory.get_statement_search() is search

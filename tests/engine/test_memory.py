@@ -1280,23 +1280,39 @@ async def test_a_history_that_goes_on_under_another_id_is_not_learnt_again(
     assert "of the newest 2 messages" in asked[-1]
 
 
-def test_what_most_messages_need_is_compiled_before_the_rest() -> None:
-    """Once the samples are read, an everyday message that is none of them compiles less than half
-    of the patterns that it would have to.
+READ_MESSAGE = """
+text = "Can you look at the importer? It fails on large files, and we never want that to happen."
+typed = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+background_loading.find_statements(typed)
+background_loading.find_unconfirmed_statements(typed)
+"""
+COMPARE_RULES = """
+for said, known in combinations(
+    ("We dropped Redis for Valkey", "Cache in Redis", "Never cache in Redis", "Redis is on 6380"), 2
+):
+    background_loading.compare_statements(said, known)
+    background_loading.corrects_value(said, known)
+"""
+
+
+@pytest.mark.parametrize(
+    ("samples", "work"), [("_read_samples", READ_MESSAGE), ("_compare_samples", COMPARE_RULES)]
+)
+def test_what_most_messages_need_is_compiled_before_the_rest(samples: str, work: str) -> None:
+    """Once the samples are read, an everyday message that is none of them, or rules that are
+    compared, compile less than half of the patterns that they would have to.
     """
-    code = """
+    code = f"""
 import re, sys
+from itertools import combinations
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine import background_loading
 compiled, compile = [], re.compile
 re.compile = lambda *given: compiled.append(given) or compile(*given)
 if sys.argv[1] == "prepared":
-    list(background_loading._read_samples())
+    list(background_loading.{samples}())
 compiled.clear()
-text = "Can you look at the importer? It fails on large files, and we never want that to happen."
-typed = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
-background_loading.find_statements(typed)
-background_loading.find_unconfirmed_statements(typed)
+{work}
 print(len(compiled))
 """
     plain, prepared = (

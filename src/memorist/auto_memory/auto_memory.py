@@ -6,6 +6,7 @@ import contextlib
 import shlex
 import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Self
 
 import msgspec
@@ -413,11 +414,17 @@ class AutoMemory(ProcessBound):
         """
         return self._sayings.get()
 
-    def prepare_statement_search(self) -> Iterator[None]:
-        """Steps that build what `get_statement_search` gives, for another thread; nothing where it
-        is there by then. Whoever asks for it earlier does the rest. Raises StoreError.
+    def prepare_first_write(self) -> Iterator[None]:
+        """Steps that build what the first statement is compared in, for another thread, and read
+        what its change is recorded in; nothing of what is there by then. Whoever needs it earlier
+        does the rest. Raises StoreError.
         """
-        return self._sayings.prepare()
+        return chain(self._sayings.prepare(), self._preload_history())
+
+    def _preload_history(self) -> Iterator[None]:
+        with contextlib.suppress(StoreError):  # the write meets it again
+            self.folder.history.preload()
+        yield
 
     def _list_stated(self) -> dict[str, RelatedStatementSearch]:
         """What is searched for the user's words, by the beginning of its paths."""

@@ -16,7 +16,7 @@ from memorist.auto_memory.clause_stances import (
     parse_clause_stances,
 )
 from memorist.auto_memory.joined_clauses import ACTIONS
-from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.statements.statement_patterns import VERBS
 from memorist.core.lazy import lazy_pattern
 
 _AND = r"\b(?:and|but|und|et|y|e|и)\b"
@@ -106,4 +106,4 @@ def _is_whole(text: str) -> bool:
 def _needs_object(text: str, *, is_comma: bool) -> bool:
     """Whether a clause may take its object from a neighbour; beside a comma only a verb does."""
     stems = list_content_stems(text)
-    return not _is_whole(text) and not (is_comma and not re.fullmatch(VERB, "".join(stems)))
+    return not _is_whole(text) and not (is_comma and "".join(stems) not in VERBS)

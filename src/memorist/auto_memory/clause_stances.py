@@ -568,9 +568,11 @@ def list_content_stems(text: str) -> tuple[str, ...]:
     """
     plain = _say_cjk_in_english(text)
     plain = _NEGATION.sub(" ", _NO_NEGATION.sub(" ", _FROM_NOW.sub(" ", plain)))
+    if not plain.isascii():
+        plain = _KOREAN_FRAME.sub(" ", _DROPPED_CJK.sub(" ", plain))
     stems = tuple(
         stem
-        for word in _WORD.findall(_KOREAN_FRAME.sub(" ", _DROPPED_CJK.sub(" ", plain)))
+        for word in _WORD.findall(plain)
         if word.casefold() not in _FRAME_WORDS and (stem := fold_word_ending(_say_in_english(word)))
     )
     return () if stems == ("one",) else stems

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.statements.statement_patterns import VERBS
 from memorist.core.lazy import lazy_pattern
 
 Joining = Literal["neither", "or", "and"]
@@ -127,4 +127,4 @@ def _drop_shared_object(order: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_verb(word: str) -> bool:
-    return re.fullmatch(VERB, word) is not None
+    return word in VERBS

@@ -214,6 +214,16 @@ class FolderHistory:
             self._newest_files = (commit.id, found)
         return dict(self._newest_files[1])
 
+    def preload(self) -> None:
+        """Read in another thread, by a repository of its own, what the next change is compared
+        with. Raises StoreError.
+        """
+        other = FolderHistory(self.path)
+        other.map_paths_to_blob_ids()
+        newest = other._newest_files
+        other.close()
+        self._newest_files = self._newest_files or newest
+
     def record_change(
         self,
         changes: Mapping[str, bytes | None],

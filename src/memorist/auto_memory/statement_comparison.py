@@ -49,7 +49,7 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.statements.statement_patterns import VERBS
 from memorist.auto_memory.statements.statement_similarity import (
     extract_distinctive_stem,
     is_same_rule,
@@ -285,7 +285,7 @@ def _speaks_of_giving_up(text: str) -> bool:
 
 
 def _find_order_verb(stance: ClauseStance) -> str:
-    return stance.order[0] if re.fullmatch(VERB, stance.order[0]) else ""
+    return stance.order[0] if stance.order[0] in VERBS else ""
 
 
 # Reconcile a new memory with those that are there. Pure.

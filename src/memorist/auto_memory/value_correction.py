@@ -19,7 +19,7 @@ from memorist.auto_memory.clause_stances import (
     list_content_stems,
     parse_clause_stances,
 )
-from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.statements.statement_patterns import VERB, VERBS
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 
@@ -164,6 +164,8 @@ class ValueCorrection(Struct, frozen=True):
     """Names and the numbers that they have now."""
     switches: bool
     """Whether it goes from one thing to another, and speaks of nothing else."""
+    only_denies: bool
+    """Whether it says of no change, only that something is not so."""
 
 
 @lru_cache(maxsize=2_000)
@@ -171,7 +173,8 @@ def parse_value_correction(text: str) -> ValueCorrection | None:
     """Read a text that speaks of a change; None for any other, and for a long one."""
     if len(text) > MAX_CORRECTION_CHARS or "?" in text:
         return None
-    if _CHANGES.search(text) is None and _DENIES_VALUE.search(text) is None:
+    only_denies = _CHANGES.search(text) is None
+    if only_denies and _DENIES_VALUE.search(text) is None:
         return None
     former = {
         words
@@ -184,6 +187,7 @@ def parse_value_correction(text: str) -> ValueCorrection | None:
         tuple(sorted(former)),
         tuple(_read_numbers(text)),
         any(pattern.search(text) for pattern in (*SWITCHES, _SWITCHED)),
+        only_denies,
     )
     return changed if former or changed.numbered or _names_changed_thing(text) else None
 
@@ -216,9 +220,9 @@ def corrects_value(new: str, known: str) -> bool:
     correction = parse_value_correction(new)
     if correction is None or len(known) > MAX_CORRECTION_CHARS:
         return False
-    order = list_content_stems(known)
-    if _CHANGES.search(new) is None:
+    if correction.only_denies:
         return _denies_value(correction, new, known)
+    order = list_content_stems(known)
     return (
         any(_gives_up(correction, former, known, order) for former in correction.former_values)
         or any(_renumbers(correction, pair, new, known, order) for pair in correction.numbered)
@@ -370,7 +374,7 @@ def _select_topic(order: tuple[str, ...], former: tuple[str, ...]) -> frozenset[
     """What a memory is about: its words without the value and without verbs."""
     rest = frozenset(order) - set(former)
     topic = rest - _LOOSE_WORDS
-    things = frozenset(word for word in topic if re.fullmatch(VERB, word) is None)
+    things = frozenset(word for word in topic if word not in VERBS)
     return things or topic or rest
 
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, combinations
 from weakref import WeakSet
 
+from memorist.auto_memory.statement_comparison import compare_statements
 from memorist.auto_memory.statements.pattern_alternatives import compile_opening_patterns_stepwise
 from memorist.auto_memory.statements.statement_parser import (
     compile_statement_patterns_stepwise,
@@ -19,13 +21,17 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
     compile_unconfirmed_patterns_stepwise,
     find_unconfirmed_statements,
 )
+from memorist.auto_memory.value_correction import corrects_value
 from memorist.core.language_detection import list_non_english_common_words
 from memorist.core.lazy import precompile_patterns_stepwise
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.platforms.background_thread import start_background_thread
 
 STEP_PAUSE_SECONDS = 0.001
-"""Seconds between two steps, in which the host's own threads run."""
+MIN_WORK_SECONDS = 0.004
+"""Seconds between steps, in which the host's own threads run, after so many of work: most patterns
+are compiled in a third of a millisecond.
+"""
 MAX_STEP_SECONDS = 1.0
 """Longest wait for the end of a step: most take some milliseconds."""
 MAX_PROMPT_WAIT_SECONDS = 0.05
@@ -45,6 +51,14 @@ PROMPT_SWITCH_SECONDS = 0.0001
 """How long a thread keeps the interpreter's lock while a prompt waits for it. With Python's own
 0.005 a prompt that opens fifty files beside a dream of ten thousand memories took 0.6 s, not 0.02.
 """
+
+SAMPLE_STATEMENTS = (
+    "We moved from npm to pnpm",
+    "Use pnpm, never npm",
+    "The API is on port 8080 now, not 8000",
+    "The API runs on port 8000",
+)
+"""A change, a rule, a value, and what they correct."""
 
 
 class PromptInProgress:
@@ -123,10 +137,14 @@ class BackgroundSteps:
             thread.join(MAX_STEP_SECONDS)
 
     def _run(self, steps: Iterator[None]) -> None:
+        began = time.monotonic()
         for _ in steps:
-            if self._stopping.wait(STEP_PAUSE_SECONDS) and self._has_ended():
+            is_pause_due = time.monotonic() - began >= MIN_WORK_SECONDS
+            if self._stopping.wait(STEP_PAUSE_SECONDS if is_pause_due else 0) and self._has_ended():
                 return
             PROMPT_IN_PROGRESS.wait_until_idle(MAX_PROMPT_WAIT_SECONDS)
+            if is_pause_due:
+                began = time.monotonic()
         self._is_done = True
 
     def _has_ended(self) -> bool:
@@ -141,6 +159,7 @@ def _load_patterns() -> Iterator[None]:
     return chain(
         _stem_common_words(),
         _read_samples(),
+        _compare_samples(),
         compile_statement_patterns_stepwise(),
         compile_unconfirmed_patterns_stepwise(),
         compile_opening_patterns_stepwise(),
@@ -165,4 +184,12 @@ def _read_samples() -> Iterator[None]:
         sample = Message(id="sample", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
         find_statements(sample)
         find_unconfirmed_statements(sample)
+        yield
+
+
+def _compare_samples() -> Iterator[None]:
+    """Compare statements of the kinds that users make, as each new one is with what is known."""
+    for said, known in combinations(SAMPLE_STATEMENTS, 2):
+        compare_statements(said, known)
+        corrects_value(said, known)
         yield

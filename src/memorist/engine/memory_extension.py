@@ -67,7 +67,7 @@ class MemoryExtension(SessionExtension):
         """Tools that the agent used with success in the turn before."""
         self._history_replaced = False
         self._statement_search: BackgroundSteps | None = None
-        """Builds the search for what a statement repeats or contradicts."""
+        """Builds the search for what a statement repeats or contradicts, and reads the history."""
         self._retired_recall: MemoryRecall | None = None
         """Recall that was turned off and is still to be closed."""
 
@@ -261,12 +261,12 @@ class MemoryExtension(SessionExtension):
             self.recall.preload_in_background()
 
     def _begin_statement_search(self) -> None:
-        """Build in a thread, once, what the first rule that is stated is compared in."""
+        """Prepare in a thread, once, the writing of the first rule that is stated."""
         if self.extraction is None or self._statement_search or not self._is_scanned:
             return
         memory = self.extraction.memory
         with memory.folder.scan_once(at_prompt=True), contextlib.suppress(StoreError):
-            steps = memory.prepare_statement_search()
+            steps = memory.prepare_first_write()
             self._statement_search = BackgroundSteps(lambda: steps, "memorist-statements")
             self._statement_search.start(self)
 

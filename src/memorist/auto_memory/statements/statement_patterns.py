@@ -106,8 +106,10 @@ _VERBS = """
     translate treat trim trust try turn type uninstall update upgrade upload use validate verify version wait warn watch work wrap write
 """
 
-VERB = "(?:" + "|".join(sorted(set(_VERBS.split()), key=len, reverse=True)) + ")"
-"""The base form of a verb that orders something."""
+VERBS = frozenset(_VERBS.split())
+"""The base forms of verbs that order something."""
+VERB = "(?:" + "|".join(sorted(VERBS, key=len, reverse=True)) + ")"
+"""One of them."""
 
 NEGATION = r"(?:don['’]?t|do not|dont)"
 SOFTENERS = (

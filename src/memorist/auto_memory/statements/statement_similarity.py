@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.statements.statement_patterns import VERBS
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LETTERS, parse_word_list
 
@@ -85,7 +85,6 @@ _UNJUDGED = (
     )
 )
 """Words that may stand anywhere without another sense."""
-_ORDER_VERB = lazy_pattern(VERB + r"\Z")
 
 
 class MostSimilarText(Struct, frozen=True):
@@ -296,7 +295,7 @@ def _sort_trailing_list(tokens: list[str]) -> list[str]:
         items.append(tokens[at])
     plain = all(
         item not in _PUNCTUATION | _NEGATIONS | joints
-        and not _ORDER_VERB.match(item)
+        and item not in VERBS
         and not _CJK.match(item)
         for item in items
     )
