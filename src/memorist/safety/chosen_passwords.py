@@ -37,7 +37,8 @@ _STATES = parse_word_list(
          true false none null undefined void empty blank unset missing required optional mandatory
     invalid valid wrong incorrect correct weak strong expired changed updated reset given hidden
     masked hashed hash encrypted plain plaintext cleartext clear bcrypt scrypt argon argon2 pbkdf2
-    sha1 sha256 sha512 crypt generate generated random auto automatic manual prompt prompts asks
+    sha1 sha224 sha256 sha384 sha512 base64 base32 utf8 utf16 latin1 aes128 aes256 rsa2048
+    crypt generate generated random auto automatic manual prompt prompts asks
     stdin environment file vault keyring keychain kerberos oauth oauth2 sasl ldap basic digest
     bearer default disabled enabled disable enable allowed denied accepted rejected unknown other
     same match matches mismatch needed omitted removed redacted confirmed stored saved sent string
@@ -68,7 +69,9 @@ _PLACEHOLDER = lazy_pattern(
 )
 _SIGNS_OF_CODE = frozenset("(){}[]<>$\\/\"'`|;,*")
 _FIRST_OF_CODE = tuple("-!&*%@#:=.~^?+")
-_IDENTIFIER = lazy_pattern(r"\w*?[a-z]\d*[A-Z]\w*\Z|[A-Za-z]\w*[_.]\w+\Z|[A-Z_]+\Z")
+_IDENTIFIER = lazy_pattern(
+    r"\w*?[a-z]\d*[A-Z]\w*\Z|[A-Za-z]\w*(?:_|\.(?=\w*[A-Za-z]))\w+\Z|[A-Z_]+\Z"
+)
 
 _MEANS_MORE = frozenset({"pass", "pwd"})
 """Names that often mean something else: a test that passed, the working folder."""
@@ -78,7 +81,12 @@ _LINE_BEGINNING = lazy_pattern(
 _LINE_END = lazy_pattern(r"[\"']?[ \t]*[,;]?[ \t]*(?:[#][^\n]*)?\r?(?=\n|\Z)")
 _BARE_LINE_END = lazy_pattern(r"[ \t]*(?:[ \t]#[^\n]*)?\r?(?=\n|\Z)")
 _SECTION = lazy_pattern(r"^[ \t]*\[[\w .:-]{1,60}\][ \t]*$", re.MULTILINE)
-_SENTENCE_END = lazy_pattern(r"[\"'”`]?[.,;!)]?(?=\s|\Z)(?![ ][a-z])")
+_SENTENCE_END = lazy_pattern(
+    r"[\"'”`]?[.,;!)]?(?=\s|\Z)(?![ ][a-z])"
+    r"|[\"'”`]?[ ](?:and|but|so|to|in case|if|for|on|because|btw|please|und|aber|für|falls|y|pero"
+    r"|para|et|mais|pour|e|mas|per|voor|maar|и|но|для)(?![a-z])"
+)
+"""A sentence's end, or a word with which it goes on after the password."""
 _SECTION_REACH = 800
 """Characters above a line in which the heading of its section is looked for."""
 _PAIR_END = lazy_pattern(r"[&;]|[\"'\s]|\Z")
@@ -91,9 +99,10 @@ _LOGIN_BEFORE = lazy_pattern(
     r"(?<![A-Za-z])(?:user(?:name)?|login|account|email|usuario|utilisateur|benutzer(?:name)?|логин"
     r"|пользователь|utente|usuário|用户名?|账号)"
     r"[\"']?[ ]?[:=][ ]?[\"']?[^\s\"',;]{1,64}[\"']?[,;]?[ ]"
-    r"(?:(?:and|und|et|y|e|и)[ ])?\Z",
+    r"(?:(?:and|und|et|y|e|и|[/|·–-])[ ])?\Z",
     re.IGNORECASE,
 )
+_EMAIL_BEFORE = lazy_pattern(r"@[\w-]{1,64}\.[\w.-]{2,40},? (?:with |and )?(?:the |a )?\Z")
 _SQL = lazy_pattern(
     r"\b(?:alter|create)\s{1,4}(?:user|role|login)\b[^\n]{0,120}\Z|\bset\s{1,4}\Z", re.IGNORECASE
 )
@@ -186,7 +195,9 @@ def _is_constant(_: KeyValueMatch, before: str) -> bool:
 
 
 def _is_directive(named: KeyValueMatch, before: str) -> bool:
-    """`requirepass …` on a line of its own."""
+    """`requirepass …` on a line of its own, or `bob@example.com with password …`."""
+    if named.text[named.name[1] : named.value[0]] == " " and _EMAIL_BEFORE.search(before):
+        return _is_said(named)
     name = named.text[named.name[0] : named.name[1]].lower()
     return (
         name in {"requirepass", "masterauth", "bindpw", "rootpw"}

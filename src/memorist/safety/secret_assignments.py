@@ -112,7 +112,7 @@ _SETTING = lazy_pattern(
     re.IGNORECASE,
 )
 _LOGIN_BEFORE = lazy_pattern(
-    r"\b(?:user(?:name)?|login|log in as|account|usuario|utilisateur|benutzer(?:name)?|логин|пользователь|utente|kullanıcı)[ :=]{1,2}[\w.@\\-]{1,64},?[ ](?:and |with |the |und |et |y |e |и |с )*\Z",
+    r"(?:\b(?:user(?:name)?|login|log in as|account|usuario|utilisateur|benutzer(?:name)?|логин|пользователь|utente|kullanıcı)[ :=]{1,2}[\w.@\\-]{1,64}|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,40}),?[ ](?:and |with |the |und |et |y |e |и |с )*\Z",
     re.IGNORECASE,
 )
 """A user's name in front of the word for a password, with nothing but a gap after the word."""
@@ -329,7 +329,8 @@ def _is_secret_value(kind: KeyKind, one: _AssignedValue, value: str, name: str) 
         return False
     if is_uuid(value):
         return (
-            kind not in {"pass", "key"} and not name.lower().endswith("token")
+            kind not in {"pass", "key"}
+            and (not name.lower().endswith("token") or "auth" in name.lower())
         ) or "api" in name.lower()
     if kind == "pass" and (
         one.between["sign"] is None

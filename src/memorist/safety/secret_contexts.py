@@ -63,10 +63,6 @@ _JWE = lazy_pattern(
     rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.(?:[A-Za-z0-9_-]{{20,}}+\.[A-Za-z0-9_-]{{20,}}+|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{{8,}}+){{3}})"
 )
 _JWK = lazy_pattern(r'"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"([A-Za-z0-9_-]{20,2000})"')
-_WORDS = lazy_pattern(
-    r"""(?:phrase|words|mnemonic)["'*]{0,3}[ \t]{0,4}(?:is|=|:|->)[ \t"'*]{0,6}((?:[a-z]{3,8}[ ,]{1,3}){11,23}[a-z]{3,8})(?![a-z])""",
-    re.IGNORECASE,
-)
 _DISCORD = lazy_pattern(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
 
 _LOGIN = lazy_pattern(
@@ -253,10 +249,6 @@ def _is_basic(value: str) -> bool:
     return b":" in said and said.isascii() and said.decode("ascii").isprintable()
 
 
-def _is_seed(value: str) -> bool:
-    return len(set(value.lower().split())) > 9
-
-
 CASE_SENSITIVE: dict[str, SecretReader] = {"-----BEGIN ": _block, "eyJ": _json_token}
 """Readers by anchor, as it is in the text."""
 
@@ -275,8 +267,6 @@ READERS: dict[str, SecretReader] = {
     ":5432:": partial(_one, _PGPASS, "pgpass-password", is_mixed_or_chosen_password),
     "identified ": partial(_one, _SQL, "sql-password", is_mixed_or_chosen_password),
     "private-lines:": partial(_one, _PUTTY, "private-key", lambda _: True),
-    "phrase": partial(_one, _WORDS, "seed-phrase", _is_seed),
-    "mnemonic": partial(_one, _WORDS, "seed-phrase", _is_seed),
     '"kty"': partial(_each, _JWK, "private-key", 2000),
     "discord": partial(_each, _DISCORD, "discord-token", 1000),
     **dict.fromkeys(

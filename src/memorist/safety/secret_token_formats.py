@@ -87,6 +87,7 @@ pulumi-token: pul-{H40}!
 doppler-token: dp.pt.{A40+} dp.st.{A40+} dp.ct.{A40+} dp.sa.{A40+} dp.scim.{A40+} dp.audit.{A40+} dp.st.{W2-35}.{A40+}
 onepassword-token: ops_eyJ{P200+} A3-{U6}-{U11}-{U5}-{U5}-{U5} A3-{U6}-{U6}-{U5}-{U5}-{U5}-{U5}
 age-key: AGE-SECRET-KEY-1{U58}
+minisign-key: RWRTY0Iy{B60+}
 databricks-token: dapi{H32}
 planetscale-token: pscale_tkn_{T32+} pscale_pw_{T32+} pscale_oauth_{T32+}
 supabase-key: sbp_{H40} sb_secret_{W20+} ?sbp_{W40}

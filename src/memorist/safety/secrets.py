@@ -20,12 +20,13 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
+from string import digits
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_module, lazy_pattern
-from memorist.safety import secret_contexts
+from memorist.safety import personal_secrets, secret_contexts
 from memorist.safety.safety_finding import SafetyFinding, keep_earliest_of_overlapping_findings
 from memorist.safety.secret_assignments import (
     STEMS,
@@ -92,6 +93,7 @@ _SEAMS = 3
 """A token that goes on in another string of code, or on the next line."""
 _MAX_PIPED = 4_200
 """Characters in front of a pipe that are looked at. Our choice."""
+_DIGITS_AS_ZERO = bytes.maketrans(digits.encode(), b"0" * 10)
 _SHORT = 64
 """Characters of a text that is remembered as clean: names of tools, kinds, models, arguments, and
 the ids by which one entry refers to another.
@@ -250,8 +252,9 @@ def _name_search() -> _HintSearch:
     readers: dict[str, list[secret_contexts.SecretReader]] = {}
     for stem in STEMS:
         readers.setdefault(stem, []).append(partial(find_secrets_for_key_at, stem))
-    for anchor, reader in secret_contexts.READERS.items():
-        readers.setdefault(anchor, []).append(reader)
+    for table in (secret_contexts.READERS, personal_secrets.PERSONAL_SECRETS):
+        for anchor, reader in table.items():
+            readers.setdefault(anchor, []).append(reader)
     for decoder in _DECODERS:
         readers.setdefault(decoder, []).append(_encoded_secret)
     for name, provider in load_named_providers().items():
@@ -270,7 +273,7 @@ def _color_search() -> BytesAhoCorasick:
 
 @cache
 def _non_ascii_search() -> BytesAhoCorasick:
-    stems = [stem.encode() for stem in BEYOND_ASCII]
+    stems = [stem.encode() for stem in (*BEYOND_ASCII, *personal_secrets.FOREIGN_CODES)]
     return automata.BytesAhoCorasick(
         stems,
         matchkind=automata.MatchKind.LeftmostLongest,
@@ -278,19 +281,34 @@ def _non_ascii_search() -> BytesAhoCorasick:
     )
 
 
+@cache
+def _number_search() -> _HintSearch:
+    return _HintSearch(
+        {form: [personal_secrets.find_checked_number] for form in personal_secrets.CHECKED_NUMBERS},
+        overlapping=False,
+    )
+
+
 def _find_all(text: str, data: bytes) -> list[SafetyFinding]:
-    found = [*_token_search().over(text, data), *_name_search().over(text, data.lower())]
+    found = [
+        *_token_search().over(text, data),
+        *_name_search().over(text, data.lower()),
+        *_number_search().over(text, data.translate(_DIGITS_AS_ZERO)),
+    ]
     return found if text.isascii() else [*found, *_beyond_ascii(text)]
 
 
 def _beyond_ascii(text: str) -> Iterator[SafetyFinding]:
-    stems = tuple(BEYOND_ASCII)
+    stems = (*BEYOND_ASCII, *personal_secrets.FOREIGN_CODES)
     data = text.encode("utf-8", "surrogatepass")
     done = at = 0
     for which, start, _ in _non_ascii_search().find_matches_as_indexes(data):
         at += len(data[done:start].decode("utf-8", "surrogatepass"))
         done = start
-        yield from find_secrets_for_key_at(stems[which], text, at)
+        if which < len(BEYOND_ASCII):
+            yield from find_secrets_for_key_at(stems[which], text, at)
+        else:
+            yield from personal_secrets.find_foreign_code(text, at, stems[which])
 
 
 def _token(kind: SecretTokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:

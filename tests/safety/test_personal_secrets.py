@@ -1,0 +1,91 @@
+"""Secrets of a person: account and card numbers, PINs and codes, keys of wireless networks, recovery
+phrases.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from memorist.safety.secrets import find_secrets, redact
+
+pytestmark = pytest.mark.covers("SF-1")
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("pay it from NL91ABNA0417164300 next time", "0417164300"),
+        ("BE68 5390 0754 7034 is our account", "5390 0754"),
+        ("the customer's card 4539-5787-6362-1486 was refused", "5787-6362"),
+        ("mastercard 5425233430109903 does not work", "5425233430109903"),
+        ("the PIN of my card is 90210", "90210"),
+        ("PIN 8364 for the terminal", "8364"),
+        ("verification code: 739104", "739104"),
+        ("the gate code is 7391#", "7391#"),
+        ("暗証番号は7391です", "7391"),
+        ("验证码是739104", "739104"),
+        ("код доступа: 739104", "739104"),
+        ("my recovery codes\n1. f81a-92cd\n2. 07be-11aa\n3. 9c9d-0e4f\n", "07be-11aa"),
+        ("codes de récupération : a81f0-92cd7, b07e1-11aa3", "11aa3"),
+        ("join with WIFI:T:WPA;S:Attic;P:blue\\;lamp-4;; please", "lamp-4"),
+        ("WLAN-Schlüssel: 70213984550128734466", "70213984550128734466"),
+        ("WiFi key for the lab is lamp4lamp4x", "lamp4lamp4x"),
+        (
+            "mnemonic: 'ripple scissors kick mammal hire column oak again sun offer wealth tomorrow'",
+            "mammal hire",
+        ),
+        (
+            "frase de recuperación: ripple scissors kick mammal hire column again sun offer wealth "
+            "wagon turn",
+            "mammal hire",
+        ),
+        ("1. ripple\n2. scissors\n3. kick\n4. mammal\n5. hire\n6. column\n7. oak\n8. again\n9. sun\n"
+         "10. offer\n11. wealth\n12. turn\nthose are the seed words", "mammal"),
+        ("the database password is tulip-88 and the host is db1", "tulip-88"),
+        ("login: ann / pw: Falcon.27", "Falcon.27"),
+        ("sign in as ann@example.com with password Falcon.27 to see it", "Falcon.27"),
+        ("//npm.example.com/:_authToken=5c2a1f5e-77b2-4c1d-8e02-2b9f6a1c3d44", "5c2a1f5e"),
+        ("untrusted comment: minisign encrypted secret key\nRWRTY0Iy" + "q7Xv9Kb2Lm4Np6Rt" * 9,
+         "q7Xv9Kb2Lm4Np6Rt"),
+    ],
+)  # fmt: skip
+def test_a_secret_of_a_person_is_taken_out(text: str, secret: str) -> None:
+    """None of it is left in the text."""
+    assert secret not in redact(text).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NL91ABNA0417164301 has a wrong check digit.",
+        "The test card 4242 4242 4242 4242 always works.",
+        "Run 4539578763621486 took 3 seconds.",
+        "GPIO pin 4 is on port 4711, PIN 12 is ground.",
+        "The PIN is 1234 by default.",
+        "verification code is sent by mail within 10 minutes",
+        "The recovery codes are printed once and stored hashed.",
+        "backup codes: see docs/codes-2024.md",
+        "WIFI:T:nopass;S:Guest;; is an open network",
+        "The wifi key is on the fridge.",
+        "The seed phrase has twelve words that the user must write down and keep in a safe place.",
+        "the phrase list: open save close",
+        "The password is base64 for now.",
+        "The password is sha256 and salted.",
+    ],
+)
+def test_what_only_resembles_one_stays(text: str) -> None:
+    """A number without its check digits, a number published for tests, talk about codes."""
+    assert redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "4539578763621486", "NL91ABNA04171643", "phrase ", "seed: some words of a row and then ",
+        "phrase " + "word " * 10 + "x ", "backup codes: a1b2-c3d4 ", "pin 4711 pin of the ", "wlan ",
+        "WIFI:S:", "code access code ", "backup codes\n", "0000 0000 0000 ",
+    ],
+)  # fmt: skip
+def test_a_long_hostile_line_is_read_in_linear_time(unit: str) -> None:
+    """200,000 characters of what the patterns begin with, a bounded stretch read at each."""
+    find_secrets(unit * (200_000 // len(unit)))
