@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statement_changes import plan_memory_addition
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.recall.session_passages import format_day
 
 pytestmark = pytest.mark.covers("AM-12")
 
@@ -94,6 +96,9 @@ def test_a_relative_date_is_put_behind_its_absolute_one(text: str, expected: str
         "today()",
         "the tab 'today'",
         "the last Friday of the month",
+        "we close the books at the end of the month",
+        "Back up at the end of the week.",
+        "每月底对账",
         "3月底",
         "以后天天跑",
         "下个月40号",
@@ -103,6 +108,27 @@ def test_a_relative_date_is_put_behind_its_absolute_one(text: str, expected: str
 def test_what_is_ambiguous_quoted_or_no_date_is_left_alone(text: str) -> None:
     """A wrong date is worse than a relative one."""
     assert make_dates_absolute(text, WEDNESDAY) == text
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"), [("JST-9", "2026-03-06"), ("HST10", "2026-03-05"), ("UTC0", "2026-03-05")]
+)
+def test_a_day_is_that_of_the_users_time_zone(
+    zone: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half past four in the afternoon of 4 March in UTC is past midnight in Tokyo."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        said = datetime(2026, 3, 4, 16, 30, tzinfo=UTC).timestamp()
+
+        assert make_dates_absolute("the demo is tomorrow", said).startswith(
+            f"the demo is {expected}"
+        )
+        assert format_day(said) == f"{date.fromisoformat(expected) - timedelta(days=1)}"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize("timestamp", [None, float("nan"), float("inf"), 1e18, -1e18])

@@ -1,21 +1,21 @@
-"""Make relative dates in the user's words absolute (AM-12). Pure.
+"""Make relative dates in the user's words absolute (AM-12). Pure but for the machine's time zone.
 
 "tomorrow" means nothing a week later, so the date is inserted before the user's words, which stay
 in brackets: nothing is lost where the reading was wrong. What is ambiguous (a bare weekday, "soon",
-"in a few days") is left alone. Weeks begin on Monday (ISO 8601); "next Friday" is the Friday of
+"in a few days", "at the end of the month", which may be a habit) is left alone. Weeks begin on Monday (ISO 8601); "next Friday" is the Friday of
 next week, as 下周五 is.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from calendar import monthrange
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from functools import partial
 
 from memorist.core.lazy import lazy_pattern
+from memorist.core.utc_time import find_local_day
 
 _DAYS = {
     "monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5,
@@ -69,6 +69,9 @@ _CHINESE = lazy_pattern(
     | (?P<yearword>明年|去年|后年)(?!底)""",
     re.VERBOSE,
 )
+_DEADLINE = lazy_pattern(r"\b(?:by|until|till|before|due|for)\s\Z", re.IGNORECASE)
+_CHINESE_DEADLINE = lazy_pattern(r"(?:之|以)?前|截止|为止|到期")
+"""What makes the end of a month a date: elsewhere it may be that of each month."""
 _DAY_OFFSETS = {
     "today": 0, "tomorrow": 1, "yesterday": -1, "今天": 0, "明天": 1, "后天": 2, "大后天": 3, "昨天": -1, "前天": -2, "大前天": -3,
 }  # fmt: skip
@@ -82,11 +85,12 @@ _YEAR_OFFSETS = {"明年": 1, "去年": -1, "后年": 2}
 def make_dates_absolute(text: str, timestamp: float | None) -> str:
     """Replace relative dates by absolute ones, each followed by the original words in brackets.
 
-    `timestamp` is the time of the statement in seconds since the epoch, UTC; without one, or with
-    one outside the calendar, the text is returned unchanged. Text in quotation marks or backticks
+    `timestamp` is the time of the statement in seconds since the epoch; its day is that of the
+    machine's time zone, which the user means by "tomorrow". Without one, or with one outside the
+    calendar, the text is returned unchanged. Text in quotation marks or backticks
     is not touched. The operation is idempotent.
     """
-    today = _utc_date(timestamp)
+    today = find_local_day(timestamp)
     if today is None:
         return text
     for pattern, read, brackets in (
@@ -95,15 +99,6 @@ def make_dates_absolute(text: str, timestamp: float | None) -> str:
     ):
         text = _replace_dates(text, pattern, partial(read, today), brackets)
     return text
-
-
-def _utc_date(timestamp: float | None) -> date | None:
-    if timestamp is None or not math.isfinite(timestamp):
-        return None
-    try:
-        return datetime.fromtimestamp(timestamp, UTC).date()
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 def _replace_dates(
@@ -147,9 +142,10 @@ def _read_english(today: date, match: re.Match[str]) -> str | None:
                 today, match[count].lower(), match[unit].lower().removesuffix("s"), sign
             )
     if match["end"]:
-        return _end_of_unit(
-            today, match["end"].lower(), _UNIT_STEPS[(match["endwhich"] or "this").lower()]
-        )
+        which = (match["endwhich"] or "the").lower()
+        if which == "the" and not _DEADLINE.search(match.string[: match.start()]):
+            return None
+        return _end_of_unit(today, match["end"].lower(), _UNIT_STEPS[which])
     return _unit_span(today, match["spanunit"].lower(), _UNIT_STEPS[match["span"].lower()])
 
 
@@ -185,9 +181,9 @@ def _read_chinese(today: date, match: re.Match[str]) -> str | None:
             _month_start(today, _UNIT_STEPS[match["monthwhich"]]), int(match["monthday"])
         )
     if match["end"]:
-        return _end_of_unit(
-            today, _CHINESE_UNITS[match["end"]], _UNIT_STEPS[match["endwhich"] or "本"]
-        )
+        is_date = match["endwhich"] or _CHINESE_DEADLINE.match(match.string, match.end())
+        step = _UNIT_STEPS[match["endwhich"] or "本"]
+        return _end_of_unit(today, _CHINESE_UNITS[match["end"]], step) if is_date else None
     unit = "year" if match["yearword"] else _CHINESE_UNITS.get(match["spanunit"], "week")
     return _unit_span(
         today,

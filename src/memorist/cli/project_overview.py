@@ -19,7 +19,7 @@ from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with_rollout_store
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.utc_time import format_utc_day
+from memorist.core.utc_time import format_local_day
 from memorist.engine.rollout_store import RolloutStore
 from memorist.hooks.agent_programs import find_connected_agents
 from memorist.platforms.regular_files import read_regular_file
@@ -133,7 +133,7 @@ def _find_last_request(root: str) -> list[ProjectFact]:
     return [
         ProjectFact(
             f"The last session began with: “{shorten_to_one_line(each.first_words, 110)}”",
-            f"{format_utc_day(each.updated)}, session {each.id[:8]}",
+            f"{format_local_day(each.updated)}, session {each.id[:8]}",
         )
         for each in _list_sessions(root)[:1]
         if each.first_words
@@ -185,7 +185,7 @@ def print_project_overview() -> None:
         moved = () if heads else describe_memory_found_elsewhere(DiskFiles(), home.layout, root)
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
-    newest = f", the last on {format_utc_day(sessions[0].updated)}" if sessions else ""
+    newest = f", the last on {format_local_day(sessions[0].updated)}" if sessions else ""
     click.echo(
         f"project   {Path(root).name}: {len(sessions):,} past "
         f"{'session' if len(sessions) == 1 else 'sessions'} known{newest}"

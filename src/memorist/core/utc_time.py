@@ -1,10 +1,10 @@
-"""Times in UTC as text, from seconds since the epoch. A time outside the calendar, as a clock gives
-that is off by ages, is never an error. Pure.
+"""Times in UTC as text, and days in the machine's time zone, from seconds since the epoch. A time
+outside the calendar, as a clock gives that is off by ages, is never an error. Pure.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 
 _DAY_SECONDS = 86_400
@@ -36,6 +36,22 @@ def format_utc_day(seconds: float | None) -> str:
         return "" if seconds is None else _format_day(int(seconds) // _DAY_SECONDS)
     except (OverflowError, ValueError):
         return ""
+
+
+def find_local_day(seconds: float | None) -> date | None:
+    """The day in the machine's time zone, as the user counts it; None outside the calendar, and for
+    no time.
+    """
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).astimezone().date()
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def format_local_day(seconds: float | None) -> str:
+    """Format that day as `2026-11-05`; empty for none."""
+    day = find_local_day(seconds)
+    return "" if day is None else day.isoformat()
 
 
 @lru_cache(maxsize=1_024)

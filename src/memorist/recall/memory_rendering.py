@@ -22,7 +22,7 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.prompt_templates import render_template
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
-from memorist.core.utc_time import format_utc_day
+from memorist.core.utc_time import format_local_day
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import RecallSettings
@@ -259,4 +259,4 @@ def group_index_by_origin(
 
 
 def _day(head: MemoryHeader) -> str:
-    return format_utc_day(head.modified) or "no date"
+    return format_local_day(head.modified) or "no date"

@@ -17,7 +17,7 @@ from memorist.core.prompt_templates import render_template
 from memorist.core.search_words import extract_words_with_keys
 from memorist.core.sentences import extract_prose_sentences, shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
-from memorist.core.utc_time import format_utc_day
+from memorist.core.utc_time import format_local_day
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.project_question import is_question_without_request
@@ -324,7 +324,7 @@ def _is_planted(passage: Passage) -> bool:
 
 def format_day(at: float) -> str:
     """The day of a time as `2026-11-05`; `unknown day` for 0."""
-    return (format_utc_day(at) if at else "") or "unknown day"
+    return (format_local_day(at) if at else "") or "unknown day"
 
 
 def sanitize_line(text: str, limit: int) -> str:
