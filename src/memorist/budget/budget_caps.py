@@ -180,15 +180,8 @@ def compute_budget_left(
 
 
 def _lower_limit(limits: ForkLimits, measure: BudgetMeasure, left: float) -> ForkLimits:
-    match measure:
-        case "requests":
-            return replace(limits, requests=min(limits.requests, int(left)))
-        case "tokens":
-            return replace(limits, tokens=min(limits.tokens, int(left)))
-        case "cost_usd":
-            return replace(limits, cost_usd=min(limits.cost_usd, left))
-        case "seconds":
-            return replace(limits, seconds=min(limits.seconds, left))
+    most = int(left) if measure in ("requests", "tokens") else left
+    return replace(limits, **{measure: min(getattr(limits, measure), most)})
 
 
 def convert_fork_limits_to_amount(limits: ForkLimits) -> ResourceAmount:

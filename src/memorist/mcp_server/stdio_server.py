@@ -31,10 +31,10 @@ from memorist import __version__
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, MemoristError, UsageError
+from memorist.mcp_server.handshake import describe_tools
 from memorist.mcp_server.tool_arguments import (
     MAX_NAME_CHARS,
     MAX_QUERY_CHARS,
-    TOOLS,
     parse_mcp_tool_arguments,
 )
 
@@ -156,24 +156,8 @@ class McpServer:
     async def _list_tools(
         self, _context: McpContext, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        offered = [
-            types.Tool(
-                name=tool.name,
-                title=tool.title,
-                description=tool.description,
-                input_schema=tool.schema,
-                annotations=types.ToolAnnotations(
-                    title=tool.title,
-                    read_only_hint=tool.is_read_only,
-                    destructive_hint=False,
-                    idempotent_hint=tool.is_read_only,
-                    open_world_hint=False,
-                ),
-            )
-            for tool in TOOLS
-        ]
         self._thread.submit(self._load_dispatcher)
-        return types.ListToolsResult(tools=offered)
+        return types.ListToolsResult.model_validate({"tools": describe_tools()})
 
     async def _call_tool(
         self, context: McpContext, params: types.CallToolRequestParams

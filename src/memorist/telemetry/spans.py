@@ -154,120 +154,82 @@ def _usage_attributes(usage: Usage) -> dict[str, AttributeValue | None]:
     }
 
 
+class _EventFacts(Struct, frozen=True):
+    """What the span of an event holds under a name of our own."""
+
+    name: str
+    values: dict[str, AttributeValue | None]
+    error: str = ""
+    why: str = ""
+    """What went wrong, in words."""
+
+
 def build_event_span(event: Event, session: str, now: float, *, content: bool) -> Span | None:
     """The span of an event reported at this time; None for events without a span."""
-    match event:
-        case ConversationCompacted() | CompactionFailed():
-            return _build_compaction_span(event, session, now, content=content)
-        case MemoryRecalled():
-            return _build_recall_span(event, session, now, content=content)
-        case DreamFinished() | DreamFailed():
-            return _build_dream_span(event, session, now, content=content)
-        case TeamSynced() | TeamFailed():
-            return _build_team_span(event, session, now, content=content)
-        case _:
-            return None
-
-
-def _build_compaction_span(
-    event: ConversationCompacted | CompactionFailed, session: str, now: float, *, content: bool
-) -> Span:
-    if isinstance(event, CompactionFailed):
-        attributes: dict[str, AttributeValue | None] = {"strategy": event.strategy}
-        return _build_own_span(
-            "compact",
-            attributes,
-            session,
-            (now, now),
-            error="compaction_failed",
-            error_text=event.why if content else "",
-        )
-    values: dict[str, AttributeValue | None] = {
-        "strategy": event.strategy,
-        "trigger": event.trigger,
-        "tokens.before": event.tokens_before,
-        "tokens.after": event.tokens_after,
-        "cut": event.cut,
-        "restored": event.restored,
-    }
-    return _build_own_span("compact", values, session, (now - event.seconds, now))
-
-
-def _build_recall_span(event: MemoryRecalled, session: str, now: float, *, content: bool) -> Span:
-    values: dict[str, AttributeValue | None] = {
-        "kind": "message" if event.paths else "index",
-        "memories": len(event.paths),
-        "tokens": event.tokens,
-        "paths": ", ".join(event.paths) if content else None,
-        "reason": event.why if content else None,
-    }
-    return _build_own_span("recall", values, session, (now - event.seconds, now))
-
-
-def _build_dream_span(
-    event: DreamFinished | DreamFailed, session: str, now: float, *, content: bool
-) -> Span:
-    if isinstance(event, DreamFailed):
-        return _build_own_span(
-            "dream",
-            {},
-            session,
-            (now, now),
-            error="dream_failed",
-            error_text=event.why if content else "",
-        )
-    values: dict[str, AttributeValue | None] = {
-        "way": event.way,
-        "changed": bool(event.change),
-        "waiting": event.waiting,
-        "did": event.what if content else None,
-    }
-    return _build_own_span("dream", values, session, (now - event.seconds, now))
-
-
-def _build_team_span(
-    event: TeamSynced | TeamFailed, session: str, now: float, *, content: bool
-) -> Span:
-    if isinstance(event, TeamFailed):
-        values: dict[str, AttributeValue | None] = {"stopped": event.stopped}
-        return _build_own_span(
-            "team.sync",
-            values,
-            session,
-            (now, now),
-            error="team_failed",
-            error_text=event.error if content else "",
-        )
-    values = {
-        "taken": len(event.received),
-        "sent": len(event.sent),
-        "beside": len(event.conflict_copies),
-        "waiting": len(event.waiting),
-        "remote": event.remote if content else None,
-    }
-    return _build_own_span("team.sync", values, session, (now - event.seconds, now))
-
-
-def _build_own_span(
-    name: str,
-    values: dict[str, AttributeValue | None],
-    session: str,
-    times: tuple[float, float],
-    *,
-    error: str = "",
-    error_text: str = "",
-) -> Span:
-    """A span with a name of our own."""
-    given = {f"memorist.{name}.{key}": value for key, value in values.items()}
-    given |= {"gen_ai.conversation.id": session or None, "error.type": error or None}
+    found = _describe_event(event, content=content)
+    if found is None:
+        return None
+    given = {f"memorist.{found.name}.{key}": value for key, value in found.values.items()}
+    given |= {"gen_ai.conversation.id": session or None, "error.type": found.error or None}
     return Span(
-        name=f"memorist.{name}",
-        start=times[0],
-        end=times[1],
+        name=f"memorist.{found.name}",
+        start=now - getattr(event, "seconds", 0.0),
+        end=now,
         attributes=_clean_attributes(given),
-        error=error,
-        error_text=_clean_text(error_text),
+        error=found.error,
+        error_text=_clean_text(found.why) if content else "",
     )
+
+
+def _describe_event(event: Event, *, content: bool) -> _EventFacts | None:
+    found: _EventFacts | None = None
+    values: dict[str, AttributeValue | None]
+    match event:
+        case CompactionFailed(strategy=strategy, why=why):
+            found = _EventFacts("compact", {"strategy": strategy}, "compaction_failed", why)
+        case ConversationCompacted():
+            values = {
+                "strategy": event.strategy,
+                "trigger": event.trigger,
+                "tokens.before": event.tokens_before,
+                "tokens.after": event.tokens_after,
+                "cut": event.cut,
+                "restored": event.restored,
+            }
+            found = _EventFacts("compact", values)
+        case MemoryRecalled():
+            values = {
+                "kind": "message" if event.paths else "index",
+                "memories": len(event.paths),
+                "tokens": event.tokens,
+                "paths": ", ".join(event.paths) if content else None,
+                "reason": event.why if content else None,
+            }
+            found = _EventFacts("recall", values)
+        case DreamFailed(why=why):
+            found = _EventFacts("dream", {}, "dream_failed", why)
+        case DreamFinished():
+            values = {
+                "way": event.way,
+                "changed": bool(event.change),
+                "waiting": event.waiting,
+                "did": event.what if content else None,
+            }
+            found = _EventFacts("dream", values)
+        case TeamFailed(error=error, stopped=stopped):
+            found = _EventFacts("team.sync", {"stopped": stopped}, "team_failed", error)
+        case TeamSynced():
+            values = {
+                "taken": len(event.received),
+                "sent": len(event.sent),
+                "beside": len(event.conflict_copies),
+                "waiting": len(event.waiting),
+                "remote": event.remote if content else None,
+            }
+            found = _EventFacts("team.sync", values)
+        case _:
+            pass
+    return found
 
 
 def _provider_name(model: str) -> str:
