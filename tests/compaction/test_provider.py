@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from memorist.compaction.provider_edits import (
-    AppliedEdit,
-    ProviderCompactionItem,
     add_anthropic_compaction,
     add_openai_compaction,
+    count_cleared_tokens,
     read_anthropic_compaction,
-    read_applied_context_edits,
     read_openai_compaction,
 )
 from memorist.compaction.summary_parser import UnusableSummary
@@ -39,26 +37,24 @@ def test_anthropic_is_told_when_to_compact() -> None:
 
 
 def test_the_compaction_block_of_a_reply_is_read() -> None:
-    """None without one; unusable when it failed; the block goes back as it came."""
+    """None without one; unusable when it failed."""
     block = {"type": "compaction", "content": "so far", "signature": "s", "later": 1}
 
-    assert read_anthropic_compaction({"content": [{"type": "text", "text": "x"}]}) is None
+    assert read_anthropic_compaction({"content": [{"type": "text", "text": "x"}]}) is False
     assert isinstance(
         read_anthropic_compaction({"content": [{"type": "compaction", "content": None}]}),
         UnusableSummary,
     )
-    assert read_anthropic_compaction(
-        {"content": [block], "stop_reason": "compaction"}
-    ) == ProviderCompactionItem(item=block, summary="so far")
+    assert read_anthropic_compaction({"content": [block], "stop_reason": "compaction"}) is True
 
 
 def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
     """Whatever a reply holds there, reading does not fail."""
     edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": 50, "cleared_tool_uses": 2}
 
-    assert read_applied_context_edits({"context_management": {"applied_edits": [edit, 7]}}) == (
-        AppliedEdit("clear_tool_uses_20250919", 50),
-    )
+    other = {"type": "clear_thinking_20251015", "cleared_input_tokens": 9}
+    edits = [edit, 7, other, {**edit, "cleared_input_tokens": True}]
+    assert count_cleared_tokens({"context_management": {"applied_edits": edits}}) == 50
     nonsense: list[dict[str, Any]] = [
         {},
         {"context_management": None},
@@ -66,7 +62,7 @@ def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
         {"context_management": []},
     ]
     for odd in nonsense:
-        assert read_applied_context_edits(odd) == ()
+        assert count_cleared_tokens(odd) == 0
 
 
 def test_openai_is_told_its_threshold() -> None:
@@ -75,20 +71,18 @@ def test_openai_is_told_its_threshold() -> None:
 
     change = add_openai_compaction(body, threshold=200_000)
 
-    assert change.body["context_management"] == [
+    assert change["context_management"] == [
         {"type": "other"},
         {"type": "compaction", "compact_threshold": 200_000},
     ]
-    assert add_openai_compaction(change.body, threshold=5).body == change.body
+    assert add_openai_compaction(change, threshold=5) == change
     assert body["context_management"] == [{"type": "other"}]
 
 
 def test_exactly_one_compaction_item_is_taken() -> None:
     """None in an ordinary reply; two, or an empty one, is unusable."""
-    assert read_openai_compaction({"object": "response", "output": []}) is None
-    assert read_openai_compaction(
-        {"output": [{"type": "message"}, ITEM]}
-    ) == ProviderCompactionItem(item=ITEM, summary="")
+    assert read_openai_compaction({"object": "response", "output": []}) is False
+    assert read_openai_compaction({"output": [{"type": "message"}, ITEM]}) is True
     for odd in (
         {"output": [ITEM, ITEM]},
         {"output": [{"type": "compaction", "encrypted_content": ""}]},

@@ -4,7 +4,7 @@ the clearing of old results (CP-6, CP-13). Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,11 +20,8 @@ from memorist.compaction.summary_parser import UnusableSummary
 from memorist.core.messages import JsonObject, Message
 from memorist.settings import CompactionSettings
 
-# Cached microcompact: the provider clears old results by its own context editing, so that history
-# and cached prefix stay as they are (CP-6). Pure.
-
 # Compaction done by the provider: the request changes that enable it, and how to read its replies
-# (CP-6, CP-13). Pure.
+# (CP-6, CP-13).
 
 COMPACT_EDIT = "compact_20260112"
 COMPACT_BETA = "compact-2026-01-12"
@@ -43,22 +40,6 @@ class RequestWithBetas(Struct, frozen=True):
     betas: tuple[str, ...] = ()
 
 
-class AppliedEdit(Struct, frozen=True):
-    """An edit that the provider reports as applied."""
-
-    kind: str
-    tokens: int
-
-
-class ProviderCompactionItem(Struct, frozen=True, kw_only=True):
-    """The provider's compaction: the item to send back in place of everything before it."""
-
-    item: JsonObject
-    """The block or item as received. It is sent back unchanged."""
-    summary: str
-    """Empty where the provider does not reveal it."""
-
-
 def add_context_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
     """The Anthropic request with one more context edit. If the host already set an edit of the same
     type, the body is returned unchanged.
@@ -66,7 +47,7 @@ def add_context_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
     Clearing of thinking comes first, as the API demands; other edits keep their order.
     """
     management = body.get("context_management")
-    edits = _context_edits(management)
+    edits = _list_objects(management.get("edits") if isinstance(management, dict) else None)
     if any(each.get("type") == edit["type"] for each in edits):
         return body
     ordered = [edit, *edits] if edit["type"] == _THINKING_EDIT else [*edits, edit]
@@ -79,11 +60,6 @@ def add_context_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
     }
 
 
-def _context_edits(management: object) -> list[JsonObject]:
-    edits = management.get("edits") if isinstance(management, dict) else None
-    return [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []
-
-
 def add_anthropic_compaction(body: JsonObject, *, trigger: int) -> RequestWithBetas:
     """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000)."""
     edit: JsonObject = {
@@ -93,77 +69,63 @@ def add_anthropic_compaction(body: JsonObject, *, trigger: int) -> RequestWithBe
     return RequestWithBetas(add_context_edit(body, edit), (COMPACT_BETA,))
 
 
-def read_anthropic_compaction(reply: JsonObject) -> ProviderCompactionItem | UnusableSummary | None:
-    """The newest compaction in an Anthropic reply; None when there is none, Unusable when it failed
-    (its content is null).
+def read_anthropic_compaction(reply: JsonObject) -> bool | UnusableSummary:
+    """Whether an Anthropic reply holds a compaction; why not, where its newest one failed (its
+    content is null).
     """
-    block = _find_newest_block(reply.get("content"), "compaction")
-    if block is None:
-        return None
-    content = block.get("content")
+    blocks = [
+        each for each in _list_objects(reply.get("content")) if each.get("type") == "compaction"
+    ]
+    if not blocks:
+        return False
+    content = blocks[-1].get("content")
     if not isinstance(content, str) or not content:
         return UnusableSummary("The provider's compaction failed: it has no content.")
-    return ProviderCompactionItem(item=block, summary=content)
+    return True
 
 
-def read_applied_context_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
-    """The context edits that an Anthropic reply confirms."""
+def count_cleared_tokens(reply: JsonObject) -> int:
+    """Tokens of tool results that an Anthropic reply says were cleared in this conversation."""
     management = reply.get("context_management")
     edits = _list_objects(management.get("applied_edits") if isinstance(management, dict) else None)
-    return tuple(
-        AppliedEdit(str(each.get("type")), _read_count(each, "cleared_input_tokens"))
-        for each in edits
-    )
+    counts = [each.get("cleared_input_tokens") for each in edits if each.get("type") == CLEAR_EDIT]
+    return sum(each for each in counts if isinstance(each, int) and not isinstance(each, bool))
 
 
-def add_openai_compaction(body: JsonObject, *, threshold: int) -> RequestWithBetas:
+def add_openai_compaction(body: JsonObject, *, threshold: int) -> JsonObject:
     """Let OpenAI compact inside an ordinary Responses request when its input reaches `threshold`
     tokens. A setting of the host's takes precedence.
     """
-    entries = body.get("context_management")
-    if isinstance(entries, list) and any(
-        isinstance(each, dict) and each.get("type") == "compaction" for each in entries
-    ):
-        return RequestWithBetas(body)
+    given = body.get("context_management")
+    entries = given if isinstance(given, list) else []
+    if any(each.get("type") == "compaction" for each in _list_objects(entries)):
+        return body
     entry = {"type": "compaction", "compact_threshold": threshold}
-    return RequestWithBetas(
-        {**body, "context_management": [*(entries if isinstance(entries, list) else []), entry]}
-    )
+    return {**body, "context_management": [*entries, entry]}
 
 
-def read_openai_compaction(reply: JsonObject) -> ProviderCompactionItem | UnusableSummary | None:
-    """The compaction item in a Responses reply; None when it has none.
-
-    `UnusableSummary` when there is more than one, or it is empty: a history built on it would be
-    empty.
+def read_openai_compaction(reply: JsonObject) -> bool | UnusableSummary:
+    """Whether a Responses reply holds a compaction item; why not, where it holds more than one or
+    an empty one: a history built on it would be empty.
     """
     items = [
         each for each in _list_objects(reply.get("output")) if each.get("type") == "compaction"
     ]
     if not items:
-        return None
+        return False
     if len(items) > 1:
         return UnusableSummary("The provider's compaction holds more than one compaction item.")
     if not isinstance(items[0].get("encrypted_content"), str) or not items[0]["encrypted_content"]:
         return UnusableSummary("The provider's compaction item is empty.")
-    return ProviderCompactionItem(item=items[0], summary="")
-
-
-def _find_newest_block(value: object, kind: str) -> JsonObject | None:
-    return next((each for each in reversed(_list_objects(value)) if each.get("type") == kind), None)
+    return True
 
 
 def _list_objects(value: object) -> list[JsonObject]:
-    return list(_iterate_objects(value)) if isinstance(value, list) else []
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _iterate_objects(values: Sequence[object]) -> Iterator[JsonObject]:
-    return (each for each in values if isinstance(each, dict))
-
-
-def _read_count(value: JsonObject, key: str) -> int:
-    found = value.get(key)
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+# Cached microcompact: the provider clears old results by its own context editing, so that history
+# and cached prefix stay as they are (CP-6).
 
 
 class ResultClearingState(Struct, frozen=True, kw_only=True):
@@ -259,9 +221,7 @@ def read_clearing_confirmation(
     """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
     the reply reports more cleared tokens than before.
     """
-    total = sum(
-        edit.tokens for edit in read_applied_context_edits(reply) if edit.kind == CLEAR_EDIT
-    )
+    total = count_cleared_tokens(reply)
     if total <= clearing.tokens or not clearing.unconfirmed_uses:
         return clearing, None
     return replace(clearing, unconfirmed_uses=(), tokens=total), ConfirmedResultClearing(
@@ -330,7 +290,7 @@ class ProviderEdits:
         if not self.is_compaction_enabled and not self._clears:
             return body
         if self._format == "openai_responses":
-            return add_openai_compaction(body, threshold=limits.auto).body
+            return add_openai_compaction(body, threshold=limits.auto)
         change = (
             add_anthropic_compaction(body, trigger=limits.auto)
             if self.is_compaction_enabled
@@ -356,10 +316,10 @@ class ProviderEdits:
 
     def read_reply(
         self, reply: JsonObject
-    ) -> tuple[ConfirmedResultClearing | None, ProviderCompactionItem | UnusableSummary | None]:
+    ) -> tuple[ConfirmedResultClearing | None, bool | UnusableSummary]:
         """Return what the reply confirms: cleared tool results, and a compaction."""
         if not self.is_compaction_enabled and not self._clears:
-            return None, None
+            return None, False
         if self._format == "openai_responses":
             return None, read_openai_compaction(reply)
         self._pinned, cleared = read_clearing_confirmation(self._pinned, reply)

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.compaction_thresholds import compute_request_thresholds
-from memorist.compaction.provider_edits import ProviderCompactionItem, ProviderEdits
+from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.first_context_assembly import HostContext
@@ -454,7 +454,7 @@ class Session(ProcessBound):
 
     def _on_provider_edits(self, reply: JsonObject) -> None:
         """Record what the provider itself cleared or compacted."""
-        cleared, summary = self._provider_edits.read_reply(reply)
+        cleared, compacted = self._provider_edits.read_reply(reply)
         before = self.tracker.tokens
         if cleared is not None:
             self._cache_watcher.expect_break()
@@ -463,11 +463,11 @@ class Session(ProcessBound):
                     "micro", "provider", before + cleared.tokens, before, len(cleared.ids), 0
                 )
             )
-        if isinstance(summary, ProviderCompactionItem):
+        if isinstance(compacted, UnusableSummary):
+            self._log.emit(CompactionFailed("provider", compacted.why))
+        elif compacted:
             self._cache_watcher.expect_break()
             self._log.emit(ConversationCompacted("provider", "provider", before, before, 0, 0))
-        elif isinstance(summary, UnusableSummary):
-            self._log.emit(CompactionFailed("provider", summary.why))
 
     @property
     def betas(self) -> tuple[str, ...]:
