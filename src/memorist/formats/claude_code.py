@@ -11,12 +11,7 @@ import heapq
 from array import array
 from collections.abc import Iterator
 
-from memorist.core.messages import Message
-from memorist.formats.claude_code_records import (
-    build_message,
-    read_compaction_boundary,
-    read_record_message,
-)
+from memorist.formats.claude_code_records import read_compaction_boundary, read_record_message
 from memorist.formats.claude_code_tree import (
     ASSISTANT,
     BLANK,
@@ -152,8 +147,8 @@ class _ClaudeCodeReader:
                 return (
                     read_compaction_boundary(data, line, self.chain.kept_messages.get(number, 0)),
                 )
-            message, was_mended = self._message(
-                number, data, last_of_reply=bool(self.ends_reply[position])
+            message, was_mended = read_record_message(
+                data, line, last_of_reply=bool(self.ends_reply[position])
             )
         except FAILURES:
             return (SkippedLine(line, MALFORMED),)
@@ -165,18 +160,6 @@ class _ClaudeCodeReader:
         else:
             entry = message
         return (RepairedLine(line, REPLACED_CHARACTERS), entry) if was_mended else (entry,)
-
-    def _message(
-        self, number: int, data: bytes, *, last_of_reply: bool
-    ) -> tuple[Message | None, bool]:
-        """The message of a record, from the first pass's cache if it is there. Raises one of
-        `FAILURES`.
-        """
-        line = self.index.line_numbers[number]
-        record = self.index.cached_records.pop(number, None)
-        if record is None or record.message is None:
-            return read_record_message(data, line, last_of_reply=last_of_reply)
-        return build_message(record, record.message, line, last_of_reply=last_of_reply), False
 
     def _other_entry(self, line: RawTranscriptLine) -> tuple[TranscriptEntry, ...]:
         """The entry of a line that is not live; none for a blank one."""

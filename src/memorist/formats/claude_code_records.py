@@ -36,7 +36,7 @@ class ReplyIdAndModel(Struct, gc=False):
 
 
 class TreeFields(Struct, gc=False, rename="camel"):
-    """The fields that form the tree; all that the first pass decodes in a large file."""
+    """The fields that form the tree: all that the first pass decodes."""
 
     type: str | None = None
     uuid: str | None = None
@@ -179,16 +179,13 @@ class LooseRecordMessage(Struct):
 
 
 class MessageRecord(PromptSource, gc=True, rename="camel", kw_only=True):
-    """A user or assistant record: the fields that form the tree, and its message."""
+    """A user or assistant record."""
 
     type: str | None = None
     uuid: str | None = None
     parent_uuid: str | None = None
-    is_sidechain: bool | None = None
     is_meta: bool | None = None
-    team_name: str | None = None
     message: RecordMessage | None = None
-    tool_use_result: Raw = NO_RAW
     timestamp: datetime | None = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
@@ -254,7 +251,7 @@ def read_record_message(
     """The message of a user, assistant, attachment or system record, and whether the line had to be
     repaired.
 
-    None when the record is no part of the conversation; `last_of_reply` as in `build_message`.
+    None when the record is no part of the conversation; `last_of_reply` as in `_build_message`.
     Raises one of `FAILURES` when the line is no such record.
     """
     try:
@@ -273,15 +270,14 @@ def _read_line(data: bytes, line: int, *, last_of_reply: bool) -> Message | None
         return _read_unusual(data, line)
     if record.message is None or record.uuid is None:
         return _read_unusual(data, line)
-    return build_message(record, record.message, line, last_of_reply=last_of_reply)
+    return _build_message(record, record.message, line, last_of_reply=last_of_reply)
 
 
-def build_message(
+def _build_message(
     record: MessageRecord, message: RecordMessage, line: int, *, last_of_reply: bool
 ) -> Message:
-    """The message of a user or assistant record.
-
-    The usage is set on the last record of a reply only, so that a sum counts each call once.
+    """The message of a user or assistant record. The usage is set on the last record of a reply
+    only, so that a sum counts each call once.
     """
     blocks, wire = _read_content(message.content)
     if record.type == "assistant":

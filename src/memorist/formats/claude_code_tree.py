@@ -17,7 +17,6 @@ from msgspec import Struct
 from memorist.formats.claude_code_records import (
     NO_RAW,
     KindOnlyRecord,
-    MessageRecord,
     PreservedSegment,
     SessionFields,
     SessionTitles,
@@ -58,13 +57,7 @@ _RESULT_SCAN_LENGTH = 4096
 of it.
 """
 
-FIRST_PASS_CACHE_BYTES = 16 * 1024 * 1024
-"""Bytes of lines whose content is cached by the first pass, so that files up to about this size are
-decoded once.
-"""
-
 _link = msgspec.json.Decoder(TreeFields).decode
-_record = msgspec.json.Decoder(MessageRecord).decode
 _kind = msgspec.json.Decoder(KindOnlyRecord).decode
 _system = msgspec.json.Decoder(SystemRecord).decode
 _titles = msgspec.json.Decoder(SessionTitles).decode
@@ -91,9 +84,6 @@ class SessionTreeIndex:
         self.logical_parents: dict[int, int] = {}
         """Hash of the record before a boundary."""
         self.segments: list[tuple[int, PreservedSegment]] = []
-        self.cached_records: dict[int, MessageRecord] = {}
-        """The content of the first records."""
-        self.cache_bytes_left = FIRST_PASS_CACHE_BYTES
         self.snipped_hashes: set[int] = set()
         self.is_out_of_order = False
         """Whether some parent comes after its child."""
@@ -160,12 +150,12 @@ def build_tree_index(lines: Iterable[RawTranscriptLine]) -> SessionTreeIndex:
     edge = _EdgeRecords()
     for _, line, problem in lines:
         data = line
-        link: TreeFields | MessageRecord | None = None
+        link: TreeFields | None = None
         if problem or not line or line.isspace():
             add_code(PROBLEM if problem else BLANK)
             continue
         try:
-            link = _record(data) if len(data) < index.cache_bytes_left else _link(data)
+            link = _link(data)
         except FAILURES:
             data, link = _repair_record(data)
         if link is None:
@@ -228,9 +218,7 @@ def _keep_title(kept: SessionTitles, data: bytes) -> None:
     kept.summary = named.summary or kept.summary
 
 
-def _add_record(
-    index: SessionTreeIndex, link: TreeFields | MessageRecord, data: bytes, edge: _EdgeRecords
-) -> None:
+def _add_record(index: SessionTreeIndex, link: TreeFields, data: bytes, edge: _EdgeRecords) -> None:
     """Add a record to the tree."""
     number = len(index.line_numbers)
     code = index.codes[-1]
@@ -248,9 +236,6 @@ def _add_record(
             flags |= RESULT
     elif code == _SYSTEM:
         flags |= _note_system(index, number, data)
-    if flags & (USER | ASSISTANT) and isinstance(link, MessageRecord):
-        index.cached_records[number] = link
-        index.cache_bytes_left -= len(data)
     index.numbers_by_uuid[hash(link.uuid)] = number
     index.line_numbers.append(len(index.codes) - 1)
     index.flags.append(flags)
@@ -263,7 +248,7 @@ def _add_record(
     index.parent.append(parent)
 
 
-def _note_reply(index: SessionTreeIndex, link: TreeFields | MessageRecord) -> int:
+def _note_reply(index: SessionTreeIndex, link: TreeFields) -> int:
     """The hash of the reply's id; also records the newest real model (`<synthetic>` marks what the
     client wrote itself).
     """
