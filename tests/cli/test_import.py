@@ -156,6 +156,7 @@ def test_a_recording_that_is_not_shown_to_be_the_users_states_nothing_for_them(
     memorist("import", "--yes")
 
     assert ("not shown to be yours" in shown.stdout) is not is_said
+    assert ("taken for yours" in shown.stdout) is (is_said and not word)
     book = Path(os.environ["MEMORIST_HOME"]) / "memories" / "MEMORY.md"
     assert bool(re.search(r"Always sweep the shop.*\[said", book.read_text("utf-8"))) is is_said
     assert "Never round an amount down" in book.read_text("utf-8")
@@ -180,6 +181,28 @@ def test_who_a_recording_is_of_may_be_said_when_it_was_asked(
     book = Path(os.environ["MEMORIST_HOME"]) / "memories" / "MEMORY.md"
     assert re.search(r"Always sweep the shop.*\[said", book.read_text("utf-8"))
     assert user.exists()
+
+
+@pytest.mark.parametrize("word", ["--mine", "--not-mine"])
+def test_who_a_recording_is_of_may_be_said_after_the_database_was_lost(
+    user: Path, tmp_path: Path, word: str
+) -> None:
+    """What was restored from the files does not tell whose words they are: the recording is read
+    again as the user says.
+    """
+    assert user.exists()
+    other = {"session": "c", "cwd": "/Users/colleague/shop"}
+    codex(tmp_path / "got" / "c.jsonl", ["Always sweep the shop."], **other)
+    before = "--not-mine" if word == "--mine" else "--mine"
+    memorist("import", str(tmp_path / "got"), before, "--yes")
+    home = Path(os.environ["MEMORIST_HOME"])
+    for path in home.glob("state.sqlite*"):
+        path.unlink()
+    memorist("import", str(tmp_path / "got"), word, "--yes")
+
+    book = home / "memories" / "MEMORY.md"
+    text = book.read_text("utf-8") if book.exists() else ""
+    assert bool(re.search(r"Always sweep the shop.*\[said", text)) is (word == "--mine")
 
 
 @pytest.mark.usefixtures("user")

@@ -151,4 +151,10 @@ def describe_session_import_plan(plan: RolloutSyncPlan, past: RolloutPipeline) -
             f"{pluralize(len(foreign), 'session')} not shown to be yours, made in {made_in}: what "
             "is typed there does not count as your word; --mine if it is yours"
         )
+    if plan.assumed_mine:
+        made_in = ", ".join(sorted({each.cwd for each in plan.assumed_mine})[:3])
+        found.append(
+            f"{pluralize(len(plan.assumed_mine), 'session')} taken for yours, made in {made_in}: "
+            "what is typed there counts as your word; --not-mine if it is somebody else's"
+        )
     return [*found, *describe_extraction_cost(plan.eligible, past.settings)]

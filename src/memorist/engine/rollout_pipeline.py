@@ -85,6 +85,7 @@ from memorist.store.rollout_rows import (
     Rollout,
     find_extraction_progress,
     list_rollouts,
+    request_new_extraction,
 )
 from memorist.store.session_memory_mode import (
     read_left_out_sessions,
@@ -109,6 +110,8 @@ class RolloutSyncPlan(Struct, frozen=True):
     has_unconsolidated: bool
     """Whether an earlier sync extracted what was not consolidated."""
     worker_dependencies: WorkerDependencies
+    assumed_mine: tuple[Rollout, ...] = ()
+    """Those of `eligible` in a given folder elsewhere that nobody said to be the user's own."""
 
     @property
     def has_work(self) -> bool:
@@ -174,11 +177,7 @@ class RolloutPipeline(RolloutStore):
         if not folders:
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
-        elsewhere = tuple(
-            os.path.realpath(each.folder)
-            for each in searched
-            if each.is_named and not any(each.folder.is_relative_to(one) for one in by_path)
-        )
+        elsewhere = self._list_folders_elsewhere(folders)
         recorded = list_rollouts(self.state)
         known = [
             each
@@ -204,6 +203,13 @@ class RolloutPipeline(RolloutStore):
             )
             for each in found.threads
         ]
+        if is_mine is not None and elsewhere:
+            # What was restored from the files does not say whose words it was taken for.
+            with self.state.transaction():
+                known_ids = {each.id for each in recorded}
+                request_new_extraction(
+                    self.state, [each.id for each in threads if each.id not in known_ids]
+                )
         found = replace(
             found,
             threads=save_rollouts_except_memory_off(
@@ -215,6 +221,17 @@ class RolloutPipeline(RolloutStore):
             with contextlib.suppress(StoreError):  # only spares the next look their files
                 save_skipped_files(self._files, passed, found.skipped)
         return found
+
+    def _list_folders_elsewhere(self, folders: Sequence[Path]) -> tuple[str, ...]:
+        """The given folders in which no agent of this machine keeps its sessions."""
+        usual = [
+            each.folder for each in list_default_source_folders(self.layout, self._environment)
+        ]
+        return tuple(
+            os.path.realpath(folder)
+            for folder in folders
+            if not any(folder.is_relative_to(one) for one in usual)
+        )
 
     def copy_and_list_session_folders(self, agent: str) -> list[Path]:
         """Where one of `sources.AGENTS` keeps its sessions; those that it keeps in a database are
@@ -394,10 +411,17 @@ class RolloutPipeline(RolloutStore):
             only_threads=only,
         )
         verdicts = judge_eligibility_of_changed_rollouts(dependencies)
+        eligible = tuple(each.thread for each in verdicts if each.is_eligible)
+        elsewhere = self._list_folders_elsewhere(folders) if is_mine is None else ()
         return RolloutSyncPlan(
             found=found,
             sessions=len(mine),
-            eligible=tuple(each.thread for each in verdicts if each.is_eligible),
+            eligible=eligible,
+            assumed_mine=tuple(
+                each
+                for each in eligible
+                if each.source != OTHERS_SOURCE and _is_below(each.path, elsewhere)
+            ),
             too_old=sum(each.reason == "too old" for each in verdicts),
             has_unconsolidated=is_consolidation_requested(self.state),
             worker_dependencies=dependencies,

@@ -130,13 +130,21 @@ def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> None:
             != (*(getattr(each, name) for name in _RECOGNISED_BY), each.source == OTHERS_SOURCE)
         ]
         state.execute_many(_SAVE_ROLLOUT, changed)
-        of_another = [
-            {"id": each["id"]}
-            for each in changed
-            if each["id"] in known and known[each["id"]][-1] != (each["source"] == OTHERS_SOURCE)
-        ]
-        for statement in _READ_AGAIN:
-            state.execute_many(statement, of_another)
+        request_new_extraction(
+            state,
+            [
+                each["id"]
+                for each in changed
+                if each["id"] in known
+                and known[each["id"]][-1] != (each["source"] == OTHERS_SOURCE)
+            ],
+        )
+
+
+def request_new_extraction(state: StateDatabase, rollouts: Sequence[str]) -> None:
+    """Have these rollouts, by their ids, extracted again. To be called within a transaction."""
+    for statement in _READ_AGAIN:
+        state.execute_many(statement, [{"id": each} for each in rollouts])
 
 
 def list_rollouts(state: StateDatabase) -> list[Rollout]:
