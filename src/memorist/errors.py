@@ -91,6 +91,8 @@ class ModelError(MemoristError):
 
     attempts = 1
     """Requests that it took."""
+    broken_off = 0
+    """Of these, the ones that the provider broke off while it answered: it bills what it read."""
 
 
 class ModelUnavailable(ModelError):

@@ -82,6 +82,8 @@ class Reply(Struct, frozen=True, kw_only=True):
     """None when the price table does not know the model."""
     attempts: int = 1
     """Requests sent for this reply, retries included."""
+    broken_off: int = 0
+    """Of these, the ones that the provider broke off while it answered: it bills what it read."""
 
     @property
     def ends_turn(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
@@ -34,7 +35,7 @@ from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.forks.text_edits import TextEdits
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, REPEATED_REASON
-from memorist.ports import Request
+from memorist.ports import Reply, Request
 from memorist.testing import (
     CallTool,
     DelayReply,
@@ -761,6 +762,34 @@ async def test_a_model_that_hangs_is_timed_out() -> None:
     assert receipt.usage == answered.usage + ended.usage
     assert ended.usage.cache_read > 0
     assert ended.usage.input == ended.usage.output == 0
+
+
+class BreakingModel(ScriptedModel):
+    """Its provider breaks off each reply twice, and answers then."""
+
+    async def send(self, request: Request) -> Reply:
+        return replace(await super().send(request), attempts=3, broken_off=2)
+
+
+@pytest.mark.covers("FK-5", "FK-8")
+async def test_replies_that_the_provider_broke_off_count_with_their_input() -> None:
+    """They are billed, and a run that always ends so would cost without end: as estimated, whether
+    the call succeeds in the end or not.
+    """
+    error = ModelUnavailable("broke off")
+    error.attempts, error.broken_off = 3, 3
+    failed, _, _ = await play([Fail(error=error)])
+    plain, _, _ = await play([Say(text="Nothing to do.")])
+    model = BreakingModel([Say(text="Parent speaks."), Say(text="Nothing to do.")])
+    answered = await run_fork(
+        spec(await parent_of(model)), model=model, files=memory(), clock=FrozenClock()
+    )
+
+    assert failed.requests == answered.requests == 3
+    assert failed.usage.cache_read > 0
+    lost = answered.usage.cache_read - plain.usage.cache_read
+    assert lost == failed.usage.cache_read * 2 // 3
+    assert answered.sent[0].usage == answered.usage
 
 
 @pytest.mark.covers("FK-8", "SF-5")

@@ -287,6 +287,26 @@ async def test_a_cut_stream_is_tried_again(open_at: Open, then: Any, at: float) 
 
 
 @pytest.mark.covers("SF-5")
+async def test_calls_that_were_broken_off_are_counted_apart(open_at: Open) -> None:
+    """The provider bills what it had read, also of a call that succeeds in the end, fails for good,
+    or meets its time limit later.
+    """
+    cut = InterruptedReply(step=Say(text="never " * 99), then="close")
+    steps: list[Step] = [HttpError(code=500), cut, Say(text="whole"), cut, cut, cut, cut, Hang()]
+    with ScriptedServer(steps) as server:
+        model = open_at(server, attempts=3)
+        reply = await ask(model)
+        with pytest.raises(ModelUnavailable) as failed:
+            await ask(model)
+        with pytest.raises(ModelTimeout) as late:
+            await ask(model, seconds=3)
+
+    assert (reply.attempts, reply.broken_off) == (3, 1)
+    assert (failed.value.attempts, failed.value.broken_off) == (3, 3)
+    assert (late.value.attempts, late.value.broken_off) == (2, 1)
+
+
+@pytest.mark.covers("SF-5")
 async def test_a_reply_that_is_not_json_is_tried_again(open_at: Open) -> None:
     """Broken JSON costs one attempt; when there are no more, the model is unavailable."""
     steps: list[Step] = [Garbage(), Say(text="whole"), Garbage(), Garbage()]

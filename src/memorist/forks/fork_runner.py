@@ -133,9 +133,9 @@ async def run_fork(
 
 
 def _estimate_unanswered_usage(codec: Codec, body: JsonObject, *, is_cached: bool) -> Usage:
-    """What a request used that was ended while the provider worked on it: it is billed, and no
-    reply tells how much. Its input as estimated, read from the cache where the parent's request
-    begins it; what was written of the answer is not known.
+    """What a request used that was ended, or broken off, while the provider worked on it: it is
+    billed, and no reply tells how much. Its input as estimated, read from the cache where the
+    parent's request begins it; what was written of the answer is not known.
     """
     fixed = [body[name] for name in INSTRUCTION_AND_TOOL_KEYS if body.get(name)]
     tokens = estimate_text_tokens(msgspec.json.encode(fixed).decode())
@@ -360,6 +360,21 @@ class _ForkRun:
         self._cost = None if price is None or self._cost is None else self._cost + price
         return price
 
+    def _add_unanswered_usage(
+        self, spec: ForkSpec, body: JsonObject, count: int
+    ) -> tuple[Usage, float | None]:
+        """Add what so many requests used that were ended or broken off, as estimated; returns it,
+        with its price.
+        """
+        used = Usage()
+        if not count:
+            return used, None
+        codec = find_codec(self._model.format)
+        once = _estimate_unanswered_usage(codec, body, is_cached=spec.parent is not None)
+        for _ in range(count):
+            used += once
+        return used, self._add_usage(used, None)
+
     async def _send(self, spec: ForkSpec, body: JsonObject) -> Reply:
         self._requests += 1
         before = self._elapsed()
@@ -377,12 +392,9 @@ class _ForkRun:
             ended = self._elapsed()
             late = isinstance(problem, asyncio.CancelledError) and ended >= spec.limits.seconds
             error = TimeoutError.__name__ if late else type(problem).__name__
-            usage, price = Usage(), None
-            if isinstance(problem, ModelTimeout | TimeoutError | asyncio.CancelledError):
-                usage = _estimate_unanswered_usage(
-                    find_codec(self._model.format), body, is_cached=spec.parent is not None
-                )
-                price = self._add_usage(usage, None)
+            is_ended = isinstance(problem, ModelTimeout | TimeoutError | asyncio.CancelledError)
+            broken_off = problem.broken_off if isinstance(problem, ModelError) else 0
+            usage, price = self._add_unanswered_usage(spec, body, broken_off + is_ended)
             self._sent.append(
                 ForkRequestRecord(
                     started=began, seconds=ended - before, error=error, usage=usage, cost_usd=price
@@ -391,7 +403,10 @@ class _ForkRun:
             raise
         self._requests += reply.attempts - 1
         self._turns += 1
+        lost, lost_price = self._add_unanswered_usage(spec, body, reply.broken_off)
         price = self._add_usage(reply.usage, reply.cost_usd)
+        if price is not None and lost_price is not None:
+            price += lost_price
         read_seconds, write_seconds = read_server_times(reply.body)
         self._sent.append(
             ForkRequestRecord(
@@ -400,7 +415,7 @@ class _ForkRun:
                 write_seconds=write_seconds,
                 seconds=self._elapsed() - before,
                 attempts=reply.attempts,
-                usage=reply.usage,
+                usage=lost + reply.usage,
                 cost_usd=price,
                 stop_reason=(reply.stop_reason or "")[:100],
             )

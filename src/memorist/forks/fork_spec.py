@@ -192,7 +192,7 @@ class ForkRequestRecord(Struct, frozen=True, kw_only=True):
     attempts: int = 1
     """Requests sent for one reply, retries included; 1 when no reply came."""
     usage: Usage = Usage()
-    """Its input as estimated where it was ended before a reply came."""
+    """With the input, as estimated, of what was ended or broken off before a reply came."""
     cost_usd: float | None = None
     """None when the price is not known or the request failed."""
     stop_reason: str = ""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from memorist.core.messages import JsonObject
-from memorist.errors import ModelTimeout
+from memorist.errors import ModelError, ModelTimeout
 from memorist.models.call_failure import (
     CallFailure,
     build_model_error,
@@ -29,10 +29,11 @@ ModelAttempt = Callable[[], Awaitable[JsonObject | CallFailure]]
 
 
 class RetryResult(NamedTuple):
-    """A reply's body, and the number of requests it took."""
+    """A reply's body, the number of requests it took, and how many of them were broken off."""
 
     body: JsonObject
     attempts: int
+    broken_off: int
 
 
 def compute_retry_delay(
@@ -71,29 +72,41 @@ class RetryRunner(NamedTuple):
         does not help or the attempts are used up. Cancellation propagates.
         """
         limit = self.settings.timeout_seconds if limit_seconds is None else limit_seconds
+        failures: list[CallFailure] = []
         try:
             async with asyncio.timeout(limit):
-                return await self._until_answered(attempt)
+                return await self._until_answered(attempt, failures)
+        except ModelError as error:
+            error.attempts, error.broken_off = len(failures), _count_broken_off(failures)
+            raise
         except TimeoutError as error:
-            raise ModelTimeout(
+            late = ModelTimeout(
                 f"{self.model} did not answer within {limit:g} seconds; try later or raise "
                 f"timeout_seconds."
-            ) from error
+            )
+            late.attempts, late.broken_off = len(failures) + 1, _count_broken_off(failures)
+            raise late from error
 
-    async def _until_answered(self, attempt: ModelAttempt) -> RetryResult:
-        failed = 0
+    async def _until_answered(
+        self, attempt: ModelAttempt, failures: list[CallFailure]
+    ) -> RetryResult:
+        """Try until there is a reply; each failed attempt is added to `failures`."""
         while True:
             outcome = await attempt()
             if not isinstance(outcome, CallFailure):
-                return RetryResult(outcome, failed + 1)
+                return RetryResult(outcome, len(failures) + 1, _count_broken_off(failures))
             if is_model_loading(outcome):
                 await self.clock.sleep(LOADING_POLL_SECONDS)
                 continue
-            failed += 1
+            failures.append(outcome)
+            failed = len(failures)
             if failed >= self.settings.attempts or not is_retryable(outcome):
-                error = build_model_error(outcome, self.model, failed)
-                error.attempts = failed
-                raise error
+                raise build_model_error(outcome, self.model, failed)
             await self.clock.sleep(
                 compute_retry_delay(self.settings, failed, self.draw_random(), outcome.retry_after)
             )
+
+
+def _count_broken_off(failures: list[CallFailure]) -> int:
+    """The attempts that the provider had begun to answer."""
+    return sum(failure.kind == "cut" for failure in failures)

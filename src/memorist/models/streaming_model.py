@@ -130,7 +130,9 @@ class StreamingModel(ABC):
         cost = compute_call_cost(
             model, reply.usage, self._table, cache_write_1h=_hour_cache_writes(answer.body)
         )
-        return msgspec.structs.replace(reply, cost_usd=cost, attempts=answer.attempts)
+        return msgspec.structs.replace(
+            reply, cost_usd=cost, attempts=answer.attempts, broken_off=answer.broken_off
+        )
 
     async def _attempt_and_report(self, body: JsonObject) -> JsonObject | CallFailure:
         """One attempt; a rate limit is reported at once, because other processes may be waiting as
