@@ -31,6 +31,11 @@ def read(text: str) -> tuple[list[str], list[str]]:
         ("[Image #1] Always use pnpm.", ["Always use pnpm."]),
         ("[Image #1] [Image #12]\nAlways use pnpm. [Image #13]", ["Always use pnpm."]),
         ("[Pasted text #2 +48 lines] never push to main", ["never push to main"]),
+        (
+            'It fails:\n\n<pasted_content id="f336">\n\n10:02 ERROR always run migrate first\n'
+            '</pasted_content id="f336">\n\nFix it. From now on, never push to main.',
+            ["never push to main."],
+        ),
         ("Remember: we use\tpnpm", ["we use pnpm"]),
         ("Remember:\twe use pnpm", ["we use pnpm"]),
         ("yes,sure,always use pnpm", ["always use pnpm"]),

@@ -20,6 +20,7 @@ from memorist.auto_memory.statements.user_prose import (
     find_quotation_spans,
     find_sentence_ends,
     mask_quotations,
+    remove_marked_pastes,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import DocumentBlock, Message, Origin, UnknownBlock
@@ -363,7 +364,7 @@ def extract_message_before_others_words(message: Message) -> str:
 @lru_cache(maxsize=2)  # several ask about the newest message, which may be of megabytes
 def extract_text_before_others_words(text: str) -> str:
     """What is in a typed text before the words of others begin, wrapped text taken out."""
-    typed = strip_tag_wrapped_text(text)
+    typed = strip_tag_wrapped_text(remove_marked_pastes(text))
     return typed[: find_others_words_start(typed)]
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
+from memorist.auto_memory.statements.user_prose import extract_typed_text
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
 
@@ -38,4 +38,4 @@ def find_inbox_request(typed: str) -> InboxRequest | None:
 
 def find_inbox_request_in_message(message: Message) -> InboxRequest | None:
     """What a message of the user asks of the inbox; None for any other message."""
-    return find_inbox_request(extract_redacted_user_text(message))
+    return find_inbox_request(extract_typed_text(message))

@@ -37,7 +37,7 @@ from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     ProseSentence,
     contains_unattributable_text,
-    extract_redacted_user_text,
+    extract_typed_text,
 )
 from memorist.core.messages import Message
 
@@ -94,7 +94,7 @@ def explain_message(
         if not any(each.quote in certainly.quote for certainly in certain)
     ]
     stated = [each.text for each in found]
-    rest = _explain_rest(extract_redacted_user_text(message).strip(), stated)
+    rest = _explain_rest(extract_typed_text(message).strip(), stated)
     return (*found, *rest)
 
 

@@ -63,7 +63,7 @@ from memorist.auto_memory.statements.user_prose import (
     PROSE_CACHE_SIZE,
     ProseSentence,
     contains_unattributable_text,
-    extract_redacted_user_text,
+    extract_typed_text,
     mask_quotations,
     names_other_speaker,
     split_prose_sentences,
@@ -203,7 +203,7 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[tuple[str, str], Statement] = {}
-    for act, text, quote in list_certain_statements(extract_redacted_user_text(message)):
+    for act, text, quote in list_certain_statements(extract_typed_text(message)):
         if len(found) < MAX_STATEMENTS:
             found.setdefault(
                 (act, text.casefold()),
@@ -391,7 +391,7 @@ def _match_lasting_statement(
 
 def asks_to_remember_secret(message: Message) -> bool:
     """Whether a message of the user asks outright to keep a secret, which no memory does."""
-    text = extract_redacted_user_text(message).strip()
+    text = extract_typed_text(message).strip()
     if message.origin is not Origin.USER or not states_secret_value(text):
         return False
     command = _COMMAND.match(text) or _match_memory_line(text)

@@ -22,7 +22,7 @@ from memorist.auto_memory.statements.statement_parser import (
     may_be_others_words,
     split_typed_sentences,
 )
-from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
+from memorist.auto_memory.statements.user_prose import extract_typed_text
 from memorist.auto_memory.value_correction import parse_value_correction
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
@@ -43,7 +43,7 @@ def find_uncertain_value_corrections(message: Message) -> tuple[Statement, ...]:
         return ()
     return tuple(
         Statement("correction", choose_memory_kind(text), text, quote, message.id, certain=False)
-        for text, quote in _corrections_in(extract_redacted_user_text(message))
+        for text, quote in _corrections_in(extract_typed_text(message))
     )
 
 

@@ -47,7 +47,7 @@ from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     ProseSentence,
     contains_unattributable_text,
-    extract_redacted_user_text,
+    extract_typed_text,
     find_last_line_behind_program_output,
     is_document_or_form,
     names_other_speaker,
@@ -120,9 +120,7 @@ def find_unconfirmed_statements(message: Message, reply_before: str = "") -> tup
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[str, Statement] = {}
-    for act, text, quote in list_probable_statements(
-        extract_redacted_user_text(message), reply_before
-    ):
+    for act, text, quote in list_probable_statements(extract_typed_text(message), reply_before):
         if len(found) < MAX_STATEMENTS:
             kind = choose_memory_kind(text)
             found.setdefault(

@@ -76,6 +76,12 @@ _PASTE_MARKS = lazy_pattern(
     r"^[ \t]*(?:\[(?:image|pasted text) #\d[^\]\n]{0,30}\]\s*)+", re.IGNORECASE | re.MULTILINE
 )
 """What Claude Code puts in front of a line in the place of a pasted picture or text."""
+_MARKED_PASTE = lazy_pattern(
+    r'(?:[:：]\s{0,4})?<(pasted_content id="[^"<>\n]{1,40}")>.*?(?:</\1>|\Z)', re.DOTALL
+)
+"""A long paste as Claude Code hands it on. The closing tag has the id as well, so that no pasted text
+ends it. A colon in front announced the paste and nothing else.
+"""
 _ORNAMENT = lazy_pattern(
     r"\s*(?:[☑✅❎👉📌❗‼🚨💡📝⭐🔥➡▶🙏]\ufe0f?\s*|[❌🚫⛔🛑]\ufe0f?\s*(?=(?:please )?(?:never|no|not|avoid|don['’]?t|do not|"
     r"nie|niemals|kein\w*|nicht|jamais|ne|pas|nunca|no|não|никогда|не)\b|不|别|禁))+(?=\S)(?!.*[❌🚫👎✗✘⛔✅👍✔✓💯])",
@@ -291,6 +297,16 @@ def extract_redacted_user_text(message: Message) -> str:
     ]
     typed = "\n".join(part.strip() for part in parts if part.strip())
     return remove_speech_fillers(redact(typed).text)
+
+
+def extract_typed_text(message: Message) -> str:
+    """As `extract_redacted_user_text`, without what Claude Code marks as pasted."""
+    return remove_marked_pastes(extract_redacted_user_text(message))
+
+
+def remove_marked_pastes(text: str) -> str:
+    """The text without what Claude Code marks as pasted."""
+    return _MARKED_PASTE.sub("\n\n", text) if "<pasted_content" in text else text
 
 
 def announces_text_in_next_message(typed: str) -> bool:
