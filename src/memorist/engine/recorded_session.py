@@ -139,7 +139,10 @@ def _find_own(home: Layout, name: str) -> tuple[str, SessionLayout]:
     if folder.is_dir():
         return folder.resolve().name, SessionLayout(folder.resolve())
     if not home.database.exists():
-        raise InputError(f"there is no file {name!r}, and {home.home} knows no session yet")
+        raise InputError(
+            f"there is no file {name!r}, and {home.home} knows no session yet; "
+            "`memorist sessions` looks for those of your agents"
+        )
     database = open_database(home.database)
     try:
         found = find_sessions_by_id_prefix(database, name)
