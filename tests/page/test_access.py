@@ -541,8 +541,40 @@ def test_a_memory_tells_its_source_and_is_edited_and_forgotten(
     assert "Thursdays" in browser.get("/memory?path=deploys.md&at=1").text
     assert post(browser, "forget", **fields) == 303
     assert "It is forgotten" in browser.get("/memory?path=deploys.md").text
-    assert post(browser, "forget-hard", **fields) == 303
+    assert post(browser, "forget-hard", version="", **fields) == 303
     assert "cannot be shown" in browser.get("/memory?path=deploys.md").text
+
+
+def test_what_another_tab_wrote_is_not_forgotten_for_good(
+    browser: TestClient, access: PageAccess
+) -> None:
+    """The button takes the text that its user saw, and says so where there is another one now."""
+    address, fields = "/memory?path=deploys.md", {"csrf": access.csrf, "path": "deploys.md"}
+    seen = version_on_page(browser, address)
+    text = "---\nname: deploys\ntype: project\n---\n\nOn Mondays.\n"
+    assert post(browser, "edit", text=text, version=seen, **fields) == 303
+    assert post(browser, "forget-hard", version=seen, **fields) == 303
+    assert "was changed after you saw it" in browser.get("/memories").text
+    assert "On Mondays" in browser.get(address).text
+
+    seen = version_on_page(browser, address)
+    assert post(browser, "forget-hard", version=seen, **fields) == 303
+    assert "cannot be shown" in browser.get(address).text
+
+
+def test_the_field_for_a_text_shows_it_in_its_order(browser: TestClient, project: Path) -> None:
+    """Characters that turn the direction are not in the field, and saving what it shows takes them
+    out of the file.
+    """
+    engine = Memorist(model="structural")
+    path = engine.memory(str(project)).layout.folder / "turned.md"
+    asyncio.run(engine.close())
+    path.write_text("---\nname: turned\ntype: project\n---\n\nRun \u202egnp.exe now.\n")
+    page = browser.get("/memory?path=turned.md").text
+
+    assert "Run ‹U+202E›gnp.exe now." in page
+    assert "Run gnp.exe now." in page
+    assert "\u202e" not in page
 
 
 def test_a_dream_is_taken_back(browser: TestClient, access: PageAccess) -> None:

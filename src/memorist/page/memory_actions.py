@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
 from memorist.auto_memory.memory_purge import purge_memories
 from memorist.auto_memory.stale_memories import confirm_memories_still_hold
@@ -31,7 +32,9 @@ def perform_memory_action(context: PageContext, action: str, fields: dict[str, s
             *context.find_context_and_path(fields["path"]), fields["text"], fields["version"]
         ),
         "forget": lambda: _forget(*context.find_context_and_path(fields["path"])),
-        "forget-hard": lambda: _forget_hard(*context.find_context_and_path(fields["path"])),
+        "forget-hard": lambda: _forget_hard(
+            *context.find_context_and_path(fields["path"]), fields["version"]
+        ),
     }
     if action not in changes:
         raise InputError(f"the page knows no change {action!r}")
@@ -55,7 +58,13 @@ def _forget(context: PageContext, path: str) -> str:
     )
 
 
-def _forget_hard(context: PageContext, path: str) -> str:
+def _forget_hard(context: PageContext, path: str, version: str) -> str:
+    """Leave no copy of the text that the user saw; one that another wrote since stays."""
+    present = path in {head.path for head in context.memory.headers()}
+    if present and version != compute_memory_version(
+        context.memory.folder.read_memory_file(path).text()
+    ):
+        return translate("Not forgotten: {path} was changed after you saw it", path=path)
     changes, left, _ = purge_memories(context.home, context.memory, [path])
     done = translate("Forgotten for good, taken out of {changes} changes", changes=changes)
     if not left.remaining:

@@ -28,6 +28,7 @@ from memorist.page.page_context import (
 from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.recall.recall_explanation import explain_recall
 from memorist.recall.session_passages import describe_passage_outcome, render_user_quote
+from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.store.memory_uses import MemoryUseTotal, list_uses_of_memory
 from memorist.views.page_texts import translate, translate_each
 from memorist.views.view_blocks import (
@@ -213,6 +214,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
                         translate("Forget for good"),
                         "forget-hard",
                         path=context.prefix + path,
+                        version=compute_memory_version(text),
                         danger=True,
                     ),
                 ]
@@ -230,8 +232,9 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
 
 
 def _build_edit_form(context: PageContext, path: str, text: str) -> list[PageBlock]:
-    """The form that changes the text; none where bytes of the file are no UTF-8, which a form
-    cannot send back.
+    """The form that changes the text, without the characters that cannot be seen: what is saved
+    has none, and they would show it otherwise than it is. None where bytes of the file are no
+    UTF-8, which a form cannot send back.
     """
     if replace_surrogates(text) != text:
         return []
@@ -241,7 +244,12 @@ def _build_edit_form(context: PageContext, path: str, text: str) -> list[PageBlo
                 *context.build_form_fields(),
                 FormField(name="path", kind="hidden", value=context.prefix + path),
                 FormField(name="version", kind="hidden", value=compute_memory_version(text)),
-                FormField(name="text", label=translate("Change its text"), kind="text", value=text),
+                FormField(
+                    name="text",
+                    label=translate("Change its text"),
+                    kind="text",
+                    value=strip_hidden_characters(text),
+                ),
             ],
             button=translate("Save the change"),
             method="post",
