@@ -175,15 +175,12 @@ def _unnumbered_original(
     """Return the memory itself; or the one whose name it has but for a number appended by memorist,
     if both are fully equal.
     """
-    base = (
-        None
-        if topic.path in snapshot.foreign or compute_memory_merge_key(topic) is None
-        else now.get(get_unnumbered_path(topic))
-    )
+    base = None if topic.path in snapshot.foreign else now.get(get_unnumbered_path(topic))
     return (
         base
         if base is not None
         and base.path not in snapshot.restored_paths
+        and compute_memory_merge_key(topic) is not None
         and are_equal_memories(base, topic)
         else topic
     )
