@@ -325,6 +325,37 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert ended.returncode == 0
 
 
+def test_a_forked_child_keeps_no_session_from_its_parent(tmp_path: Path) -> None:
+    """A pool of processes lives on while the parent closes a session, as it does after ten idle
+    minutes, and opens it again.
+    """
+    code = f"""
+import os
+from memorist.adapters.engine_thread import EngineThread
+attached = EngineThread(home={str(tmp_path)!r})
+conversation = attached.conversation("s", format="openai_chat")
+request = {REQUEST!r}
+conversation.prepare(request)
+reading, writing = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(writing)
+    os.read(reading, 1)
+    os._exit(0)
+conversation.close()
+conversation.prepare(request)
+print(conversation.session is not None)
+os.close(writing)
+os.waitpid(child, 0)
+attached.close()
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+
+    assert ran.stdout.split() == ["True"], ran.stderr
+
+
 def test_the_end_of_the_program_closes_it(tmp_path: Path) -> None:
     """Nobody called close: the log of events ends with it all the same."""
     code = f"""

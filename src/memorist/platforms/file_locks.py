@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import time
@@ -34,6 +35,16 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     return True
+
+
+def close_locked(descriptor: int) -> None:
+    """Let go of the lock and close the file. Closing alone would leave the lock to each child that
+    was forked meanwhile, which has a copy of the descriptor.
+    """
+    if HAS_FLOCK:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
 def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:

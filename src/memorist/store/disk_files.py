@@ -378,7 +378,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
         file_locks.block_until_locked(descriptor)
         yield
     finally:
-        os.close(descriptor)
+        file_locks.close_locked(descriptor)
 
 
 def _check_expected(path: Path, expect: bytes) -> None:

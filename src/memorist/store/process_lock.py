@@ -36,7 +36,7 @@ def hold_lock(path: Path, *, wait_seconds: float = MAX_LOCK_WAIT_SECONDS) -> Ite
         _acquire_lock_within(descriptor, path, wait_seconds)
         yield
     finally:
-        os.close(descriptor)
+        file_locks.close_locked(descriptor)
 
 
 def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:

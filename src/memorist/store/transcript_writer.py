@@ -96,6 +96,7 @@ class TranscriptWriter:
         """
         make_folders(path.parent)
         self._redacts = redacts
+        self._process = os.getpid()
         self._lock = _acquire_writer_lock(path)
         try:
             with ExitStack() as undo:
@@ -151,7 +152,8 @@ class TranscriptWriter:
         try:
             self._file.close()
         finally:
-            os.close(self._lock)
+            is_copy = os.getpid() != self._process  # of a forked child: its parent has the lock
+            (os.close if is_copy else file_locks.close_locked)(self._lock)
 
 
 _OFFER_OFFSET = 32
@@ -205,7 +207,7 @@ def hold_transcript_writer_lock(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        os.close(descriptor)
+        file_locks.close_locked(descriptor)
 
 
 def _repair_last_line(path: Path, descriptor: int) -> int:
