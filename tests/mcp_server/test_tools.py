@@ -165,6 +165,33 @@ async def test_a_memory_is_changed_only_as_it_was_read(connect: Connect) -> None
     assert why.count("  agent: Test-Client-1: ") == 2
 
 
+@pytest.mark.covers("AM-10")
+async def test_a_long_memory_is_changed_only_by_who_has_read_its_end(connect: Connect) -> None:
+    """An agent that had read the first page wrote that page back, changed, and the rest was gone:
+    the version comes with the end of the text.
+    """
+    async with connect() as asker:
+        await asker.ask("memory_write", text=RELEASE, kind="project", description="Long list")
+        path = memory_folder() / "long-list.md"
+        lines = "".join(f"Item {number} of a long list.\n" for number in range(1_000))
+        path.write_text(path.read_text("utf-8") + lines, "utf-8")
+        first = await asker.ask("memory_read", path="long-list.md")
+        blind, is_refused = await asker.tried(
+            "memory_write", text="Short.", kind="project", path="long-list.md"
+        )
+        (start,) = re.findall(r"read on with start = (\d+)", first)
+        last = await asker.ask("memory_read", path="long-list.md", start=int(start))
+        (version,) = re.findall(r"version: (\w+)", last)
+        await asker.ask(
+            "memory_write", text="Short.", kind="project", path="long-list.md", version=version
+        )
+
+    assert "version: (given with the end of the text)" in first
+    assert is_refused
+    assert "to its end" in blind
+    assert path.read_text("utf-8").endswith("\nShort.\n")
+
+
 @pytest.mark.covers("RC-5")
 async def test_why_tells_origin_history_and_uses(connect: Connect) -> None:
     """Who wrote it, when it was shown for which words and opened, and whether a message would

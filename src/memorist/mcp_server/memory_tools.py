@@ -213,15 +213,20 @@ class MemoryTools:
         """
         topic = self.read_memory_file(arguments.path)
         trust = topic.provenance.trust
+        text = sanitize_for_model(topic.body)
+        # Who has not read the end would write the memory without it.
+        ends_here = len(text) <= arguments.start + MAX_ANSWER_CHARS - RESERVED_FRAME_CHARS
         values = {
             "path": to_safe_line(topic.path),
-            "version": compute_memory_version(topic.text()),
+            "version": compute_memory_version(topic.text())
+            if ends_here
+            else "(given with the end of the text)",
             "kind": str(topic.kind or "none"),
             "origin": str(trust)
             + (f", “{to_safe_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
             "day": topic.provenance.created[:10] or "not known",
             "description": to_safe_line(topic.description),
-            "text": cut_text_page(sanitize_for_model(topic.body), arguments.start),
+            "text": cut_text_page(text, arguments.start),
         }
         return render_template(load_prompt("mcp/memory"), values, strict=True).strip()
 
@@ -310,8 +315,8 @@ class MemoryTools:
                 else "the version is missing"
             )
             raise WriteConflict(
-                f"{before.path} is not changed: {given}; read it with memory_read, and write "
-                f"with the version it gives"
+                f"{before.path} is not changed: {given}; read it with memory_read to its "
+                f"end, and write all of it with the version that is given there"
             )
         header = {"type": arguments.kind} | (
             {"description": " ".join(arguments.description.split())}

@@ -138,7 +138,12 @@ class MemoryWriteArguments(ToolArguments, frozen=True):
         ),
     ] = ""
     version: Annotated[
-        str, Meta(max_length=64, description="With path: the version that memory_read gave.")
+        str,
+        Meta(
+            max_length=64,
+            description="With path: the version that memory_read gave. The text then replaces the "
+            "whole memory.",
+        ),
     ] = ""
     quote: UserQuote = ""
     session: SessionId = ""
