@@ -507,6 +507,39 @@ async def test_only_plain_files_inside_the_project_are_kept(project: Path) -> No
 
 
 @pytest.mark.covers("MD-2")
+@pytest.mark.parametrize("left", [None, b"", b"\0\0"])
+@pytest.mark.parametrize("is_reopened", [False, True])
+async def test_a_document_that_was_away_for_a_while_is_kept_up_to_date_again(
+    project: Path, left: bytes | None, is_reopened: bool
+) -> None:
+    """Gone on another branch, or emptied while an editor saved: once it is back, it is updated as
+    before, also by a later process, though nobody reads it again.
+    """
+    shop = project / "SHOP.md"
+    host = Host(project)
+    session = await host.open()
+    await host.turn(session, "Read", shop)
+    await magic_docs_of(session)._queue.wait(60)
+    text = shop.read_bytes()
+    shop.unlink() if left is None else shop.write_bytes(left)
+    await host.turn(session, "On another branch")
+    await magic_docs_of(session)._queue.wait(60)
+    assert len(host.of(MagicDocForgotten)) == 1
+    if is_reopened:
+        await session.close()
+        session = await host.open()
+        await host.turn(session, "Still there")
+        await magic_docs_of(session)._queue.wait(60)
+    shop.write_bytes(text)
+    count = len(host.tasks)
+    await host.turn(session, "Back, and the port is 9090 now")
+    await magic_docs_of(session)._queue.wait(60)
+    await session.close()
+
+    assert len(host.tasks) == count + 1
+
+
+@pytest.mark.covers("MD-2")
 async def test_a_file_that_became_a_link_is_not_written_through(project: Path) -> None:
     """A registered document whose place a link has taken is forgotten, and what the link leads to
     is as it was.

@@ -109,6 +109,20 @@ def find_document_at_path(scope: DocumentScope, path: str) -> MagicDocCandidate 
     )
 
 
+def has_document_text(scope: DocumentScope, path: str) -> bool:
+    """Whether there is a file with any text at a path that was read, or no document can be."""
+    if find_path_text_problem(path):
+        return True
+    try:
+        root = scope.files.resolve(scope.project)
+        if not scope.files.resolve(root / path).is_relative_to(root):
+            return True
+        data = read_if_exists(scope.files, scope.project / path, limit=scope.max_bytes + 1)
+    except StoreError:
+        return True
+    return bool((data or b"").strip(b"\0 \t\r\n"))
+
+
 def find_magic_docs(scope: DocumentScope) -> list[MagicDocCandidate]:
     """Return every Magic Doc of a project, by path, skipping hidden folders and third-party code.
 

@@ -34,6 +34,7 @@ from memorist.magic_docs.document_files import (
     DocumentScope,
     SessionDocumentRegistry,
     find_document_at_path,
+    has_document_text,
     load_magic_doc_prompts,
     open_document_scope,
     resolve_magic_doc_path,
@@ -124,8 +125,10 @@ class MagicDocs(SessionExtension):
         """Whether the user waits for the update."""
         self._queue = LatestTaskQueue(runtime.clock, on_error=self._on_background_error)
         self._asked = dict.fromkeys(registry.load())
-        for path in self._asked:
-            conversation.on_file_read(path)
+        self._missing = dict(self._asked)
+        """Documents that are looked for again: those of an earlier process, and those that are gone
+        or empty, as between two branches, or while an editor saves.
+        """
 
     @property
     def registered_documents(self) -> tuple[Path, ...]:
@@ -151,7 +154,7 @@ class MagicDocs(SessionExtension):
             not settings.enabled
             or scope is None
             or (self._tracker is not None and self._tracker.open_calls.calls)
-            or not (self._known or self._conversation.has_uninspected_files)
+            or not (self._known or self._missing or self._conversation.has_uninspected_files)
         ):
             return
         self._turns += 1
@@ -176,7 +179,7 @@ class MagicDocs(SessionExtension):
         await self._register_read_files(scope)
         for path in self.registered_documents:
             await self._update_document(scope, path, parent, upto)
-        self._asked = dict.fromkeys(map(str, self._known))
+        self._asked = dict.fromkeys((*map(str, self._known), *self._missing))
         self._registry.save(self._asked)
 
     async def update_all(self) -> None:
@@ -194,9 +197,15 @@ class MagicDocs(SessionExtension):
     async def _register_read_files(self, scope: DocumentScope) -> None:
         """Inspect the files read since the last time, in a thread."""
         read_files, most = self._conversation.take_read_files(), self._settings.documents
-        for document in await asyncio.to_thread(
-            lambda: [find_document_at_path(scope, asked) for asked in read_files]
+        asked_files, self._missing = dict.fromkeys((*self._missing, *read_files)), {}
+        for asked, document, is_there in await asyncio.to_thread(
+            lambda: [
+                (each, find_document_at_path(scope, each), has_document_text(scope, each))
+                for each in asked_files
+            ]
         ):
+            if not is_there and asked in self._asked:
+                self._missing[asked] = None
             if document is None or document.path in self._known:
                 continue
             if document.why:
@@ -235,11 +244,11 @@ class MagicDocs(SessionExtension):
             self._report_skipped(path, (found,))
         else:
             self._known.pop(path, None)
-            self._runtime.emit(
-                MagicDocForgotten(
-                    str(path), "it is gone" if is_moved else "it has no header any more"
-                )
-            )
+            is_empty = not data.strip(b"\0 \t\r\n")
+            if is_empty:
+                self._missing[str(path)] = None
+            why = "it is empty" if is_empty else "it has no header any more"
+            self._runtime.emit(MagicDocForgotten(str(path), "it is gone" if is_moved else why))
         return None
 
     async def _update_document(
