@@ -545,6 +545,19 @@ def test_a_memory_tells_its_source_and_is_edited_and_forgotten(
     assert "cannot be shown" in browser.get("/memory?path=deploys.md").text
 
 
+def test_a_file_that_is_too_large_is_named_as_such(browser: TestClient, project: Path) -> None:
+    """The list links to it; its view says what is wrong with it, and the check nothing else."""
+    engine = Memorist(model="structural")
+    path = engine.memory(str(project)).layout.folder / "large.md"
+    asyncio.run(engine.close())
+    path.write_text(f"---\nname: large\ntype: project\n---\n\n{'x' * 1_000_000}\n")
+
+    assert "more than a memory may have" in browser.get("/memory?path=large.md").text
+    found = CliRunner().invoke(memorist_group, ["memory", "check"]).output
+    assert "is neither searched nor recorded" in found
+    assert "not there" not in found
+
+
 def test_what_another_tab_wrote_is_not_forgotten_for_good(
     browser: TestClient, access: PageAccess
 ) -> None:

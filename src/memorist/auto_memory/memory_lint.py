@@ -57,7 +57,7 @@ def lint_folder(
     found = [
         *_file_problems(files),
         *_name_problems(topics),
-        *_index_problems(index_text, expected_index, paths),
+        *_index_problems(index_text, expected_index, paths | {path for path, _ in files}),
         *_dropped_line_problems(expected_index, paths),
         *_shared_name_problems(topics),
     ]

@@ -51,7 +51,10 @@ def sessions_command(session: str, everywhere: bool, limit: int, as_json: bool) 
         prefix = f"{Path(each.project).name}: " if everywhere else ""
         click.echo(_render_line(each, each.id[:13], prefix))
     if not found:
-        click.echo("no session of this folder is known yet; --all shows those of others")
+        click.echo(
+            "no session of this folder is known yet; `memorist import` finds those of your agents, "
+            "--all shows those of other folders"
+        )
         elsewhere = describe_memory_found_elsewhere(DiskFiles(), home, str(Path.cwd()))
         for line in elsewhere or _describe_sessions_of_namesakes(home):
             click.echo(line)

@@ -179,18 +179,18 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
     context, path = context.find_context_and_path(name)
     memory = context.memory
     present = path in {head.path for head in memory.headers()}
+    # first, as it says why a file in the folder cannot be read
+    topic, doubts = memory.read_memory_with_suspicions(path) if present else (None, ())
+    text = topic.text() if topic else ""
     log, lines = blame_memory(memory.folder.history, path)
     blocks: list[PageBlock] = []
     if present:
-        topic, doubts = memory.read_memory_with_suspicions(path)
-        text = topic.text()
         blocks.append(NumberBlock(pairs=_memory_numbers(context, path, log)))
         blocks += [
             ProseBlock(heading=translate("Why no model is shown it"), text="\n".join(doubts))
         ] * bool(doubts)
         blocks += build_problem_blocks(of_project, context.prefix + path)
     else:
-        text = ""
         blocks.append(
             ProseBlock(
                 heading=translate("It is forgotten"), text=translate("The history still has it.")
