@@ -282,6 +282,53 @@ def test_what_limits_a_rule_makes_it_another_one(rule: str, place: str, negative
     assert compare_statements(f"always {rule}", limited) is StatementRelation.UNRELATED
 
 
+OTHER_RULES = st.sampled_from(
+    [
+        "always use {} in this repo", "never {} on a Friday", "no more than 80 {} a file",
+        "don't forget to check the {}", "write a {} for each change", "keep the {} out of the log",
+        "the {} is owned by the platform team",
+    ]
+)  # fmt: skip
+
+
+@given(OTHER_RULES, WORDS, WORDS)
+def test_two_rules_that_differ_in_a_word_both_stay(rule: str, one: str, other: str) -> None:
+    """Unless that word is an alternative to the other; a rule that goes with a doubt stays too."""
+    found = compare_statements(rule.format(one), rule.format(other))
+
+    assert (found is StatementRelation.SAME) == (one == other)
+    assert found not in statement_comparison.OPPOSED
+    assert found is not StatementRelation.RESTATED
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("always use pnpm in this repo", "don't forget to use pnpm in this repo"),
+        ("Nutze immer pnpm", "vergiss nicht, pnpm zu nutzen"),
+        ("每次都要跑测试", "别忘了跑测试"),
+    ],
+)
+def test_not_to_forget_something_is_to_do_it(known: str, said: str) -> None:
+    """It is one rule, said again; what one is never to do is its opposite."""
+    assert compare_statements(said, known) is StatementRelation.RESTATED
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Lines have 80 columns", "no more than 80 columns"),
+        ("80 columns", "no more than 80 columns"),
+        ("wait 5 seconds", "wait no longer than 5 seconds"),
+        ("80 Zeichen je Zeile", "nicht mehr als 80 Zeichen je Zeile"),
+    ],
+)
+def test_a_limit_is_not_the_opposite_of_its_number(known: str, said: str) -> None:
+    """`No more` rules out what is beyond the number, not the number."""
+    assert compare_statements(said, known) is StatementRelation.UNRELATED
+    assert compare_statements(known, said) is StatementRelation.UNRELATED
+
+
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
     """No text stops the comparison, and what is left of one is a part that can be read."""
@@ -311,6 +358,7 @@ CLAUSES = st.lists(
         st.sampled_from(["npm", "pnpm", "never", "use", "port", "40", "50", ","]),
         st.sampled_from(["because", "and", "no longer", "is on", "en lugar de", "switched to"]),
         st.sampled_from(["moved from npm to", "v2", "src/40", "no,", "now"]),
+        st.sampled_from(["no more than", "don't forget to", "owns", "is", "Tom"]),
     ),
     max_size=6,
 ).map(" ".join)
@@ -555,6 +603,43 @@ def test_a_choice_with_what_it_rules_out_is_one(known: str, said: str) -> None:
     assert compare_statements("never use pnpm", "Use pnpm, never npm") is (
         StatementRelation.PARTLY_OPPOSITE
     )
+
+
+@pytest.mark.covers("AM-12")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Alice owns billing.", "Bob owns billing now."),
+        ("Our CI runs on CircleCI.", "Our CI runs on GitHub Actions."),
+        ("The release manager is Maria.", "The release manager is Tom."),
+    ],
+)
+async def test_a_fact_with_another_value_is_kept_and_the_former_is_asked_about(
+    talk: Talk, known: str, said: str
+) -> None:
+    """Nothing tells whether both hold."""
+    await talk.says(f"Remember: {known}")
+    await talk.says(said)
+
+    assert talk.bodies() == sorted([known.rstrip("."), said.rstrip(".")])
+    (asked,) = talk.memory.inbox.list_proposals()
+    assert asked.after is None
+    assert said in asked.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Alice owns billing.", "Alice owns payments."),
+        ("Alice owns billing.", "Bob owns search now."),
+        ("The staging database is Postgres.", "The production database is Postgres."),
+        ("Bob reviews Go code.", "Bob reviews Rust code."),
+        ("The importer is slow.", "The importer is old."),
+    ],
+)
+def test_facts_of_two_things_are_apart(known: str, said: str) -> None:
+    """Somebody may own several things, and a thing be several."""
+    assert compare_statements(said, known) is StatementRelation.UNRELATED
 
 
 @pytest.mark.covers("AM-12", "SF-2")

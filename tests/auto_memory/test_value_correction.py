@@ -231,6 +231,43 @@ async def test_what_is_allowed_or_possible_replaces_nothing(said: str, tmp_path:
         assert await talk.says("Always use npm.", said) == ["Always use npm."]
 
 
+@pytest.mark.parametrize(
+    ("known", "said", "asked"),
+    [
+        ("Der Server läuft auf Port 4000.", "nicht 4000, sondern 3000", "Der Server läuft auf Port 3000."),
+        ("El servidor usa el puerto 8080.", "no es 8080, es 9090", "El servidor usa el puerto 9090."),
+        ("ポートは3000です。", "3000じゃなくて4000です", "ポートは4000です。"),
+        ("端口是3000。", "不是3000,是4000", "端口是4000。"),
+        ("La porta è 3000.", "non 3000 ma 3001", "La porta è 3001."),
+        ("De poort is 4000.", "niet 4000 maar 3000", "De poort is 3000."),
+        ("포트는 3000입니다.", "3000이 아니라 4000이에요", "포트는 4000입니다."),
+        ("Timeout is 30 seconds.", "the timeout isn't 30 seconds, it's 60", "Timeout is 60 seconds."),
+    ],
+)  # fmt: skip
+async def test_an_exchange_of_a_value_that_names_nothing_waits(
+    known: str, said: str, asked: str, tmp_path: Path
+) -> None:
+    """It may be about the only memory with the former value, or about the work at hand."""
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        assert await talk.says(f"Remember: {known}", said) == [known]
+        (proposal,) = talk.memory.inbox.list_proposals()
+        assert proposal.after is not None
+        assert asked in proposal.after
+
+
+async def test_an_exchange_of_a_value_that_several_memories_have_changes_none(
+    tmp_path: Path,
+) -> None:
+    """Nor one that no memory has, or that is part of a longer number."""
+    known = ["The API runs on port 4000.", "The page runs on port 4000.", "Wait 14000 seconds."]
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        said = [*(f"Remember: {each}" for each in known), "not 4000, but 3000", "not 14, but 15"]
+        assert await talk.says(*said) == sorted(known)
+        assert talk.memory.inbox.list_proposals() == []
+
+
 async def test_what_may_correct_several_memories_asks(tmp_path: Path) -> None:
     """Both stay, and for each waits whether it goes."""
     both = ["Our production runs Postgres 15.", "Our staging runs Postgres 15."]

@@ -150,8 +150,25 @@ _NEGATION = lazy_pattern(
 _NO_NEGATION = lazy_pattern(
     r"なければ(?:なら|なり|いけ)(?:ない|ません)|ないと(?:いけない|いけません|だめ|ダメ)"
     r"|(?<!なく)[てで]も?(?:よい|良い|いい|大丈夫|構わない|かまわない|構いません|かまいません)(?:です)?"
+    r"|\b(?:don['’]?t|do not|never)(?: ever)? forget(?: to\b)?"
+    r"|\b(?:vergiss|vergesst|vergessen sie) (?:nicht|nie)\b,?(?: zu\b)?"
+    r"|\bn['’]oublie[zs]? (?:pas|jamais)(?: (?:de\b|d['’]))?"
+    r"|\b(?:no|nunca) (?:te )?olvid(?:e|en|es)(?: de)?\b"
+    r"|\b(?:não|nunca) (?:se )?esque[çc]\w*(?: de)?\b"
+    r"|\bне забы(?:вай|удь)(?:те)?\b|(?:不要|别|別)忘(?:了|记|記)?"
+    r"|忘れ(?:ずに|ないで)|잊지 ?(?:말고|마세요|마)",
+    re.IGNORECASE,
 )
 """Holds a negation and asks for something or allows it."""
+_LIMIT = lazy_pattern(
+    r"\b(?:no|not|nicht|pas|não|не|non|niet) (more|less|fewer|longer|later|earlier|mehr|weniger"
+    r"|länger|später|plus|moins|más|menos|mais|более|менее|больше|меньше|meer|minder)"
+    r" (?=(?:than|als|d[eo]|que)\b|d['’]|\d)",
+    re.IGNORECASE,
+)
+"""Begins a limit, which rules nothing out: `no more than 80 columns`."""
+LIMIT_MARK = "limit-"
+"""Begins the word that stands for one among the words of a clause, and in no text."""
 _VALUE = lazy_pattern(
     r"(?:\b(?:is|are|be|on|at|to|use|uses|using|of|ist|sind|auf|est|es|são|на)\b|=|[是用])"
     r"(?:\s*[^\s\d]+){0,2}\s*[^\s\d]*\d\S*(?:\s+[^\W\d]+)?\W*\Z",
@@ -510,7 +527,7 @@ def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[ClauseStance
     negative = (
         goes_on
         or is_denied_by_conjunction(clause)
-        or len(_NEGATION.findall(_NO_NEGATION.sub(" ", clause))) % 2 == 1
+        or len(_NEGATION.findall(_NO_NEGATION.sub(" ", _LIMIT.sub(" ", clause)))) % 2 == 1
     )
     order = list_content_stems(clause)
     if not order:
@@ -566,7 +583,7 @@ def list_content_stems(text: str) -> tuple[str, ...]:
     """The words of a text that say what is asked for, each without its ending, in their order.
     None for `one` alone: it points to something else, as in `a list instead of one`.
     """
-    plain = _say_cjk_in_english(text)
+    plain = _LIMIT.sub(rf" {LIMIT_MARK}\1 ", _say_cjk_in_english(text))
     plain = _NEGATION.sub(" ", _NO_NEGATION.sub(" ", _FROM_NOW.sub(" ", plain)))
     if not plain.isascii():
         plain = _KOREAN_FRAME.sub(" ", _DROPPED_CJK.sub(" ", plain))

@@ -25,6 +25,7 @@ from memorist.auto_memory.extraction_prompt import (
     has_written_memory,
     render_extraction_prompt,
 )
+from memorist.auto_memory.fact_values import parse_value_exchange, plan_value_exchange
 from memorist.auto_memory.inbox_decisions import decide_on_proposals
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
@@ -383,12 +384,20 @@ class MemoryExtraction:
         if statement in self._uncertain_value_corrections:
             with self._memory.folder.scan_once(at_prompt=True):
                 if not self._memory.find_corrected_memories(statement.text):
-                    return None
+                    return statement if self._plan_exchange(statement) else None
             self._corrected_quotes.append(statement.quote)
             return replace(statement, certain=True)
         waits = not statement.certain
         is_corrected = any(each in statement.quote for each in self._corrected_quotes)
         return None if waits and is_corrected else statement
+
+    def _plan_exchange(self, statement: Statement) -> MemoryChange | None:
+        """The memory whose value the statement exchanges for another, as it may be meant."""
+        exchange = parse_value_exchange(statement.quote)
+        if exchange is None or statement not in self._uncertain_value_corrections:
+            return None
+        topics = self._memory.read_memory_files(lambda text: exchange.former in text)
+        return plan_value_exchange(statement.quote, topics)
 
     def _is_left_for_answer(self, found: Statement, settled: Statement | None) -> bool:
         """Whether a statement waits for the answer: what the person is to confirm, and a correction
@@ -500,6 +509,8 @@ class MemoryExtraction:
         if statement.act != "forget":
             folder = self._memory.folder
             folder.refresh()
+            if exchanged := None if statement.certain else self._plan_exchange(statement):
+                return self._memory, exchanged
             return self._memory, plan_memory_addition(
                 statement, folder.find_same_names, session=self._context.id, timestamp=at
             )

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.clause_removal import remove_clauses
 from memorist.auto_memory.clause_stances import (
     GROUP_NOUNS,
+    LIMIT_MARK,
     MAX_COMPARED_CHARS,
     ONE_WORD_FOR,
     SWITCHES,
@@ -40,6 +41,7 @@ from memorist.auto_memory.clause_stances import (
     parse_clause_stances,
     separate_chosen_alternative,
 )
+from memorist.auto_memory.fact_values import list_word_groups_of_facts, states_otherwise
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryFile,
@@ -87,6 +89,8 @@ class StatementRelation(StrEnum):
     """What the new text gives up is what the known one works with."""
     CORRECTED = "corrected"
     """The new text says that the value which the known one gives is no longer so."""
+    STATED_OTHERWISE = "stated otherwise"
+    """Both say the same of one thing but for its value, and nothing tells whether both hold."""
 
 
 OPPOSED = (StatementRelation.OPPOSITE, StatementRelation.PARTLY_OPPOSITE)
@@ -137,7 +141,10 @@ def compare_statements(new: str, known: str) -> StatementRelation:
     if not opposed:
         if corrects_value(new, known):
             return StatementRelation.CORRECTED
-        return StatementRelation.ABANDONED if _abandons(new, known) else StatementRelation.UNRELATED
+        if _abandons(new, known):
+            return StatementRelation.ABANDONED
+        is_doubtful = states_otherwise(new, known)
+        return StatementRelation.STATED_OTHERWISE if is_doubtful else StatementRelation.UNRELATED
     gives_up = any(pattern.search(known) for pattern in SWITCHES)
     covered = len(known) <= MAX_COMPARED_CHARS and all(
         each in opposed
@@ -418,7 +425,9 @@ def expand_statement_words(said: str) -> set[str]:
         key for stance in parse_clause_stances(said) for key in list_verb_folded_clause_keys(stance)
     }
     words = {word for key in keys for word in key}
-    words = words.union(*list_word_groups_of_corrected_texts(said))
+    words = words.union(
+        *list_word_groups_of_corrected_texts(said), *list_word_groups_of_facts(said)
+    )
     return words | {other for word in words for other in find_word_alternatives(word) or ()}
 
 
@@ -664,7 +673,11 @@ def _describe_opposed(stance: ClauseStance) -> OppositeClausePrefilter:
     an alternative, and nothing for its value.
     """
     chosen, rest = separate_chosen_alternative(stance)
-    words = {word for word in rest if not (stance.value_length and re.search(r"\d", word))}
+    words = {
+        word
+        for word in rest
+        if not (stance.value_length and re.search(r"\d", word)) and not word.startswith(LIMIT_MARK)
+    }
     if stance.value_length and not chosen:  # what stands before the value names the thing
         words.update(stance.order[: max(1, len(stance.order) - stance.value_length)])
     group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
@@ -747,7 +760,10 @@ def _measure_limits(said: str) -> _AgreementLimits:
         extract_distinctive_stem(said),
         2 * len(said.split()) + _SPARE_WORDS,
         [_list_marks(map(_cut_ending, each)) for each in _list_given_up(said, stances)],
-        [_list_marks(words) for words in list_word_groups_of_corrected_texts(said)],
+        [
+            _list_marks(words)
+            for words in list_word_groups_of_corrected_texts(said) | list_word_groups_of_facts(said)
+        ],
     )
 
 
@@ -770,7 +786,7 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     return (
         len(known) <= MAX_CORRECTION_CHARS
         and any(contains_substring_from_every_group(folded, marks) for marks in limits.corrected)
-        and corrects_value(said, known)
+        and (corrects_value(said, known) or states_otherwise(said, known))
     )
 
 
@@ -902,6 +918,8 @@ def _explain_question(agreement: StatementRelation, said: str) -> str:
         return f"the user said “{said}”, and this may be what it corrects"
     if agreement is StatementRelation.ABANDONED:
         return f"the user said “{said}”, and this works with it"
+    if agreement is StatementRelation.STATED_OTHERWISE:
+        return f"the user said “{said}”, and this may be no longer so"
     if agreement is StatementRelation.PARTLY_OPPOSITE:
         return f"the user said “{said}”, and a part of this says otherwise"
     return ""

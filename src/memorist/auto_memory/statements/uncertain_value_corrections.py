@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memorist.auto_memory.fact_values import parse_value_exchange
 from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -58,7 +59,10 @@ def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
             or is_question_or_supposition(sentence.masked)
             or is_reported_speech(sentence.masked)
             or is_forbidden_in_memory(_OF_NOW.sub("", sentence.masked))
-            or parse_value_correction(sentence.text) is None
+            or (
+                parse_value_correction(sentence.text) is None
+                and parse_value_exchange(sentence.text) is None
+            )
         ):
             continue
         refusal = _REFUSAL.match(sentence.text)
