@@ -60,6 +60,21 @@ def test_harness_text_is_not_taken_for_the_users_words(session: Any) -> None:
     assert "hook said" not in text
 
 
+def test_what_is_typed_beside_a_paste_stands_before_it(session: Any) -> None:
+    """Behind a paste that the client marks, a demand would be beyond what is quoted of a message."""
+    log = "\n".join(f"10:00:{number:02} the worker {number} is ready" for number in range(60))
+    session.user(
+        f'It fails:\n\n<pasted_content id="f336">\n\n{log}\n</pasted_content id="f336">\n\n'
+        "Mend the worker. Never push to main."
+    )
+
+    notes = session.notes()
+
+    assert "Never push to main." in notes["Task specification"].split("10:00:00")[0]
+    assert "Mend the worker." in notes["Current State"]
+    assert "pasted_content" not in "\n".join(notes.values())
+
+
 def test_files_read_and_changed_are_listed_relative_to_the_folder(session: Any) -> None:
     """A reader sees which files changed, how often and how, and which were only looked at."""
     session.user("rename the option").calls(

@@ -20,10 +20,10 @@ from memorist.auto_memory.statements.user_prose import (
     find_quotation_spans,
     find_sentence_ends,
     mask_quotations,
-    remove_marked_pastes,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import DocumentBlock, Message, Origin, UnknownBlock
+from memorist.formats.host_markup import remove_marked_pastes
 from memorist.safety.terminal_text import remove_color_codes
 from memorist.transcript_analysis.user_words_in_results import insert_user_words_from_results
 

@@ -107,6 +107,12 @@ _WHOLE_OPENING = lazy_pattern(
     r"\s*<(" + "|".join(map(re.escape, _WHOLE_TEXT_TAGS)) + r"|external_[\w.-]+)(?:\s[^<>]*)?>",
     re.IGNORECASE,
 )
+_MARKED_PASTE = lazy_pattern(
+    r'(?:[:：]\s{0,4})?<(pasted_content id="[^"<>\n]{1,40}")>(.*?)(?:</\1>|\Z)', re.DOTALL
+)
+"""A long paste as Claude Code hands it on. The closing tag has the id as well, so that no pasted
+text ends it. A colon in front announced the paste and nothing else.
+"""
 _PROGRAM_ELEMENT = lazy_pattern(r"\s*<([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\s[^<>]*)?>")
 _IMAGE_LABEL = lazy_pattern(
     r"\s*(?:<image(?:\s+name=[^<>\n]{0,200})?>|</image>)\s*\Z", re.IGNORECASE
@@ -153,6 +159,19 @@ def strip_host_markup(text: str) -> str:
     with `#`.
     """
     return _split_markup(text)[0]
+
+
+def remove_marked_pastes(text: str) -> str:
+    """The text without what Claude Code marks as pasted."""
+    return _MARKED_PASTE.sub("\n\n", text) if "<pasted_content" in text else text
+
+
+def put_typed_text_before_pastes(text: str) -> str:
+    """The text with what Claude Code marks as pasted at its end, without the marks."""
+    if "<pasted_content" not in text:
+        return text
+    pasted = (match[2].strip() for match in _MARKED_PASTE.finditer(text))
+    return "\n\n".join((remove_marked_pastes(text).strip(), *pasted)).strip()
 
 
 def is_wrapped_in_program_tag(text: str) -> bool:

@@ -18,7 +18,7 @@ from memorist.core.sentences import (
     keep_start_and_end,
     shorten_to_one_line,
 )
-from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.host_markup import put_typed_text_before_pastes, strip_host_markup
 from memorist.transcript_analysis.command_log import CommandAndFailureLog
 from memorist.transcript_analysis.note_line_selection import NoteLine
 from memorist.transcript_analysis.note_sentence_pool import (
@@ -150,7 +150,7 @@ class SessionDialogue:
 
     def on_user_text(self, text: str) -> None:
         """The user typed a text: a new turn begins."""
-        typed = strip_host_markup(text).strip()
+        typed = put_typed_text_before_pastes(strip_host_markup(text)).strip()
         if not typed:
             return
         self._end_turn()

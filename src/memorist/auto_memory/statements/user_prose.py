@@ -20,7 +20,7 @@ from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.text_analysis import WIDE_LETTERS
-from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.host_markup import remove_marked_pastes, strip_host_markup
 from memorist.safety.secrets import redact
 
 MAX_SENTENCE_CHARS = 400
@@ -76,12 +76,6 @@ _PASTE_MARKS = lazy_pattern(
     r"^[ \t]*(?:\[(?:image|pasted text) #\d[^\]\n]{0,30}\]\s*)+", re.IGNORECASE | re.MULTILINE
 )
 """What Claude Code puts in front of a line in the place of a pasted picture or text."""
-_MARKED_PASTE = lazy_pattern(
-    r'(?:[:：]\s{0,4})?<(pasted_content id="[^"<>\n]{1,40}")>.*?(?:</\1>|\Z)', re.DOTALL
-)
-"""A long paste as Claude Code hands it on. The closing tag has the id as well, so that no pasted text
-ends it. A colon in front announced the paste and nothing else.
-"""
 _ORNAMENT = lazy_pattern(
     r"\s*(?:[☑✅❎👉📌❗‼🚨💡📝⭐🔥➡▶🙏]\ufe0f?\s*|[❌🚫⛔🛑]\ufe0f?\s*(?=(?:please )?(?:never|no|not|avoid|don['’]?t|do not|"
     r"nie|niemals|kein\w*|nicht|jamais|ne|pas|nunca|no|não|никогда|не)\b|不|别|禁))+(?=\S)(?!.*[❌🚫👎✗✘⛔✅👍✔✓💯])",
@@ -302,11 +296,6 @@ def extract_redacted_user_text(message: Message) -> str:
 def extract_typed_text(message: Message) -> str:
     """As `extract_redacted_user_text`, without what Claude Code marks as pasted."""
     return remove_marked_pastes(extract_redacted_user_text(message))
-
-
-def remove_marked_pastes(text: str) -> str:
-    """The text without what Claude Code marks as pasted."""
-    return _MARKED_PASTE.sub("\n\n", text) if "<pasted_content" in text else text
 
 
 def announces_text_in_next_message(typed: str) -> bool:
