@@ -53,6 +53,24 @@ def test_a_sign_a_tab_or_a_label_costs_no_rule(text: str, kept: list[str]) -> No
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
+        ("From now on we deploy on Fridays only.", ["we deploy on Fridays only."]),
+        ("going forward, we squash commits", ["we squash commits"]),
+        ("The old way is gone. From now on we write tests first.", ["we write tests first."]),
+        ("Starting today we tag releases with a v.", ["we tag releases with a v."]),
+        ("from now on we get a 500 on login", []),
+        ("From now on we have to be careful.", []),
+        ("What if from now on we cache it?", []),
+        ("Make it so that from now on we log every call in the handler.", []),
+    ],
+)
+def test_what_we_do_from_now_on_is_a_rule(text: str, kept: list[str]) -> None:
+    """Whatever the verb is; what happens to us since now is an observation."""
+    assert read(text)[0] == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
         ("#use pnpm in this repo", ["use pnpm in this repo"]),
         ("# the staging box is called heron", ["the staging box is called heron"]),
         ("#terminalLastCommand what went wrong here", []),

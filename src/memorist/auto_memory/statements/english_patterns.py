@@ -185,7 +185,7 @@ ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         "rule",
         rf"{FROM_NOW_ON}\s*[:,–—-]?\s*{_POLITE_QUESTION}(?P<text>(?:{ORDER}|{ANY_ORDER}\S+|no|you (?:should|"
         rf"must|will|always|never|only|{VERB})|we (?:must"
-        rf"|always|never|only|use)|i (?:want|prefer|expect)|i['’]d (?:like|rather|prefer)|all|"
+        rf"|always|never|only|(?!(?:get|see|hit|reach|run into|end up)\b){VERB})|i (?:want|prefer|expect)|i['’]d (?:like|rather|prefer)|all|"
         rf"every|when(?:ever)?|if|before|after"
         rf"|each time) .+)",
     ),

@@ -155,7 +155,7 @@ PROJECT_NOUN = (
 
 FROM_NOW_ON = (
     r"(?:from (?:now|here|this point|today) on(?:wards?|ward)?(?: out)?|from here on(?: out)?|"
-    r"going forward|moving forward"
+    r"going forward|moving forward|starting (?:today|now)"
     r"|in (?:the )?future"
     r"|henceforth|for (?:all )?(?:the )?future (?:sessions|work|tasks|changes|conversations|"
     r"projects|chats|runs|commits)"
