@@ -10,12 +10,14 @@ the cache, messages, cache marks; then expiry; whatever is left is the provider'
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
+from memorist.compaction.cache_breakpoints import list_mark_lifetimes
 from memorist.core.messages import JsonObject, Usage
 
 MIN_DROP_SHARE = 0.05
@@ -106,18 +108,6 @@ def _tool_name(tool: object) -> str:
     return str(name or "")
 
 
-def _mark_lifetimes(parts: Iterable[object]) -> Iterator[str]:
-    for part in parts:
-        if not isinstance(part, dict):
-            continue
-        inner = part.get("content")
-        if isinstance(inner, list):
-            yield from _mark_lifetimes(inner)
-        mark = part.get("cache_control")
-        if isinstance(mark, dict):
-            yield str(mark.get("ttl", "5m"))
-
-
 def fingerprint_request(body: JsonObject, *, exact: bool = False) -> RequestFingerprint:
     """Fingerprint a request body of any of the three wire formats."""
     tools = _as_blocks(body.get("tools"))
@@ -129,11 +119,13 @@ def fingerprint_request(body: JsonObject, *, exact: bool = False) -> RequestFing
         tools=tuple((_tool_name(tool), _hash_value(tool, exact=exact)) for tool in tools),
         params=tuple((name, _hash_value(body[name])) for name in CACHE_KEY_PARAMS if name in body),
         messages=tuple(_hash_value(entry, exact=exact) for entry in history),
-        marks=(
-            *_mark_lifetimes(tools),
-            *_mark_lifetimes(system),
-            *_mark_lifetimes(history),
-            *_mark_lifetimes([{"cache_control": body.get("cache_control")}]),
+        marks=tuple(
+            chain.from_iterable(
+                map(
+                    list_mark_lifetimes,
+                    (*tools, *system, *history, {"cache_control": body.get("cache_control")}),
+                )
+            )
         ),
     )
 

@@ -93,7 +93,7 @@ def add_cache_breakpoints(
     break the order of the host's own (longer before shorter).
     """
     host = find_host_breakpoints(body, unmarked_entries)
-    automatic = _find_lifetimes({"cache_control": body.get("cache_control")})
+    automatic = list_mark_lifetimes({"cache_control": body.get("cache_control")})
     if automatic:
         host = {**host, _AUTOMATIC: automatic}
     free = MAX_BREAKPOINTS - sum(map(len, host.values()))
@@ -178,24 +178,25 @@ def find_host_breakpoints(
     found: dict[CacheOrderPosition, tuple[str, ...]] = {}
     for part, key in enumerate(("tools", "system")):
         for index, block in enumerate(_as_list(body.get(key))):
-            if lifetimes := _find_lifetimes(block):
+            if lifetimes := list_mark_lifetimes(block):
                 found[CacheOrderPosition(part, index)] = lifetimes
     for entry, message in enumerate(_as_list(body.get("messages"))[start:], start):
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
             continue
         for index, block in enumerate(content):
-            if lifetimes := _find_lifetimes(block):
+            if lifetimes := list_mark_lifetimes(block):
                 found[CacheOrderPosition(2, entry, index)] = lifetimes
     return found
 
 
-def _find_lifetimes(block: object) -> tuple[str, ...]:
+def list_mark_lifetimes(block: object) -> tuple[str, ...]:
+    """The lifetimes of the cache marks in and on a block, in order (`5m`, `1h`)."""
     if not isinstance(block, dict):
         return ()
     own, inner = block.get("cache_control"), block.get("content")
     return (
-        *(each for part in _as_list(inner) for each in _find_lifetimes(part)),
+        *(each for part in _as_list(inner) for each in list_mark_lifetimes(part)),
         *((str(own.get("ttl", "5m")),) if isinstance(own, dict) else ()),
     )
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct, structs
 
 from memorist.compaction.window_at_message import rebuild_recorded_window
@@ -36,7 +35,7 @@ from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
 from memorist.core.token_count import get_token_factor
 from memorist.engine.engine import Memorist
-from memorist.engine.request_view import InjectedMessage, SavedViewEntry
+from memorist.engine.request_view import InjectedMessage, read_injected_messages, read_saved_view
 from memorist.errors import StoreError
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
@@ -246,17 +245,13 @@ def _group_injected(layout: SessionLayout) -> dict[str, list[Message]]:
 def _read_injected(layout: SessionLayout) -> Iterator[InjectedMessage]:
     """Injected messages of the saved window, then the later ones; none of an unreadable file."""
     last = ""
-    with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
-        for kept in msgspec.json.decode(
-            DiskFiles().read(layout.shown_messages), type=list[SavedViewEntry]
-        ):
+    with contextlib.suppress(StoreError):
+        for kept in read_saved_view(DiskFiles(), layout):
             if kept.own is not None and kept.own.id.startswith(REINJECTED_ID_PREFIXES):
                 yield InjectedMessage(last, kept.own)
             last = kept.id
-    with contextlib.suppress(FileNotFoundError, StoreError):
-        for line in DiskFiles().read(layout.injected_messages).splitlines():
-            with contextlib.suppress(msgspec.DecodeError):  # a torn last line
-                yield msgspec.json.decode(line, type=InjectedMessage)
+    with contextlib.suppress(StoreError):
+        yield from read_injected_messages(DiskFiles(), layout)
 
 
 def _interleave(

@@ -61,6 +61,24 @@ class InjectedMessage(Struct, frozen=True):
     message: Message
 
 
+def read_saved_view(files: FileSystem, layout: SessionLayout) -> list[SavedViewEntry]:
+    """The view that a former process saved; empty where there is none. Raises StoreError."""
+    try:
+        return msgspec.json.decode(files.read(layout.shown_messages), type=list[SavedViewEntry])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return []
+
+
+def read_injected_messages(files: FileSystem, layout: SessionLayout) -> list[InjectedMessage]:
+    """What was inserted since that view was saved. Raises StoreError."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for line in files.read(layout.injected_messages).splitlines():
+            with contextlib.suppress(msgspec.DecodeError):  # a torn last line
+                found.append(msgspec.json.decode(line, type=InjectedMessage))
+    return found
+
+
 class RequestView:
     """The view of one session, with its compactor.
 
@@ -83,8 +101,8 @@ class RequestView:
         self._compactor = compactor
         self._layout = layout
         self._files = files
-        self._saved = self._load_saved()
-        self._injected = self._load_injected()
+        self._saved = read_saved_view(files, layout)
+        self._injected = read_injected_messages(files, layout)
         self._host_sets_marks = False
         self._stable_count = 0
         """Items at the start of the history that are unchanged since the last request."""
@@ -334,24 +352,6 @@ class RequestView:
             return None
         entries = transcript_format.read_session(DecodedLineFile(path))
         return find_text_by_id((entry for entry in entries if isinstance(entry, Message)), id)
-
-    def _load_saved(self) -> list[SavedViewEntry]:
-        try:
-            return msgspec.json.decode(
-                self._files.read(self._layout.shown_messages), type=list[SavedViewEntry]
-            )
-        except (FileNotFoundError, msgspec.DecodeError):
-            return []
-
-    def _load_injected(self) -> list[InjectedMessage]:
-        found = []
-        try:
-            for line in self._files.read(self._layout.injected_messages).splitlines():
-                with contextlib.suppress(msgspec.DecodeError):  # a torn last line
-                    found.append(msgspec.json.decode(line, type=InjectedMessage))
-        except FileNotFoundError:
-            pass
-        return found
 
     def injected_texts(self, id_prefix: str) -> list[str]:
         """Texts of the shown messages whose ids start with `id_prefix`."""

@@ -163,8 +163,6 @@ def _check_folder_read(
 def _check_folder_write(
     permission: FolderAccess, target: ResolvedPath | UnresolvedPath
 ) -> PermissionDenied | None:
-    if not permission.may_write:
-        return PermissionDenied("Only reading is allowed here.")
     if isinstance(target, UnresolvedPath):
         return PermissionDenied(target.why)
     if target.path == permission.folder or not target.path.is_relative_to(permission.folder):

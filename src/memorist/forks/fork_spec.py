@@ -21,12 +21,11 @@ class SingleFileEdit(Struct, frozen=True, tag="edit_only"):
 
 
 class FolderAccess(Struct, frozen=True, kw_only=True, tag="folder_access"):
-    """Read, search, a read-only shell, and (with `may_write`) edits and new files inside one
-    folder. For memory maintenance.
+    """Read, search, a read-only shell, and edits and new files inside one folder. For memory
+    maintenance.
     """
 
     folder: Path
-    may_write: bool = True
     may_read_anywhere: bool = True
     """False restricts reading to the folder too; the shell is then denied, because the paths that a
     command reads are not checked.

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.apply_patch import (
     AddFilePatch,
@@ -98,11 +99,7 @@ def resolve_granted_paths(permission: ForkPermission, files: FileSystem) -> Fork
         case SingleFileEdit(path=path):
             return SingleFileEdit(files.resolve(path.parent) / path.name)
         case FolderAccess(folder=folder):
-            return FolderAccess(
-                folder=files.resolve(folder),
-                may_write=permission.may_write,
-                may_read_anywhere=permission.may_read_anywhere,
-            )
+            return replace(permission, folder=files.resolve(folder))
         case NoToolsPermission():
             return permission
 
