@@ -24,11 +24,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from types import TracebackType
+from functools import partial
 from typing import Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
+from memorist.core.error_guard import ErrorGuard
 from memorist.core.messages import Message, ToolUse, Usage
 from memorist.errors import MemoristError, StoreError
 from memorist.events import Event, ExtensionFailed
@@ -178,20 +179,20 @@ class ExtensionList(SessionExtension):
 
     def _notify(self, event: Callable[[SessionExtension], None]) -> None:
         for extension in tuple(self._extensions):
-            with _ExtensionGuard(self, extension):
+            with ErrorGuard(partial(self._remove_after_error, extension)):
                 if extension in self._extensions:
                     event(extension)
 
     async def _await(self, event: Callable[[SessionExtension], Awaitable[None]]) -> None:
         for extension in tuple(self._extensions):
-            with _ExtensionGuard(self, extension):
+            with ErrorGuard(partial(self._remove_after_error, extension)):
                 await event(extension)
 
     async def _wait_for_one(self, extension: SessionExtension) -> None:
-        with _ExtensionGuard(self, extension):
+        with ErrorGuard(partial(self._remove_after_error, extension)):
             await extension.wait_for_background()
 
-    def remove_after_error(self, extension: SessionExtension, error: Exception) -> None:
+    def _remove_after_error(self, extension: SessionExtension, error: Exception) -> None:
         """Take an extension out of the list because of an error, and say so in the log."""
         self._extensions.remove(extension)
         _log.warning(
@@ -248,25 +249,3 @@ class ExtensionList(SessionExtension):
         self._extensions, self._retired = [*self._extensions, *self._retired], []
         await asyncio.gather(*map(self._wait_for_one, tuple(self._extensions)))
         await self._await(lambda each: each.aclose())
-
-
-class _ExtensionGuard:
-    """Any error of an extension switches it off, and nothing else; a cancellation goes on."""
-
-    def __init__(self, extensions: ExtensionList, extension: SessionExtension) -> None:
-        self._extensions = extensions
-        self._extension = extension
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._extensions.remove_after_error(self._extension, error)
-        return True

@@ -5,8 +5,9 @@ session goes on.
 from __future__ import annotations
 
 import logging
-from types import TracebackType
+from functools import partial
 
+from memorist.core.error_guard import ErrorGuard
 from memorist.core.token_count import TokenCounter, estimate_text_tokens
 from memorist.errors import MemoristError
 from memorist.events import Event, EventListener
@@ -18,11 +19,11 @@ def guard_listener(listener: EventListener) -> EventListener:
     """Wrap a listener so that its exceptions end in the log, once for each kind of event and of
     exception.
     """
-    failures = _LoggedFailures()
+    failures = _FailureLog()
 
     def on_event(event: Event) -> None:
-        failures.what = f"a listener failed at {type(event).__name__}"
-        with failures:
+        what = f"a listener failed at {type(event).__name__}"
+        with ErrorGuard(partial(failures.record, what)):
             listener(event)
 
     return on_event
@@ -34,41 +35,29 @@ def guard_token_counter(count_tokens: TokenCounter | None) -> TokenCounter | Non
     """
     if count_tokens is None:
         return None
-    failures = _LoggedFailures("HostInfo.count_tokens failed")
+    guard = ErrorGuard(partial(_FailureLog().record, "HostInfo.count_tokens failed"))
 
     def count(text: str) -> int:
-        with failures:
+        with guard:
             return count_tokens(text)
         return estimate_text_tokens(text)
 
     return count
 
 
-class _LoggedFailures:
-    """Logs any error, and nothing more comes of it; a cancellation goes on."""
+class _FailureLog:
+    """Logs each kind of failure once."""
 
-    def __init__(self, what: str = "") -> None:
-        self.what = what
+    def __init__(self) -> None:
         self._reported: set[tuple[str, str]] = set()
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        mark = (self.what, type(error).__name__)
+    def record(self, what: str, error: Exception) -> None:
+        mark = (what, type(error).__name__)
         if mark not in self._reported:
             self._reported.add(mark)
             _log.warning(
                 "%s, and the session goes on: %s",
-                self.what,
+                what,
                 error,
                 exc_info=None if isinstance(error, MemoristError) else error,
             )
-        return True

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
-from typing import Protocol, Self
+from types import MappingProxyType
+from typing import Protocol
 
+from memorist.core.error_guard import ErrorGuard
 from memorist.flags.flag_overrides import SettingsSection, apply_flags_to_section
 from memorist.settings import FlagsSettings
 
@@ -113,31 +114,11 @@ class Flags:
                     self._refresh_done.set()
 
     def _read_source(self, source: FlagSource) -> None:
-        with _ExceptionTrap() as caught:
+        """Look the flags up; where that fails the old values stay and the thread goes on."""
+        with ErrorGuard(self._on_error):
             self._values = MappingProxyType(dict(source.read()))
-        error = caught.error
-        self.last_error = (
-            ""
-            if error is None
-            else f"the flags could not be looked up: {str(error) or type(error).__name__}"
-        )
+            self.last_error = ""
 
-
-class _ExceptionTrap:
-    """Captures any exception of a provider: the old values stay and the thread goes on."""
-
-    def __init__(self) -> None:
-        self.error: Exception | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if isinstance(error, Exception):
-            self.error = error
-        return self.error is not None
+    def _on_error(self, error: Exception) -> None:
+        text = str(error) or type(error).__name__
+        self.last_error = f"the flags could not be looked up: {text}"
