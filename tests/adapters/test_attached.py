@@ -159,8 +159,12 @@ def test_settings_that_cannot_be_used_are_refused_when_it_is_made(
         EngineThread(home=tmp_path)
 
 
-def test_after_closing_requests_pass_through(tmp_path: Path) -> None:
-    """A middleware that outlives its engine does no harm; closing twice is once."""
+def test_after_closing_requests_pass_through(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A middleware that outlives its engine does no harm, and is logged once, however many
+    conversations follow; closing twice is once.
+    """
     attached = EngineThread(home=tmp_path)
     conversation = talk(attached)
     assert conversation.prepare(REQUEST)
@@ -169,6 +173,8 @@ def test_after_closing_requests_pass_through(tmp_path: Path) -> None:
 
     assert conversation.prepare(REQUEST) is REQUEST
     assert asyncio.run(conversation.aprepare(REQUEST)) is REQUEST
+    assert all(talk(attached, id).prepare(REQUEST) is REQUEST for id in "abc")
+    assert len([each for each in caplog.records if "attach it again" in each.message]) == 1
 
 
 def test_a_closed_conversation_goes_on_at_its_next_request(tmp_path: Path) -> None:

@@ -110,6 +110,8 @@ class EngineThread(ProcessBound):
         self._arguments = engine
         self.disk_pause = DiskFailurePauses(engine.get("clock") or SystemClock())
         """The pauses after the disk refused."""
+        self.failures_after_close: set[tuple[str, str]] = set()
+        """What was reported of all conversations once no calls are taken any more."""
         self._users: Tenants | None = None
         """The homes of users; touched in the engine's thread only."""
         self._has_warned_of_users = False
@@ -122,6 +124,11 @@ class EngineThread(ProcessBound):
             self._loop.stop(0.0)
             raise
         close_at_exit(self.close)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no calls are taken any more: after `close`, and in a forked child."""
+        return self._closed or os.getpid() != self._owner_pid
 
     @property
     def engine(self) -> Memorist:
@@ -284,7 +291,7 @@ class EngineThread(ProcessBound):
 
         May be called twice, and from any thread.
         """
-        if self._closed or os.getpid() != self._owner_pid:
+        if self.is_closed:
             return
         ending = self._submit(self._close_all)
         self._closed = True

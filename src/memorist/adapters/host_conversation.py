@@ -53,6 +53,13 @@ class EngineRunner(Protocol):
 
     listener: EventListener | None
     disk_pause: DiskFailurePauses
+    failures_after_close: set[tuple[str, str]]
+    """What was reported of all conversations once the engine takes no calls any more."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no calls any more: after `close`, and in a forked child."""
+        ...
 
     def run(self, work: EngineWork[Result]) -> Result:
         """Run the work in the engine's thread and wait."""
@@ -404,9 +411,11 @@ class HostConversation:
         """Report a failure once for each call and kind of error."""
         is_disk = isinstance(error, StoreError) or is_storage_failure(error)
         mark = ("disk" if is_disk else point, type(error).__name__)
-        if mark in self._reported_failures:
+        loop = self._engine_loop
+        reported = loop.failures_after_close if loop.is_closed else self._reported_failures
+        if mark in reported:
             return
-        self._reported_failures.add(mark)
+        reported.add(mark)
         _log.warning(
             "memorist failed in %s of conversation %r, which goes on without it: %s",
             point,
