@@ -707,6 +707,31 @@ def test_what_was_stated_has_room_before_what_was_put_as_a_question() -> None:
 
 
 @pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    ("text", "is_kept"),
+    [
+        ("why does the invoice print the wrong sum on the till?", False),
+        ("Warum druckt die Rechnung an der Kasse die falsche Summe?", False),
+        ("Pourquoi la facture imprime-t-elle la mauvaise somme à la caisse ?", False),
+        ("¿Por qué la factura imprime la suma incorrecta en la caja?", False),
+        ("Por que a fatura imprime a soma errada no caixa?", False),
+        ("Почему счёт печатает неправильную сумму на кассе?", False),
+        ("なぜレジの請求書は間違った合計を印刷するのですか？", False),
+        ("为什么收银台的发票打印错误的总额？", False),
+        ("Kannst du die Rechnung an der Kasse mit der richtigen Summe drucken?", True),
+        ("Peux-tu imprimer la facture avec la bonne somme à la caisse ?", True),
+        ("Warum druckt sie das? Die Rechnung hat an der Kasse zwei Seiten.", True),
+    ],
+)
+def test_a_question_is_no_lesson_in_any_language(text: str, is_kept: bool) -> None:
+    """Its answer teaches, the question does not; only English ones were left out."""
+    talk = Talk().user("Mend the till.").edit().agent("The till is mended.")
+    talk.user(text).edit("/home/dev/shop/sum.py").agent("The sum of the invoice is rounded up.")
+
+    assert any(text[:30] in each for each in told(talk)) is is_kept
+
+
+@pytest.mark.covers("RO-4")
 def test_the_steps_that_bring_work_in_are_one_entry() -> None:
     """How the project's work is brought up to date and handed in is kept, without texts and values;
     what only tells, what every session does and what is about a temporary file is not.

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens
+from memorist.recall.project_question import is_question_without_request
 from memorist.rollouts.agent_statement_lines import SHIPPED, build_agent_statement_lines
 from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
@@ -274,8 +275,11 @@ def _find_telling_requests(
 
 def _only_asks(text: str, sentences: int) -> bool:
     """Whether the answer to a message teaches something, and the message does not."""
-    is_question_or_supposition = sentences <= 2 and text.endswith("?") and _ASKS_ONLY.match(text)
-    return bool(is_question_or_supposition or _WANTS_EXPLANATION.match(text))
+    is_question = text.endswith(("?", "？")) and (
+        (sentences <= 2 and _ASKS_ONLY.match(text))
+        or (sentences < 2 and is_question_without_request(text))
+    )
+    return bool(is_question or _WANTS_EXPLANATION.match(text))
 
 
 def _agreed_start(words: str) -> str:
