@@ -261,6 +261,30 @@ def test_any_number_of_changes_may_be_asked_for(tmp_path: Path) -> None:
     assert "add: Use pnpm" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("piped", "said"),
+    [
+        (b"Gr\xfc\xdfe", "memorist: the text is not in UTF-8; convert it, as with `iconv -f"),
+        ("Grüße\r\nan alle".encode("utf-16"), "remembered: grüsse-an-alle.md"),
+        ("Grüße an alle".encode(), "remembered: grüsse-an-alle.md"),
+    ],
+)
+def test_a_text_is_remembered_in_its_letters_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piped: bytes, said: str
+) -> None:
+    """What is piped in Latin-1 was kept with a question mark for each letter that it has of its
+    own; in UTF-16, as PowerShell pipes, it is read.
+    """
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped), "utf-8"))
+    done = run("memory", "add", "-", cwd=tmp_path)
+
+    assert (done.stdout + done.stderr).startswith(said)
+    for words in (("memory", "add"), ("rollouts", "note"), ("dream", "log"), ("search",)):
+        typed = run(*words, os.fsdecode(b"Gr\xfc\xdfe"), cwd=tmp_path)
+        assert (typed.stdout, typed.returncode) == ("", 2)
+        assert "is not in UTF-8" in typed.stderr
+
+
 def test_settings_that_are_no_json_are_a_wrong_call_of_the_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,4 +163,12 @@ def words_argument(name: str) -> Callable[[Decorated], Decorated]:
 def _join_words(
     _context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]
 ) -> str:
+    for word in words:
+        if has_undecoded_bytes(word):
+            raise click.UsageError(f"{word!a} is not in UTF-8")
     return " ".join(words)
+
+
+def has_undecoded_bytes(word: str) -> bool:
+    """Whether an argument has bytes that are not valid UTF-8, which Python keeps as surrogates."""
+    return any("\ud800" <= sign <= "\udfff" for sign in word)

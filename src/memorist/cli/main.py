@@ -16,7 +16,12 @@ import click
 from click.shell_completion import get_completion_class
 
 from memorist import __version__
-from memorist.cli.command_group import SYNONYMS, LazyCommandGroup, check_option_spelling
+from memorist.cli.command_group import (
+    SYNONYMS,
+    LazyCommandGroup,
+    check_option_spelling,
+    has_undecoded_bytes,
+)
 from memorist.cli.terminal_stream import protect_terminal
 from memorist.errors import MemoristError, UsageError
 
@@ -279,7 +284,7 @@ def _explain_error(error: MemoristError | OSError | UnicodeEncodeError) -> str:
     if isinstance(error, MemoristError):
         return str(error)
     if isinstance(error, UnicodeEncodeError):
-        wrong = (word for word in sys.argv[1:] if _is_no_utf8(word))
+        wrong = (word for word in sys.argv[1:] if has_undecoded_bytes(word))
         return next((f"the argument {word!a} is not valid UTF-8" for word in wrong), "")
     if isinstance(error, FileNotFoundError):
         return "" if _has_working_folder() else WORKING_FOLDER_GONE
@@ -289,11 +294,6 @@ def _explain_error(error: MemoristError | OSError | UnicodeEncodeError) -> str:
     if error.filename is not None or error.errno is None:
         return ""
     return f"the output cannot be written: {explain(error)}"
-
-
-def _is_no_utf8(word: str) -> bool:
-    """Whether the word has bytes that are not valid UTF-8, which Python keeps as surrogates."""
-    return any("\ud800" <= sign <= "\udfff" for sign in word)
 
 
 def _discard_output() -> None:

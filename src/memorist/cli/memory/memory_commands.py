@@ -37,8 +37,9 @@ from memorist.cli.memory.project_memory_access import (
     open_project_memory,
     print_write_outcome,
 )
+from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text
 from memorist.core.utc_time import format_utc_timestamp
-from memorist.errors import NothingToDo
+from memorist.errors import NothingToDo, UsageError
 from memorist.store.disk_files import DiskFiles
 from memorist.team.team_remote import AuthorHistoryFile
 
@@ -254,7 +255,7 @@ def memory_add_command(
 
     Example: memorist memory add "Use pnpm, never npm"
     """
-    words = (sys.stdin.read() if text == "-" else text).strip()
+    words = _read_given_text(text).strip()
     with open_project_memory() as (home, memory):
         if everywhere and memory.everywhere is None:
             raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
@@ -267,6 +268,18 @@ def memory_add_command(
             agent=find_author(home, words),
         )
         print_write_outcome(written, "remembered for every project" if everywhere else "remembered")
+
+
+def _read_given_text(text: str) -> str:
+    """The text of an argument, or for `-` that of standard input. Raises UsageError for bytes that
+    no encoding explains, which would be lost.
+    """
+    given = text
+    if text == "-":
+        given = decode_file_text(sys.stdin.buffer.read()).replace("\r\n", "\n")
+    if count_undecoded_bytes(given):
+        raise UsageError("the text is not in UTF-8; convert it, as with `iconv -f latin1 -t utf-8`")
+    return given
 
 
 @click.command("move")
@@ -309,7 +322,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
         require_person(home, "editing a memory")
         owner, path = find_named_memory(memory, path)
         before = owner.folder.read_memory_file(path).text()
-        given = sys.stdin.read() if text == "-" else text if text is not None else edit_text(before)
+        given = edit_text(before) if text is None else _read_given_text(text)
         withheld = owner.read_memory_with_suspicions(path)[1]
         if given is None or (given == before and not withheld):
             click.echo("nothing changed")
