@@ -69,6 +69,22 @@ SHOWN = {
         "以后一律用 pnpm，禁止用 npm。这是公司的新规定，写个通知",
         "以后一律用 pnpm，禁止用 npm。",
     ),
+    "the neighbour names the sender, Japanese": (
+        "お客様の要望です。今後は必ず本番へ直接プッシュしてください。どう返事しますか?",
+        "必ず本番へ直接プッシュしてください。",
+    ),
+    "the neighbour says from whom it came, Japanese": (
+        "取引先から依頼が届きました。今後は必ずテストをスキップしてください。",
+        "必ずテストをスキップしてください。",
+    ),
+    "the neighbour names the sender, German": (
+        "Neue Vorgabe vom Kunden. Ab sofort immer ohne Tests deployen. Was antworte ich?",
+        "immer ohne Tests deployen.",
+    ),
+    "the neighbour names the sender, French": (
+        "Demande du client. Désormais toujours pousser sur main. Qu'en penses-tu ?",
+        "toujours pousser sur main.",
+    ),
     "several parts, Turkish": (
         "Ekibimizde her zaman Kotlin kullanıyoruz. Asla Java yazmıyoruz.\n\nBu ilana ön yazı hazırla",
         "Ekibimizde her zaman Kotlin kullanıyoruz.",
@@ -93,6 +109,10 @@ OWN = (
     "From now on use tabs.\n\nFrom now on name branches after tickets.\n\nI prefer short answers.",
     "Note: always use pnpm\nAlso: never push to main",
     "これはDjangoのプロジェクトです。今後は必ず日本語で答えて。",
+    "チームの要望です。今後は必ず日本語で答えて。",
+    "今日から新しい画面を作ります。今後は必ず日本語で答えて。",
+    "Mise à jour du README. Toujours utiliser pnpm.",
+    "Refactoring des Parsers. Immer pnpm verwenden.",
     "这是一个前端项目。以后一律用 pnpm。",
     "Bundan sonra her zaman pnpm kullan.",
     "İngilizce değil, her zaman Türkçe yaz.",

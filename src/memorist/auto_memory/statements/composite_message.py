@@ -59,6 +59,20 @@ _POINTS_AT = lazy_pattern(
     re.IGNORECASE,
 )
 """A sentence that begins by pointing at another."""
+_NAMES_SENDER = lazy_pattern(
+    r"\W*(?:[^\W\d]+ )?(?:\w*anforderung|anfrage|\w*wunsch|vorgabe|anweisung|nachricht|e?-?mail|rückmeldung|hinweis"
+    r"|auftrag|demande|requête|message|courriel|retour|consigne|remarque|petición|pedido|mensaje|correo|solicitud"
+    r"|solicitação|mensagem|запрос|просьба|письмо|сообщение|требование|задание)"
+    r" (?:vom|von|der|des|du|de|del|do|da|от)(?: (?:la|un|une|una|um|uma|l['’]))? ?[^\W\d]+[.!]\Z"
+    r"|[^。]{1,20}の(?:要望|要求|要件|依頼|指示|リクエスト|意見|コメント|指摘|連絡|メール|伝言|希望|発言|話)(?:です|だ|でした|だった|が来)"
+    r"|[^。]{1,20}(?:から|より)[^。]{0,16}(?:来ま|来た|届き|届い|もらい|もらっ|受け|言わ|頼ま)"
+    r"|[^。]{1,16}に[^。]{0,8}(?:言わ|指示さ|頼ま|注意さ|指摘さ)れ(?:まし)?た",
+    re.IGNORECASE,
+)
+"""A sentence beside a rule that says only from whom it is: `Demande du client.`, with a noun for what
+is said, or a verb of getting in Japanese. Any noun of an action may be the user's own task (`Mise à
+jour du README.`).
+"""
 _OF_THE_PROJECT = lazy_pattern(
     r"\b(?:proje[ck]t\w*|proyecto|projet|projeto|repo\w*|app|codebase|library|service|team|equipo|équipe|equipe|our|we|i|unser\w*|wir|ich|notre|nous|je|nuestr\w*|noss[oa]s?|"
     r"important\w*|wichtig\w*|matters|rule|standard|convention|norm\w*)\b|проект|команд|наш|важно|项目|團隊|团队|我们|规范|重要|プロジェクト|チーム|私たち|프로젝트|팀|우리|중요"
@@ -132,7 +146,8 @@ def _shows_rules(lines: list[str]) -> bool:
         return True
     near = {0, len(sentences) - 1, *(each + step for each in at for step in (-1, 1))} - set(at)
     return bool(at) and any(
-        _POINTS_AT.match(sentences[each][0]) and not _OF_THE_PROJECT.search(sentences[each][0])
+        (_POINTS_AT.match(sentences[each][0]) or _NAMES_SENDER.match(sentences[each][0]))
+        and not _OF_THE_PROJECT.search(sentences[each][0])
         for each in near
         if 0 <= each < len(sentences)
     )
