@@ -3,8 +3,7 @@ CP-14, CP-15). Pure.
 
 Source of order, conditions and breakers: Claude Code.
 `plan_compaction` names the steps; the caller takes them in order, stops at the first attempt that
-makes the history smaller, and records the outcome in the circuit breaker
-(`compaction_circuit_breaker`).
+makes the history smaller, and records the outcome in the circuit breaker.
 """
 
 from __future__ import annotations

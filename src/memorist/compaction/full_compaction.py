@@ -1,4 +1,5 @@
-"""Full compaction: the history that is built from a model's summary (CP-7, CP-16). Pure.
+"""Full compaction: the history that is built from a model's summary (CP-7, CP-16), or from its
+hand-over to the next model. Pure.
 
 Sources: Claude Code. The model is asked for an analysis and nine sections;
 the sixth, the user's messages, is written here from the transcript, so that a summary can neither

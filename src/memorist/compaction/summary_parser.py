@@ -1,7 +1,6 @@
 """Parse a model's summary with distrust: unusable answers are refused (CP-7).
 
-Pure. Source: Claude Code. What must not stand in a usable one is taken
-out by `summary_cleaning`.
+Pure. Source: Claude Code. What must not stand in a usable one is taken out of it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """What a model is asked for a summary of the conversation, and asking it, by a fork that shares the
-prompt cache; what is too long for its window is shortened and asked again (CP-7).
+prompt cache; what is too long for its window is shortened and asked again (CP-7). The receipts say
+what became of its summary.
 """
 
 from __future__ import annotations

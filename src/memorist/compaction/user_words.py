@@ -1,5 +1,5 @@
 """The user's own words in an extractive summary: short messages verbatim, the first and last lines
-of long ones, in order (CP-16). Pure.
+of long ones, in order (CP-16); and those that a conversation begins with as quotations. Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Read one instruction file as text, or report why not. No file makes a session fail."""
+"""Read one instruction file as text, with the files that it imports, or report why not. No file
+makes a session fail.
+"""
 
 from __future__ import annotations
 

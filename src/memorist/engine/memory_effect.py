@@ -1,5 +1,5 @@
 """Whether memory helps: what differs between sessions that have it and those that go without it by
-lot (`memory_holdout`). Pure.
+lot (`memory_holdout`); and the report of it. Pure.
 
 What is compared are whole sessions; the interval is Welch's, of the logarithms: a few sessions are
 many times as long as the others, and by the plain means such a one passes for an effect. Neither

@@ -1,5 +1,5 @@
-"""Sessions that go without memory by lot (`recall.holdout`), so that what memory does can be
-measured.
+"""Which sessions have memory: what settings and host allow, but for those that go without it by lot
+(`recall.holdout`), so that what memory does can be measured.
 
 A session is drawn by a digest of its id, so that it stays what it is when it is resumed, on any
 machine.

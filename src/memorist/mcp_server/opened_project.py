@@ -1,4 +1,6 @@
-"""A project that the server has open: its settings, memory, sessions and search."""
+"""The project that a client works in, and what the server has open of it: settings, memory,
+sessions and search.
+"""
 
 from __future__ import annotations
 

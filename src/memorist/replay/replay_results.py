@@ -1,4 +1,6 @@
-"""The results of a replay as values; the report and `--json` are made from them. Pure."""
+"""The results of a replay as values, and where its requests did not extend the one before; the
+report and `--json` are made from them. Pure.
+"""
 
 from __future__ import annotations
 

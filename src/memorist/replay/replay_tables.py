@@ -1,4 +1,4 @@
-"""The facts of a replayed session as blocks of a page. Pure."""
+"""The facts of a replayed session as blocks of a page, and the report made of them. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The prompt of an update of the notes: its texts and reminders, and the brief that replaces the
-history for a model other than the parent's (SM-6, SM-7, FK-7). Pure.
+history for a model other than the parent's (SM-6, SM-7, FK-7); and the form for a model that fills
+one in. Pure.
 """
 
 from __future__ import annotations
