@@ -36,6 +36,12 @@ def read(text: str) -> tuple[list[str], list[str]]:
             '</pasted_content id="f336">\n\nFix it. From now on, never push to main.',
             ["never push to main."],
         ),
+        (
+            "Here's the log from CI\n\n"
+            '<pasted_content id="f336">\n\n10:02 ERROR always run migrate first\n'
+            '</pasted_content id="f336">\n\nFrom now on, never push to main.',
+            ["never push to main."],
+        ),
         ("Remember: we use\tpnpm", ["we use pnpm"]),
         ("Remember:\twe use pnpm", ["we use pnpm"]),
         ("yes,sure,always use pnpm", ["always use pnpm"]),

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from click.testing import CliRunner
 
+from memorist.cli.main import memorist_group
+from memorist.recall.session_index import read_session_passages
 from memorist.rollouts import session_sources
 from memorist.rollouts.lesson_scope import get_project_name
 from memorist.rollouts.session_metadata import find_newest_time, parse_memory_mode
@@ -376,6 +379,23 @@ def test_a_removed_worktree_elsewhere_stays_of_the_repository_it_was_seen_in(
         "b": str(root),
         "c": str(tmp_path / "shop-old"),
     }
+
+
+@pytest.mark.covers("RO-6")
+def test_a_session_is_named_and_quoted_by_what_was_typed_before_a_paste(tmp_path: Path) -> None:
+    """Claude Code marks what was pasted; the list of sessions, a search and a hand-over name what
+    the user typed beside it, without the marks.
+    """
+    paste = '<pasted_content id="f336">\n\n10:02 ERROR no rate\n</pasted_content id="f336">'
+    path = claude(tmp_path / "a.jsonl", [f"{paste}\n\nMend the till."])
+    handed = tmp_path / "handed.md"
+    command = ["handoff", str(path), "--to", str(handed)]
+    CliRunner().invoke(memorist_group, command, env={"MEMORIST_HOME": str(tmp_path / "home")})
+
+    (passage,) = read_session_passages(path)
+    assert named(tmp_path).threads[0].first_words.startswith("Mend the till.")
+    assert passage.said == "Mend the till.\n\n10:02 ERROR no rate"
+    assert "Asked last: Mend the till." in handed.read_text("utf-8")
 
 
 @pytest.mark.covers("SF-1")

@@ -33,7 +33,7 @@ from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
-from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.host_markup import put_typed_text_before_pastes, strip_host_markup
 from memorist.safety.secrets import redact
 from memorist.transcript_analysis.tool_actions import TaskItem
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
@@ -128,7 +128,7 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem], budget: i
     while messages and _LEAVING.match(get_typed_text(messages[-1]).strip()):
         messages = messages[:-1]
     typed = (strip_host_markup(get_typed_text(each)).strip() for each in reversed(messages))
-    asked = next(filter(None, typed), "")
+    asked = put_typed_text_before_pastes(next(filter(None, typed), ""))
     opened = [each for each in tasks if each.status not in _DONE_STATUSES]
     open_lines = [f"- open: {each.text} ({each.status or 'pending'})" for each in opened]
     if not asked and (before := find_handed_over_work_state(messages)) is not None:

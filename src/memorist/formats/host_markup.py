@@ -108,10 +108,12 @@ _WHOLE_OPENING = lazy_pattern(
     re.IGNORECASE,
 )
 _MARKED_PASTE = lazy_pattern(
-    r'(?:[:：]\s{0,4})?<(pasted_content id="[^"<>\n]{1,40}")>(.*?)(?:</\1>|\Z)', re.DOTALL
+    r"(?:\b(?:here(?:['’]s| is| are)|attached (?:is|are)|this is)\b[^\n.!?:<]{0,80}\.?)?"
+    r'(?:[:：]?\s{0,4})<(pasted_content id="[^"<>\n]{1,40}")>(.*?)(?:</\1>|\Z)',
+    re.DOTALL | re.IGNORECASE,
 )
 """A long paste as Claude Code hands it on. The closing tag has the id as well, so that no pasted
-text ends it. A colon in front announced the paste and nothing else.
+text ends it. A colon or "here is the log" in front announced the paste and nothing else.
 """
 _PROGRAM_ELEMENT = lazy_pattern(r"\s*<([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\s[^<>]*)?>")
 _IMAGE_LABEL = lazy_pattern(

@@ -18,7 +18,7 @@ from memorist.core.search_words import extract_words_with_keys
 from memorist.core.sentences import extract_prose_sentences, shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_local_day
-from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.host_markup import put_typed_text_before_pastes, strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.scheduled_prompt import is_same_but_for_numbers
@@ -156,7 +156,8 @@ def _iter_turns(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
         if not isinstance(entry, Message):
             continue
         if entry.origin is Origin.USER and not entry.tool_results:
-            said = redact(strip_host_markup(entry.text).strip()).text
+            typed = put_typed_text_before_pastes(strip_host_markup(entry.text))
+            said = redact(typed.strip()).text
             if said:
                 if turn is not None:
                     yield turn.close()

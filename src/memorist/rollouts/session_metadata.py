@@ -17,6 +17,7 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
+from memorist.formats.host_markup import put_typed_text_before_pastes
 from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, parse_iso_timestamp
 from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
@@ -103,7 +104,7 @@ def read_session_metadata(lines: Iterable[RawTranscriptLine]) -> SessionMetadata
             head = entry
         elif (
             isinstance(entry, Message)
-            and (typed := extract_redacted_user_text(entry))
+            and (typed := put_typed_text_before_pastes(extract_redacted_user_text(entry)))
             and classify_effect_on_task(typed, first=True) is not MessageTaskEffect.COMMAND
         ):
             words = clean_raw_memory_line(shorten_to_one_line(typed, MAX_FIRST_WORDS_CHARACTERS))
