@@ -636,8 +636,8 @@ class Memorist(ProcessBound):
         from it, and the next consolidation takes it out of the memory of past sessions. A later
         session of this id begins afresh. Called again it finishes what was interrupted.
 
-        Raises UsageError for what is no id, SessionInUse where another process has it open,
-        StoreError.
+        Raises UsageError for what is no id, SessionInUse where another process or hooks have it
+        open, StoreError.
         """
         check_session_arguments(session, "", None)
         id = redact_id_keeping_ids_distinct(session)
