@@ -15,6 +15,7 @@ from memorist import Memorist
 from memorist.cli.main import memorist_group
 from memorist.store.rollout_rows import Rollout
 from rollouts.conftest import claude
+from support.page_home import LONG, write_long_session
 
 
 def run(*arguments: str) -> Result:
@@ -64,6 +65,19 @@ def test_sessions_of_another_machine_are_named_by_the_projects_name(
     assert f"take over with: memorist memory rebind {tmp_path / 'laptop' / 'till'}" in said
     monkeypatch.chdir(shop)
     assert "rebind" not in run("sessions").output
+
+
+def test_a_session_that_no_hook_told_of_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent recorded it without memorist: it is listed, and known by its id afterwards."""
+    write_long_session(tmp_path / "claude" / "projects" / "-p", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.chdir(tmp_path)
+
+    assert "`memorist sessions` finds those" in str(run("notes", LONG[:8]).exception)
+    assert "Please look at module 0" in run("sessions").output
+    assert "# Session Title" in run("notes", LONG[:8]).output
 
 
 def test_a_session_without_notes_is_named_by_what_was_asked_first(shop: Path) -> None:

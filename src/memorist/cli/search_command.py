@@ -14,10 +14,11 @@ from memorist.cli.command_group import words_argument
 from memorist.cli.day_parameter import DayParameter
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
+from memorist.cli.sessions_command import take_in_new_sessions
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.project_search import ProjectSearch, SearchResults, label_team_or_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
-from memorist.errors import InputError, StoreError
+from memorist.errors import InputError
 from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.search_query import parse_query
@@ -25,7 +26,6 @@ from memorist.recall.session_index import SessionIndex
 from memorist.recall.session_passages import MatchedPassage, cut_excerpt_around_words, format_day
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.rollout_rows import list_rollouts
-from memorist.store.sqlite_database import is_storage_failure
 
 EXCERPT_CHARS = 200
 MAX_RESULTS_BEFORE_DAYS = 400
@@ -45,15 +45,7 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
     embedder = get_embedder_if_wanted(wanted=settings.recall.embeddings)
     index = SessionIndex(past.layout.session_index, embedder=embedder)
     root = "" if everywhere else find_repository_root_or_folder(str(Path.cwd()))
-    try:
-        past.find_sessions()
-        index.sync(list_rollouts(past.state), first=root)
-    except StoreError as error:
-        if not is_storage_failure(error):
-            raise
-        click.echo(f"not searched: what is new since the last search ({error})", err=True)
-    finally:
-        past.close_databases()
+    take_in_new_sessions(past, lambda: index.sync(list_rollouts(past.state), first=root))
     if root:
         index.embed_missing_passages(root, seconds=MAX_EMBEDDING_WAIT_SECONDS)
     return index

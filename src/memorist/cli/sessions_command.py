@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -14,13 +14,16 @@ from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.cli import output
 from memorist.cli.command_environment import load_home_layout, read_environment
+from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.plural import pluralize
 from memorist.core.sentences import shorten_to_one_line
+from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.engine.session_list import KnownSession, list_known_sessions
 from memorist.engine.session_resumption import find_session_resumption
-from memorist.errors import InputError
+from memorist.errors import InputError, StoreError
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
+from memorist.store.sqlite_database import is_storage_failure
 
 TITLE_CHARACTERS = 90
 """Characters of a title on one line of a terminal. Our choice."""
@@ -40,6 +43,7 @@ def sessions_command(session: str, everywhere: bool, limit: int, as_json: bool) 
     Example: memorist sessions --all --limit 5
     """
     home = load_home_layout()
+    take_in_new_sessions(RolloutPipeline(load_rollout_settings("structural")))
     if session:
         _print_one(home, session, as_json=as_json)
         return
@@ -51,15 +55,28 @@ def sessions_command(session: str, everywhere: bool, limit: int, as_json: bool) 
         prefix = f"{Path(each.project).name}: " if everywhere else ""
         click.echo(_render_line(each, each.id[:13], prefix))
     if not found:
-        click.echo(
-            "no session of this folder is known yet; `memorist import` finds those of your agents, "
-            "--all shows those of other folders"
-        )
+        click.echo("no session of this folder is known; --all shows those of others")
         elsewhere = describe_memory_found_elsewhere(DiskFiles(), home, str(Path.cwd()))
         for line in elsewhere or _describe_sessions_of_namesakes(home):
             click.echo(line)
     elif len(found) > limit:
         click.echo(f"{len(found) - limit:,} older ones: --limit {len(found)}")
+
+
+def take_in_new_sessions(past: RolloutPipeline, use: Callable[[], object] | None = None) -> None:
+    """Find the sessions that the agents of this machine recorded since, use them, and close the
+    databases. What the disk or a database refuses is left out, which is said.
+    """
+    try:
+        past.find_sessions()
+        if use is not None:
+            use()
+    except StoreError as error:
+        if not is_storage_failure(error):
+            raise
+        click.echo(f"not searched: what is new since the last search ({error})", err=True)
+    finally:
+        past.close_databases()
 
 
 def _describe_sessions_of_namesakes(home: Layout) -> Iterator[str]:

@@ -141,7 +141,7 @@ def _find_own(home: Layout, name: str) -> tuple[str, SessionLayout]:
     if not home.database.exists():
         raise InputError(
             f"there is no file {name!r}, and {home.home} knows no session yet; "
-            "`memorist import` finds those of your agents"
+            "`memorist sessions` finds those of your agents"
         )
     database = open_database(home.database)
     try:
@@ -151,8 +151,7 @@ def _find_own(home: Layout, name: str) -> tuple[str, SessionLayout]:
     exact = [row for row in found if row[0] == name] or found
     if not exact:
         raise InputError(
-            f"{name!r} is no file, and no session's id begins so; `memorist sessions` lists those "
-            "that are known, and `memorist search` takes in new ones"
+            f"{name!r} is no file, and no session's id begins so; `memorist sessions` lists them"
         )
     if len(exact) > 1:
         some = ", ".join(row[0] for row in exact[:5])
