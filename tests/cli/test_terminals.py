@@ -135,14 +135,6 @@ def test_an_output_that_cannot_be_written_is_named_in_one_line(
     assert done.stderr.count(b"\n") == 1
 
 
-def test_a_text_that_is_no_utf8_is_remembered(tmp_path: Path) -> None:
-    """A byte that cannot be read becomes a question mark."""
-    done = run("memory", "add", "caf\udce9 opens at nine", cwd=tmp_path)
-
-    assert done.returncode == 0, done.stderr
-    assert b"caf? opens at nine" in run("memory", "list", cwd=tmp_path).stdout
-
-
 def test_without_an_input_it_says_what_is_missing(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
