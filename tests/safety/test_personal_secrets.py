@@ -54,6 +54,15 @@ def test_a_secret_of_a_person_is_taken_out(text: str, secret: str) -> None:
     assert secret not in redact(text).text
 
 
+def test_a_phrase_goes_to_its_end_and_no_further() -> None:
+    """The sentence around it stays."""
+    words = "ripple scissors kick mammal hire column oak again sun offer wealth turn"
+
+    assert redact(f"seed phrase: '{words}' for the tests").text == (
+        "seed phrase: '[redacted: seed-phrase]' for the tests"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -67,6 +76,9 @@ def test_a_secret_of_a_person_is_taken_out(text: str, secret: str) -> None:
         "backup codes: see docs/codes-2024.md",
         "WIFI:T:nopass;S:Guest;; is an open network",
         "The wifi key is on the fridge.",
+        "wifi key: WPA2-PSK",
+        "PIN 2024 board revision",
+        "verification code: test-1234",
         "The seed phrase has twelve words that the user must write down and keep in a safe place.",
         "the phrase list: open save close",
         "The password is base64 for now.",

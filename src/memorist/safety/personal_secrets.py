@@ -97,7 +97,7 @@ _PIN = lazy_pattern(
 _CODE = lazy_pattern(
     r"codes?[\"'*]{0,3}(?:[ ](?:for|of|on|to|für|de|del|di|pour)[ ](?:[^\W\d]{1,15}[ ]?){1,3}?)?"
     r"[ ]?(?:[:=#]|is(?: now)?|ist|lautet|est|es|é|è|was)[ ]?[\"'*]{0,3}"
-    r"(\d[\d-]{3,8}[#*]?|(?=[a-z-]*\d)[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,4})(?![\w-]|\.\d)",
+    r"(\d[\d-]{3,8}[#*]?|(?!test|code|your|demo|fake)(?=[a-z-]*\d)[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,4})(?![\w-]|\.\d)",
     re.IGNORECASE,
 )
 _FOREIGN_CODE = lazy_pattern(r"\D{0,6}?[はがを是为為:：은는— -]{1,3}(?:это )?(\d{4,8}[#*]?)(?!\d)")
@@ -112,7 +112,8 @@ _COUNTED_UP = "0123456789876543210"
 def _pin(text: str, at: int) -> Iterator[SafetyFinding]:
     for found in _PIN.finditer(text, max(0, at - 8), at + 60):
         is_named = found["sign"] or found["owner"] or text[at : at + 3] == "PIN"
-        if is_named and _is_code(found["value"]):
+        is_year = found["value"][:2] in {"19", "20"} and len(found["value"]) == 4
+        if is_named and _is_code(found["value"]) and (found["sign"] or not is_year):
             yield SafetyFinding(*found.span("value"), "pin")
         return
 
@@ -166,7 +167,8 @@ _WIRELESS_KEY = lazy_pattern(
     r"(?:wlan|wi-?fi|wpa[23]?|hotspot|netzwerk|network)[ -]?(?:netzwerk|network)?[ -]?"
     r"(?:schl(?:ü|ue)ssel|key|code)[\"'*]{0,3}"
     r"(?: (?:for|of|im|vom|für) [^\W\d]{1,15}(?: [^\W\d]{1,15})?)?"
-    r"(?:[ ]?[:=]|[ ](?:is|ist|lautet))[ ]?[\"'*]{0,3}((?=[^\s\"']*\d)[^\s\"',;]{8,63})",
+    r"(?:[ ]?[:=]|[ ](?:is|ist|lautet))[ ]?[\"'*]{0,3}"
+    r"((?!wpa\d|wep)(?=[^\s\"']*\d)[^\s\"',;]{8,63})",
     re.IGNORECASE,
 )
 
@@ -206,6 +208,7 @@ def _recovery_phrase(text: str, at: int) -> Iterator[SafetyFinding]:
             end = found.start() + stop[0]
             words = re.findall(r"[a-z]{3,}", text[start:end])
             if len(words) >= _PHRASE_WORDS and len(set(words)) >= _FEWEST_WORDS:
+                end = start + len(text[start:end].rstrip(" \t\n,\"'"))
                 yield SafetyFinding(start, end, "seed-phrase")
             start = found.start() + stop[1]
 
