@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from memorist.auto_memory.anchors import read_memory_anchors, render_anchor_changes
-from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind
 from memorist.auto_memory.memory_location import list_projects_with_memory
@@ -22,6 +22,7 @@ from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.auto_memory.removed_memories import RemovedMemory, find_removed_memory_by_name
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
+from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.cli import output
 from memorist.cli.agent_shell import find_author, require_person
 from memorist.cli.command_group import words_argument
@@ -324,15 +325,21 @@ def memory_edit_command(path: str, text: str | None) -> None:
         before = owner.folder.read_memory_file(path).text()
         given = edit_text(before) if text is None else _read_given_text(text)
         withheld = owner.read_memory_with_suspicions(path)[1]
-        if given is None or (given == before and not withheld):
+        is_users_own = get_shown_trust(owner, path) in USER_TRUST
+        if given is None or (given == before and is_users_own and not withheld):
             click.echo("nothing changed")
             return
         seen = compute_memory_version(before) if text is None else ""
         written = owner.edit(path, given, version=seen)
         if given == before:
-            click.echo(f"reviewed: {path}; it is shown to models from now on")
+            click.echo(f"reviewed: {path}; it is shown to models as yours from now on")
         else:
             print_write_outcome(written, "changed")
+
+
+def get_shown_trust(memory: AutoMemory, path: str) -> str:
+    """The trust that a memory is shown with; empty for none of the folder."""
+    return next((head.trust for head in memory.headers() if head.path == path), "")
 
 
 @click.command("mute")
