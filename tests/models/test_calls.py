@@ -307,6 +307,21 @@ async def test_calls_that_were_broken_off_are_counted_apart(open_at: Open) -> No
 
 
 @pytest.mark.covers("SF-5")
+@pytest.mark.parametrize(("at", "broken_off"), [(0.0, 0), (0.5, 1)])
+async def test_an_error_within_an_answer_is_a_call_that_was_broken_off(
+    open_at: Open, at: float, broken_off: int
+) -> None:
+    """An overload after the answer has begun is billed as a broken connection is; one in place of
+    an answer is not.
+    """
+    failing = InterruptedReply(step=Say(text="never " * 99), at=at, then="error")
+    with ScriptedServer([failing, Say(text="whole")]) as server:
+        reply = await ask(open_at(server))
+
+    assert (reply.attempts, reply.broken_off) == (2, broken_off)
+
+
+@pytest.mark.covers("SF-5")
 async def test_a_reply_that_is_not_json_is_tried_again(open_at: Open) -> None:
     """Broken JSON costs one attempt; when there are no more, the model is unavailable."""
     steps: list[Step] = [Garbage(), Say(text="whole"), Garbage(), Garbage()]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from msgspec.structs import replace
+
 from memorist.core.messages import JsonObject
 from memorist.models.call_failure import CallFailure, build_failure_from_status
 from memorist.models.event_stream import read_reply_stream
@@ -55,19 +57,20 @@ class AnthropicModel(StreamingModel):
 
     async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
         sent = {**body, "stream": True}
+        events: list[JsonObject] = []
         try:
             async with await self._client.post(
                 "/v1/messages", cast_to=object, body=sent, stream=True, stream_cls=self._stream_type
             ) as stream:
                 self._report_rate_limits(stream.response.headers)
                 return await read_reply_stream(
-                    stream, assemble_anthropic_reply, self._connection_errors
+                    stream, assemble_anthropic_reply, self._connection_errors, events
                 )
         except self._status_error as error:
             headers = error.response.headers
-            return self._with_rate_limits(
-                build_failure_from_status(error.status_code, error.message, error.body, headers),
-                headers,
+            failure = build_failure_from_status(
+                error.status_code, error.message, error.body, headers
             )
+            return self._with_rate_limits(replace(failure, has_started=bool(events)), headers)
         except self._connection_errors as error:
             return CallFailure(kind="connection", message=str(error.__cause__ or error))

@@ -100,6 +100,8 @@ class CallFailure(Struct, frozen=True, kw_only=True):
     """The rate limits that the provider reported."""
     size: RefusedRequestSize = RefusedRequestSize()
     """What the provider says of the request's size and its window."""
+    has_started: bool = False
+    """The provider had begun to answer: it bills what it read."""
 
 
 def find_http_status_of_error_code(code: str | None) -> int:

@@ -40,40 +40,49 @@ class SdkEventStream(Protocol):
 
 
 async def read_reply_stream(
-    stream: SdkEventStream, assemble: ReplyAssembler, connection_errors: tuple[type[Exception], ...]
+    stream: SdkEventStream,
+    assemble: ReplyAssembler,
+    connection_errors: tuple[type[Exception], ...],
+    events: list[JsonObject],
 ) -> JsonObject | CallFailure:
     """The reply in the stream, or the failure that ended it. `connection_errors` are the exceptions
-    of a broken connection. A reply that only repeats itself is read no further: closing the stream
-    ends it at the server as well.
+    of a broken connection; `events` receives what came, also before an SDK's own error. A reply
+    that only repeats itself is read no further: closing the stream ends it at the server as well.
     """
     try:
         if "json" in (stream.response.headers.get("content-type") or ""):
             return parse_plain_reply(await stream.response.aread())
-        events, repeated, read = await _read_events(stream)
+        repeated, read = await _read_events(stream, events)
     except connection_errors as error:
         return CallFailure(kind="cut", message=str(error) or type(error).__name__)
     except (ValueError, RecursionError) as error:
-        return CallFailure(kind="invalid", message=f"an event is not JSON: {error}")
+        return CallFailure(
+            kind="invalid", message=f"an event is not JSON: {error}", has_started=bool(events)
+        )
     try:
         if repeated:
             return assemble_reply_without_repetition(events, assemble, repeated=repeated, read=read)
-        return assemble(events)
+        found = assemble(events)
     except (KeyError, TypeError, AttributeError, msgspec.DecodeError, RecursionError) as error:
         return CallFailure(
-            kind="invalid", message=f"an event is not of the format: {type(error).__name__} {error}"
+            kind="invalid",
+            message=f"an event is not of the format: {type(error).__name__} {error}",
+            has_started=True,
         )
+    if isinstance(found, CallFailure) and len(events) > 1:  # its own event is the last one
+        found = msgspec.structs.replace(found, has_started=True)
+    return found
 
 
-async def _read_events(stream: SdkEventStream) -> tuple[list[JsonObject], int, int]:
-    """The events, to the end or to where the answer is a loop; the characters that it repeated
-    there, and those that were read.
+async def _read_events(stream: SdkEventStream, events: list[JsonObject]) -> tuple[int, int]:
+    """Add the events, to the end or to where the answer is a loop; returns the characters that it
+    repeated there, and those that were read.
     """
     watch = RepetitionDetector()
-    events: list[JsonObject] = []
     async for event in stream:
         if not isinstance(event, dict):
             continue
         events.append(event)
         if repeated := watch.count_repeated(event):
-            return events, repeated, watch.read
-    return events, 0, watch.read
+            return repeated, watch.read
+    return 0, watch.read

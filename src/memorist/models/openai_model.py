@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from msgspec.structs import replace
+
 from memorist.core.messages import JsonObject
 from memorist.models.call_failure import (
     CallFailure,
@@ -53,12 +55,13 @@ class OpenAIBaseModel(StreamingModel):
     async def _post(
         self, path: str, body: JsonObject, assemble: ReplyAssembler
     ) -> JsonObject | CallFailure:
+        events: list[JsonObject] = []
         try:
             async with await self._client.post(
                 path, cast_to=object, body=body, stream=True, stream_cls=self._stream_type
             ) as stream:
                 self._report_rate_limits(stream.response.headers)
-                return await read_reply_stream(stream, assemble, (self._connection_error,))
+                return await read_reply_stream(stream, assemble, (self._connection_error,), events)
         except self._status_error as error:
             headers = error.response.headers
             return self._with_rate_limits(
@@ -69,9 +72,10 @@ class OpenAIBaseModel(StreamingModel):
             return CallFailure(kind="connection", message=str(error.__cause__ or error))
         except self._stream_error as error:
             # An error event inside a stream; its object is the body.
-            return build_failure_from_error_object(
+            failure = build_failure_from_error_object(
                 error.body if isinstance(error.body, dict) else {"message": error.message}
             )
+            return replace(failure, has_started=bool(events))
 
 
 # OpenAI's Responses API as a `Model`.

@@ -109,4 +109,4 @@ class RetryRunner(NamedTuple):
 
 def _count_broken_off(failures: list[CallFailure]) -> int:
     """The attempts that the provider had begun to answer."""
-    return sum(failure.kind == "cut" for failure in failures)
+    return sum(failure.kind == "cut" or failure.has_started for failure in failures)
