@@ -30,12 +30,12 @@ async def test_a_program_reads_what_became_of_past_sessions(tmp_path: Path) -> N
         rollouts=RolloutsSettings(max_age_days=10_000, min_idle_hours=1),
     )
     async with open_rollout_pipeline(settings) as pipeline:
-        pipeline.find_sessions([tmp_path])
+        pipeline.find_sessions([tmp_path], is_mine=True)
         with open_rollout_store(settings) as store:
             before = read_rollout_status(store)
             with pytest.raises(NothingToDo, match="nothing was consolidated"):
                 read_past_sessions_summary(store)
-        await pipeline.sync(pipeline.plan_sync([tmp_path]))
+        await pipeline.sync(pipeline.plan_sync([tmp_path], is_mine=True))
     with open_rollout_store(settings) as store:
         after, report = read_rollout_status(store), report_session_extract(store, "c")
         with pytest.raises(NothingToDo, match="0 sessions begin with 'zz'"):

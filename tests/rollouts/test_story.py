@@ -101,12 +101,12 @@ class Home:
 
     async def sync(self) -> RolloutSyncReport:
         async with open_rollout_pipeline(self.settings, model=self.model) as past:
-            return await past.sync(past.plan_sync([self.sessions]))
+            return await past.sync(past.plan_sync([self.sessions], is_mine=True))
 
     async def extract(self) -> dict[str, str]:
         """What is kept of each session, by its id, without a model."""
         async with open_rollout_pipeline(self.settings) as past:
-            await past.sync(past.plan_sync([self.sessions]))
+            await past.sync(past.plan_sync([self.sessions], is_mine=True))
             return {
                 each.extracted.thread: each.extracted.raw_memory
                 for each in list_enabled_extracts(past.state)
@@ -411,8 +411,8 @@ async def test_a_fork_of_a_session_that_is_never_extracted_counts_whole(
         lines(path, [each | {"entrypoint": "sdk-py"} for each in records])
     async with open_rollout_pipeline(home.settings) as past:
         folders = [home.sessions] if why == "elsewhere" else ()
-        past.find_sessions([folder, home.sessions])
-        await past.sync(past.plan_sync(folders, 2_000))
+        past.find_sessions([folder, home.sessions], is_mine=True)
+        await past.sync(past.plan_sync(folders, 2_000, is_mine=True))
         held = {
             each.extracted.thread: each.extracted.raw_memory
             for each in list_enabled_extracts(past.state)

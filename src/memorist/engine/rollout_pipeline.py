@@ -157,7 +157,7 @@ class RolloutPipeline(RolloutStore):
         return self._last_consolidation
 
     def find_sessions(
-        self, folders: Sequence[Path] = (), *, is_mine: bool | None = True
+        self, folders: Sequence[Path] = (), *, is_mine: bool | None = None
     ) -> SourceScan:
         """Find sessions where agents keep them, or in the given folders, and record them. If the
         database was lost, it is restored from the files.
@@ -378,7 +378,7 @@ class RolloutPipeline(RolloutStore):
         max_age_days: int | None = None,
         *,
         repository: str | None = None,
-        is_mine: bool | None = True,
+        is_mine: bool | None = None,
     ) -> RolloutSyncPlan:
         """Find sessions and say which of them a sync would extract; with `repository` only those of
         this project, by its root, however young they are. `is_mine` as in `find_sessions`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import time
@@ -42,8 +41,7 @@ def close_locked(descriptor: int) -> None:
     was forked meanwhile, which has a copy of the descriptor.
     """
     if HAS_FLOCK:
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 
