@@ -31,7 +31,7 @@ from memorist.formats.request_codec import Codec
 from memorist.settings import Settings
 from memorist.testing.request_checks import WIRES
 from memorist.testing.steps import AnswerStep, CallTool, Say
-from memorist.testing.wire_formats import ReplyFacts, build_reply_body
+from memorist.testing.wire_formats import ReplyMetadata, build_reply_body
 
 # Agents at work beside each other, as a server of many users sees them: what each says, reads
 # and answers bears the mark of its project.
@@ -167,7 +167,7 @@ class Agent:
         self._sent(self.guest, request)
         self._number += 1
         tokens = session.tracker.tokens
-        facts = ReplyFacts(
+        facts = ReplyMetadata(
             number=self._number,
             model=MODEL,
             usage=Usage(input=tokens, output=50),

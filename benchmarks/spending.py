@@ -24,7 +24,7 @@ from memorist.forks.fork_spec import (
     Receipt,
 )
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import DAY_SECONDS, add_receipt_to_totals
+from memorist.store.spend_rows import DAY_SECONDS, add_receipt_to_daily_and_session_totals
 from memorist.store.sqlite_database import open_database, transaction
 from memorist.testing.frozen_clock import FrozenClock
 
@@ -139,4 +139,4 @@ def _fill(database: sqlite3.Connection, count: int, now: float) -> None:
                 "1000, 90000, 2000, 900, 0.001, '[]', '[]', 'changed', '')",
                 (session, receipt.label, receipt.started),
             )
-            add_receipt_to_totals(database, session, receipt)
+            add_receipt_to_daily_and_session_totals(database, session, receipt)

@@ -11,7 +11,7 @@ import pytest
 from memorist import Memorist
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_history import FolderHistory
-from memorist.auto_memory.removed_memories import ForgottenUserQuotes
+from memorist.auto_memory.removed_memories import ForgottenQuotesReader
 from memorist.store.disk_files import DiskFiles
 
 
@@ -30,7 +30,7 @@ def test_forgotten_words_are_read_once_for_each_state_of_the_history(
         memory = engine.memory(str(tmp_path / "shop"))
         for text in ("Always round half to even.", "Never push to main."):
             memory.add(text)
-        words = ForgottenUserQuotes(memory)
+        words = ForgottenQuotesReader(memory)
         assert not words.list_quotes()
         memory.forget(["always-round-half-to-even.md"])
         for owner, name in ((FolderHistory, "iter_changes"), (DiskFiles, "scan")):
@@ -67,8 +67,8 @@ def test_a_change_is_read_once_for_all_sessions_of_a_process(
         monkeypatch.setattr("memorist.auto_memory.memory_history._READ_CHANGES", {})
 
         for _ in range(3):
-            assert ForgottenUserQuotes(memory).list_quotes() == {"Always round half to even."}
+            assert ForgottenQuotesReader(memory).list_quotes() == {"Always round half to even."}
         assert counted.call_count == 3
         memory.forget(["never-push-to-main.md"])
-        assert len(ForgottenUserQuotes(memory).list_quotes()) == 2
+        assert len(ForgottenQuotesReader(memory).list_quotes()) == 2
         assert counted.call_count == 4

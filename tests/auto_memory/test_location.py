@@ -11,7 +11,7 @@ from memorist.auto_memory.memory_location import (
     locate_project_root,
     parse_memory_folder_setting,
     read_remote_identity,
-    resolve_memory_layout,
+    resolve_project_memory_layout,
 )
 from memorist.config import load_settings
 from memorist.errors import SettingsError
@@ -101,7 +101,7 @@ def test_other_projects_have_other_folders(repository: Path, tmp_path: Path) -> 
     layout, settings = Layout(tmp_path / "home"), AutoMemorySettings()
 
     folders = {
-        resolve_memory_layout(layout, str(place), settings).folder
+        resolve_project_memory_layout(layout, str(place), settings).folder
         for place in (repository, repository / "vendored", tmp_path / "loose" / "folder")
     }
 
@@ -162,7 +162,7 @@ def test_a_checked_in_file_cannot_choose_the_folder(tmp_path: Path) -> None:
     assert found.settings.auto_memory.directory == ""
     assert any("auto_memory" in line for line in found.ignored)
     assert (
-        resolve_memory_layout(
+        resolve_project_memory_layout(
             Layout(tmp_path / "home"), str(tmp_path), chosen.settings.auto_memory
         ).folder
         == tmp_path / "mine"

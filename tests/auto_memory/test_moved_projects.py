@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_location import (
     locate_project_root,
     read_project_record,
     record_project,
-    resolve_memory_layout,
+    resolve_project_memory_layout,
 )
 from memorist.auto_memory.moved_projects import (
     MovedFolders,
@@ -63,7 +63,7 @@ def test_a_moved_repository_is_found_and_bound_again(repository: Path, tmp_path:
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     git("remote", "add", "origin", "https://me:word@example.test/shop.git", cwd=repository)
     old = str(repository.resolve())
-    before = resolve_memory_layout(layout, old, settings)
+    before = resolve_project_memory_layout(layout, old, settings)
     files.write(before.folder / "a.md", b"x\n")
     record_project(files, before, old)
     moved = tmp_path / "store"
@@ -74,7 +74,7 @@ def test_a_moved_repository_is_found_and_bound_again(repository: Path, tmp_path:
     ]
     after = rebind(layout, old, moved)
 
-    assert after.folder == resolve_memory_layout(layout, str(moved), settings).folder
+    assert after.folder == resolve_project_memory_layout(layout, str(moved), settings).folder
     assert (after.folder / "a.md").read_bytes() == b"x\n"
     assert not before.folder.exists()
     assert find_possible_former_projects(files, layout, str(moved)) == []
@@ -93,7 +93,7 @@ def test_a_rebinding_that_was_killed_is_finished_by_the_next(
     """
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     old = str(repository.resolve())
-    before = resolve_memory_layout(layout, old, settings)
+    before = resolve_project_memory_layout(layout, old, settings)
     files.write(before.folder / "a.md", b"x\n")
     record_project(files, before, old)
     moved = tmp_path / "store"
@@ -136,7 +136,7 @@ def test_the_memory_of_a_project_that_is_still_there_stays_its_own(
     another project's folder.
     """
     layout, files = Layout(tmp_path / "home"), DiskFiles()
-    mine = resolve_memory_layout(layout, str(repository), AutoMemorySettings())
+    mine = resolve_project_memory_layout(layout, str(repository), AutoMemorySettings())
     files.write(mine.folder / "a.md", b"x\n")
     record_project(files, mine, str(repository))
     (tmp_path / "other").mkdir()
@@ -157,7 +157,7 @@ def test_a_clone_without_a_remote_is_known_again(repository: Path, tmp_path: Pat
     """
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     old = str(repository.resolve())
-    record_project(files, resolve_memory_layout(layout, old, settings), old)
+    record_project(files, resolve_project_memory_layout(layout, old, settings), old)
     other = tmp_path / "other"
     git("clone", "-q", str(repository), str(other), cwd=tmp_path)
     git("remote", "remove", "origin", cwd=other)
@@ -186,7 +186,7 @@ def test_a_renamed_folder_without_a_repository_is_known_by_its_parent(
     for name in ("notes", "letters"):
         (tmp_path / name).mkdir()
         old = str((tmp_path / name).resolve())
-        record_project(files, resolve_memory_layout(layout, old, settings), old)
+        record_project(files, resolve_project_memory_layout(layout, old, settings), old)
     now = (tmp_path / "letters").rename(tmp_path / "post")
 
     assert find_possible_former_projects(files, layout, str(now)) == []
@@ -300,8 +300,8 @@ def test_what_the_old_folder_holds_later_is_another_project(
     """
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     old = str(repository.resolve())
-    record_project(files, resolve_memory_layout(layout, old, settings), old)
-    files.write(resolve_memory_layout(layout, old, settings).folder / "a.md", b"x\n")
+    record_project(files, resolve_project_memory_layout(layout, old, settings), old)
+    files.write(resolve_project_memory_layout(layout, old, settings).folder / "a.md", b"x\n")
     first, second = tmp_path / "first", tmp_path / "second"
     repository.rename(first)
     rebind(layout, old, first)
@@ -423,7 +423,7 @@ def test_a_half_moved_memory_outlives_an_agent_that_is_still_in_the_old_folder(
 
 def write_memory(layout: Layout, folder: Path, name: str) -> MemoryLayout:
     folder.mkdir(parents=True, exist_ok=True)
-    where = resolve_memory_layout(layout, str(folder), AutoMemorySettings())
+    where = resolve_project_memory_layout(layout, str(folder), AutoMemorySettings())
     DiskFiles().write(where.folder / name, b"x\n")
     record_project(DiskFiles(), where, str(folder))
     return where
@@ -455,7 +455,10 @@ def test_a_folder_around_or_within_that_has_a_memory_is_named(tmp_path: Path, fi
     after = rebind(layout, str(lower), upper)
 
     assert {each.name for each in after.folder.glob("?.md")} == {"a.md", "b.md"}
-    assert resolve_memory_layout(layout, str(lower), AutoMemorySettings()).folder == after.folder
+    assert (
+        resolve_project_memory_layout(layout, str(lower), AutoMemorySettings()).folder
+        == after.folder
+    )
 
 
 @pytest.mark.covers("AM-4")
@@ -495,7 +498,7 @@ def test_a_container_is_told_how_it_shares_the_memory_of_the_host(
         f"the memory of {host} may be that of this container's project; host and container share "
         f"it with, in the container: MEMORIST_AUTO_MEMORY__DIRECTORY={where.folder}"
     )
-    shared = resolve_memory_layout(
+    shared = resolve_project_memory_layout(
         layout, str(mount), AutoMemorySettings(directory=str(where.folder))
     )
     assert (shared.folder, shared.state, shared.chosen) == (where.folder, where.state, True)

@@ -17,7 +17,7 @@ from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
-    measure_messages_to_summarize,
+    measure_recording_to_summarize,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
@@ -86,7 +86,7 @@ def test_no_summary_holds_less_than_structure(
     tight and the lines of the summary are dropped for words that the user never said.
     """
     options = replace(OPTIONS, budget=budget)
-    measured = measure_messages_to_summarize(recorded, options)
+    measured = measure_recording_to_summarize(recorded, options)
     extract = compact_messages_with_extracts(measured.messages, MIN_EXTRACT_TOKENS)
     held = render_source_text(extract.messages)
 

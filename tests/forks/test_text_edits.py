@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.forks.answer_form import FormTask, list_answer_texts, read_edits_from_answer_text
+from memorist.forks.answer_form import FormTask, list_answer_texts, read_edits_from_form_answer
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
 from memorist.forks.text_edits import (
     TextEdits,
@@ -165,7 +165,7 @@ def test_an_answer_to_a_form_is_read_as_far_as_it_is_complete(text: str) -> None
     """Words, fences and braces around it do not matter, nor does a cut at the output limit."""
     assert [
         call.text
-        for call in read_edits_from_answer_text(FORM, text).calls
+        for call in read_edits_from_form_answer(FORM, text).calls
         if isinstance(call, WriteFileCall)
     ] == ["one", "two"]
 
@@ -174,7 +174,7 @@ def test_an_answer_to_a_form_is_read_as_far_as_it_is_complete(text: str) -> None
 @pytest.mark.parametrize("text", ["", "Nothing new.", "{", "{" * 5_000, "[1, 2]", '{"facts'])
 def test_an_answer_without_an_object_is_a_problem(text: str) -> None:
     """The model is told, and nothing is written."""
-    found = read_edits_from_answer_text(FORM, text)
+    found = read_edits_from_form_answer(FORM, text)
 
     assert found.calls == ()
     assert found.problems == ("The answer holds no JSON object.",)

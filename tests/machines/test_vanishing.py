@@ -24,7 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorist.auto_memory.memory_location import resolve_memory_layout
+from memorist.auto_memory.memory_location import resolve_project_memory_layout
 from memorist.cli.main import memorist_group
 from memorist.settings import AutoMemorySettings
 from memorist.store.home_layout import Layout, MemoryLayout
@@ -120,7 +120,7 @@ class Vanishing(RuleBasedStateMachine):
     def layout(self, clone: Clone) -> MemoryLayout:
         """Where its memory is, by its path."""
         layout = Layout(self.top / clone.machine / ".memorist")
-        return resolve_memory_layout(layout, str(clone.root), AutoMemorySettings())
+        return resolve_project_memory_layout(layout, str(clone.root), AutoMemorySettings())
 
     def where(self, number: int) -> set[Path]:
         """The memory folders that have a statement, whatever project they are for."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memorist.forks.answer_form import read_edits_from_answer_text
+from memorist.forks.answer_form import read_edits_from_form_answer
 from memorist.forks.file_tool_calls import EditFileCall
 from memorist.magic_docs.document_answer_form import build_document_form, elide_seen_sections
 from memorist.magic_docs.document_files import load_magic_doc_prompts
@@ -24,7 +24,7 @@ def change(tmp_path: Path, *changes: tuple[str, str, str]) -> tuple[str, tuple[s
     prompts = load_magic_doc_prompts(DiskFiles(), Layout(tmp_path))
     form = build_document_form(DOCUMENT, "/n/bills.md", header, prompts)
     given = [dict(zip(("section", "old", "new"), each, strict=True)) for each in changes]
-    edits = read_edits_from_answer_text(form, msgspec.json.encode({"changes": given}).decode())
+    edits = read_edits_from_form_answer(form, msgspec.json.encode({"changes": given}).decode())
     for call in edits.calls:
         assert isinstance(call, EditFileCall)
         return call.replacements[0].new, edits.problems
@@ -93,7 +93,7 @@ def test_what_the_conversation_holds_of_a_document_is_not_sent_again(tmp_path: P
     assert "Half a cent" not in form.material
     assert "## Tests\n\nNone yet." in form.material
     given = {"section": "", "old": "- Half a cent goes up.", "new": "- Half a cent goes down."}
-    edits = read_edits_from_answer_text(form, msgspec.json.encode({"changes": [given]}).decode())
+    edits = read_edits_from_form_answer(form, msgspec.json.encode({"changes": [given]}).decode())
     (call,) = edits.calls
     assert isinstance(call, EditFileCall)
     assert call.replacements[0].new == DOCUMENT.replace("up", "down")

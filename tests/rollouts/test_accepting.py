@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.handbook import ENTRY_LISTS, Handbook, HandbookEntry, render_handbook
+from memorist.rollouts.handbook import ENTRY_LISTS, Handbook, HandbookClaim, render_handbook
 from memorist.rollouts.handbook_review import (
     AcceptedHandbookEdits,
     RejectedHandbookEdits,
@@ -56,7 +56,7 @@ def judged(
 
 def entries(
     found: AcceptedHandbookEdits | RejectedHandbookEdits, title: str = SHOP
-) -> list[HandbookEntry]:
+) -> list[HandbookClaim]:
     assert isinstance(found, AcceptedHandbookEdits), found
     group = found.files.handbook.find_group(title)
     return [entry for name in ENTRY_LISTS for entry in group.entries_in_list(name)] if group else []

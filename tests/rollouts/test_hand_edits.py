@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.handbook import HandbookEntry
+from memorist.rollouts.handbook import HandbookClaim
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.structural_folder_draft import FolderDraft
 from memorist.store.extract_rows import StoredExtract
@@ -33,7 +33,7 @@ def edited(path: str, old: str, new: str, rows: list[StoredExtract] | None = Non
     return made(ROWS if rows is None else rows, present, first.files)
 
 
-def preferences(draft: FolderDraft, title: str = SHOP) -> list[HandbookEntry]:
+def preferences(draft: FolderDraft, title: str = SHOP) -> list[HandbookClaim]:
     group = parse_handbook(handbook(draft)).find_group(title)
     return [*group.preferences] if group else []
 
@@ -45,7 +45,7 @@ def test_an_entry_that_the_user_added_is_marked_and_outlives_every_session() -> 
         "MEMORY.md", "## User preferences\n\n", "## User preferences\n\n- Never touch prod\n"
     )
 
-    assert preferences(draft)[0] == HandbookEntry(text="Never touch prod", by="user")
+    assert preferences(draft)[0] == HandbookClaim(text="Never touch prod", by="user")
     assert "you wrote or changed by hand" in draft.remarks[0]
     assert [entry.text for entry in preferences(made([], draft.files))] == ["Never touch prod"]
     assert made(ROWS, draft.files).files == draft.files

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.interop.codex_memory import import_codex_memory
 from memorist.rollouts.handbook import (
     Handbook,
-    HandbookEntry,
+    HandbookClaim,
     HandbookGroup,
     HandbookSource,
     HandbookTask,
@@ -49,7 +49,7 @@ def test_sessions_and_what_rests_on_them_are_read_back(
     them.
     """
     support = tuple(sorted(sources[at].thread for at in chosen if at < len(sources)))
-    entry = HandbookEntry(
+    entry = HandbookClaim(
         text="use pnpm",
         proof="said",
         date="2025-11-20",

@@ -10,7 +10,7 @@ import pytest
 from memorist.core.messages import JsonObject
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
-from memorist.forks.answer_form import FormTask, read_edits_from_answer_text
+from memorist.forks.answer_form import FormTask, read_edits_from_form_answer
 from memorist.forks.file_tool_calls import EditFileCall
 from memorist.session_memory.notes_prompt import build_notes_form
 from memorist.session_memory.notes_template import compose_notes, parse_section_bodies
@@ -38,7 +38,7 @@ def build(rewritten: tuple[str, ...] = ()) -> FormTask:
 
 def fill(answer: str, rewritten: tuple[str, ...] = ()) -> dict[str, str]:
     """The sections after an answer; empty where nothing is edited."""
-    edits = read_edits_from_answer_text(build(rewritten), answer)
+    edits = read_edits_from_form_answer(build(rewritten), answer)
     assert not edits.problems
     for call in edits.calls:
         assert isinstance(call, EditFileCall)

@@ -20,7 +20,7 @@ from memorist.models.reply_assembly import (
 )
 from memorist.testing.request_checks import WIRES
 from memorist.testing.steps import CallTool, ReplyParts, Say, Think
-from memorist.testing.wire_formats import ReplyFacts, ScriptedEvent, split_text
+from memorist.testing.wire_formats import ReplyMetadata, ScriptedEvent, split_text
 
 ASSEMBLE: dict[str, Callable[..., Any]] = {
     "anthropic": assemble_anthropic_reply,
@@ -43,7 +43,7 @@ PART = st.one_of(
     ),
 )
 STEP = st.builds(ReplyParts, parts=st.lists(PART, min_size=1, max_size=4).map(tuple))
-FACTS = ReplyFacts(number=1, model="m", usage=Usage(input=3, cache_read=2, output=1), request={})
+FACTS = ReplyMetadata(number=1, model="m", usage=Usage(input=3, cache_read=2, output=1), request={})
 
 
 def objects(events: list[ScriptedEvent]) -> list[dict[str, Any]]:

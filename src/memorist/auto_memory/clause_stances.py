@@ -538,9 +538,13 @@ def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[ClauseStance
     if len(order) == 2 and "answer" in order:  # "answer in German" and "in German answer"
         order = tuple(sorted(order))
     span = (start, start + len(clause)) if start >= 0 else (0, 0)
-    listed = [word for word in order if find_word_alternatives(word)]
-    group = find_word_alternatives(listed[0]) if listed else None
-    if group and len(listed) > 1 and all(find_word_alternatives(word) is group for word in listed):
+    listed = [word for word in order if get_alternatives_of_word(word)]
+    group = get_alternatives_of_word(listed[0]) if listed else None
+    if (
+        group
+        and len(listed) > 1
+        and all(get_alternatives_of_word(word) is group for word in listed)
+    ):
         rest = [word for word in order if word not in listed]
         return [
             ClauseStance(frozenset([*rest, each]), (*rest, each), not negative, 0, *span)
@@ -612,9 +616,9 @@ def fold_word_ending(word: str) -> str:
     folded = word.casefold().strip("`'\"")
     if not folded.isascii() or not folded.isalpha():
         return _fold_foreign_ending(folded)
-    if find_word_alternatives(folded):
+    if get_alternatives_of_word(folded):
         return folded
-    if find_word_alternatives(folded.removesuffix("s")):
+    if get_alternatives_of_word(folded.removesuffix("s")):
         return folded.removesuffix("s")
     for ending, least in (
         ("ing", 6),
@@ -641,7 +645,7 @@ def _fold_foreign_ending(folded: str) -> str:
 _GROUP_BY_WORD = {word: group for group in reversed(ALTERNATIVES) for word in group}
 
 
-def find_word_alternatives(word: str) -> frozenset[str] | None:
+def get_alternatives_of_word(word: str) -> frozenset[str] | None:
     """The alternatives that a word is one of; None where it is none."""
     return _GROUP_BY_WORD.get(word)
 
@@ -676,10 +680,10 @@ def separate_chosen_alternative(stance: ClauseStance) -> tuple[str, frozenset[st
     """The word of a choice among alternatives, and what else the clause says; no word without
     one, nor where one says nothing against another.
     """
-    chosen = [word for word in stance.words if find_word_alternatives(word)]
+    chosen = [word for word in stance.words if get_alternatives_of_word(word)]
     if len(chosen) != 1:
         return "", stance.words
-    group = find_word_alternatives(chosen[0])
+    group = get_alternatives_of_word(chosen[0])
     nouns = next((nouns for member, nouns in GROUP_NOUNS.items() if group and member in group), ())
     stems = {fold_word_ending(noun) for noun in nouns}
     rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
@@ -707,4 +711,4 @@ def list_verb_folded_clause_keys(stance: ClauseStance) -> frozenset[frozenset[st
 
 
 def _fold_unless_chosen(word: str) -> str:
-    return word if find_word_alternatives(word) else fold_european_verb(word)
+    return word if get_alternatives_of_word(word) else fold_european_verb(word)

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.auto_memory.memory_location import list_memory_layouts_of_home, resolve_memory_layout
+from memorist.auto_memory.memory_location import (
+    list_memory_layouts_of_home,
+    resolve_project_memory_layout,
+)
 from memorist.auto_memory.project_memory import open_memory
 from memorist.core.lru_cache import LruCache
 from memorist.ports import Clock, FileSystem
@@ -58,7 +61,7 @@ class HomeMemories:
 
         Raises SettingsError for an unsafe `auto_memory.directory`.
         """
-        where = resolve_memory_layout(self.layout, project, self.settings.auto_memory)
+        where = resolve_project_memory_layout(self.layout, project, self.settings.auto_memory)
         return self._memories.get_or_create(
             str(where.folder),
             lambda: open_memory(

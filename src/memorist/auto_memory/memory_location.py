@@ -241,7 +241,7 @@ def _strip_credentials(url: str) -> str:
     return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url.rpartition("@")[2]
 
 
-def resolve_memory_layout(
+def resolve_project_memory_layout(
     layout: Layout, project: str, settings: AutoMemorySettings
 ) -> MemoryLayout:
     """Return where a project's memory is stored: the configured folder, else its own below the

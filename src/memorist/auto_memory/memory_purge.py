@@ -10,7 +10,11 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
 from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import purge_memory_traces
-from memorist.store.text_removal import TextRemovalResult, mask_texts_in_bytes, remove_text_copies
+from memorist.store.text_removal import (
+    TextRemovalResult,
+    remove_text_copies,
+    replace_texts_with_mark,
+)
 
 _TELLING_NAME_WORDS = 3
 """Words of a memory's file name from which on it is hardly in a text for another reason. Our
@@ -54,7 +58,7 @@ def purge_memories(
     )
 
     def mask(data: bytes) -> bytes:
-        return mask_texts_in_bytes(data, texts)
+        return replace_texts_with_mark(data, texts)
 
     purge_memory_traces(home.database(), str(folder), named, mask)
     changes = memory.purge(named, mask) + _purge_moved_memories(home, memory, named, mask)

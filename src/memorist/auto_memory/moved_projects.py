@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_location import (
     locate_project_root,
     read_project_record,
     read_remote_identity,
-    resolve_memory_layout,
+    resolve_project_memory_layout,
 )
 from memorist.errors import InputError
 from memorist.platforms.user_home import expand_user
@@ -254,7 +254,7 @@ def rebind_memory(
     files = DiskFiles()  # folders are moved, which only a disk can
     root = str(locate_project_root(Path(project)))
     source = _find_memory_of_clone(files, layout, old_root, Path(root))
-    target = resolve_memory_layout(layout, root, AutoMemorySettings())
+    target = resolve_project_memory_layout(layout, root, AutoMemorySettings())
     left = read_project_record(files, source)
     is_replaced = left is not None and holds_another_repository(left, Path(old_root))
     if (

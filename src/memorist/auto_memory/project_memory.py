@@ -9,7 +9,7 @@ from collections.abc import Callable
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_folder import UsageSource
 from memorist.auto_memory.memory_index import MemoryUsage
-from memorist.auto_memory.memory_location import record_project, resolve_memory_layout
+from memorist.auto_memory.memory_location import record_project, resolve_project_memory_layout
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
@@ -30,7 +30,7 @@ def open_memory(
     """Open the memory of a project, with what holds in every project of the user; the database is
     opened when usage is first read. Raises SettingsError for an unsafe folder.
     """
-    location = resolve_memory_layout(layout, project, settings)
+    location = resolve_project_memory_layout(layout, project, settings)
     memory = AutoMemory(
         location,
         files=files,

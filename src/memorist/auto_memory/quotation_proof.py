@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.clause_stances import (
-    find_word_alternatives,
+    get_alternatives_of_word,
     parse_clause_stances,
     separate_chosen_alternative,
 )
@@ -229,7 +229,7 @@ def _read_choice(sentence: str) -> tuple[str, ...]:
     if last.is_positive and last.end and " " not in text[last.start : last.end].strip():
         return ()  # "don't use npm, yarn" may rule out both
     (word, rest), (other, other_rest) = chosen[True], chosen[False]
-    if rest or other_rest or other not in (find_word_alternatives(word) or ()):
+    if rest or other_rest or other not in (get_alternatives_of_word(word) or ()):
         return ()
     return "over", word, other
 

@@ -69,7 +69,9 @@ def list_removed_paths(memory: AutoMemory) -> tuple[str, ...]:
     )
 
 
-def find_deleted_paths(history: FolderHistory, paths: AbstractSet[str]) -> frozenset[str]:
+def find_deliberately_deleted_paths(
+    history: FolderHistory, paths: AbstractSet[str]
+) -> frozenset[str]:
     """Those of some paths that somebody deleted: the history has the removal, or nothing at all of
     a memory that was forgotten for good. What went missing with its folder was not. Raises
     StoreError.
@@ -88,7 +90,7 @@ def find_deleted_paths(history: FolderHistory, paths: AbstractSet[str]) -> froze
     return deleted
 
 
-class ForgottenUserQuotes:
+class ForgottenQuotesReader:
     """What the user said and a memory rested on which they took out, and on which none rests that
     is there now. Read from the reasons of the changes alone, and once for each state of the
     history: a prompt waits for it.

@@ -34,8 +34,8 @@ from memorist.auto_memory.clause_stances import (
     Marks,
     OppositeClausePrefilter,
     contains_substring_from_every_group,
-    find_word_alternatives,
     fold_word_ending,
+    get_alternatives_of_word,
     list_verb_folded_clause_keys,
     may_agree_or_oppose,
     parse_clause_stances,
@@ -184,7 +184,7 @@ def _is_part_of_choice(
 ) -> bool:
     """Whether a ban and a choice are one choice among alternatives, and another is chosen now."""
     word, rest = separate_chosen_alternative(choice)
-    group = find_word_alternatives(word) if word else None
+    group = get_alternatives_of_word(word) if word else None
     return (
         group is not None
         and choice.is_positive
@@ -227,7 +227,7 @@ def _is_other_choice(
 ) -> bool:
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
     word, rest = separate_chosen_alternative(one)
-    group = find_word_alternatives(word) if word else None
+    group = get_alternatives_of_word(word) if word else None
     if group is None:
         return False
     known, known_rest = separate_chosen_alternative(other)
@@ -428,7 +428,7 @@ def expand_statement_words(said: str) -> set[str]:
     words = words.union(
         *list_word_groups_of_corrected_texts(said), *list_word_groups_of_facts(said)
     )
-    return words | {other for word in words for other in find_word_alternatives(word) or ()}
+    return words | {other for word in words for other in get_alternatives_of_word(word) or ()}
 
 
 def find_contradicting_memory_pairs(
@@ -461,7 +461,7 @@ def _list_keys(stance: ClauseStance) -> Iterator[_StanceKey]:
     yield from list_verb_folded_clause_keys(stance)
     word, rest = separate_chosen_alternative(stance)
     if word:
-        yield find_word_alternatives(word), rest
+        yield get_alternatives_of_word(word), rest
     for length in range(1, stance.value_length + 1):
         yield len(stance.order), stance.order[: max(1, len(stance.order) - length)]
 
@@ -680,7 +680,7 @@ def _describe_opposed(stance: ClauseStance) -> OppositeClausePrefilter:
     }
     if stance.value_length and not chosen:  # what stands before the value names the thing
         words.update(stance.order[: max(1, len(stance.order) - stance.value_length)])
-    group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
+    group = (get_alternatives_of_word(chosen) or frozenset((chosen,))) if chosen else frozenset()
     first, last = stance.order[0], stance.order[-1]
     parted = (
         {first, last}
@@ -747,7 +747,7 @@ def _measure_limits(said: str) -> _AgreementLimits:
         for key in list_verb_folded_clause_keys(each)
         for word in (*key, *split_separable_verb_prefix(fold_european_verb(each.order[-1])))
     }
-    groups = {group for word in words if (group := find_word_alternatives(word)) is not None}
+    groups = {group for word in words if (group := get_alternatives_of_word(word)) is not None}
     nouns = {
         fold_word_ending(noun)
         for member, each in GROUP_NOUNS.items()

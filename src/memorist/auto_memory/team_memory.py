@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_manifest import INDEX_NAME, MemoryHeader
 from memorist.auto_memory.statements.statement_similarity import (
     MIN_EXAMINED_JACCARD,
     count_negations,
-    extract_content_words,
+    extract_comparable_words,
     is_same_rule,
 )
 
@@ -97,7 +97,7 @@ def _split_sentences(text: str) -> list[str]:
 def _contradicts(one: str, other: str) -> bool:
     if is_same_rule(one, other):
         return False
-    mine, theirs = extract_content_words(one), extract_content_words(other)
+    mine, theirs = extract_comparable_words(one), extract_comparable_words(other)
     share = len(mine & theirs) / max(1, len(mine | theirs))
     if mine <= theirs or theirs <= mine:
         return share >= OPPOSITE_SHARE and count_negations(one) != count_negations(other)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.clause_stances import (
     SWITCHES,
-    find_word_alternatives,
+    get_alternatives_of_word,
     list_content_stems,
     parse_clause_stances,
 )
@@ -277,7 +277,7 @@ def names_whole_subject(new: str, known: str) -> bool:
     topic = {
         word
         for word in (order[1:] if _ORDERS.match(known) else order)
-        if word not in values and not word[0].isdigit() and find_word_alternatives(word) is None
+        if word not in values and not word[0].isdigit() and get_alternatives_of_word(word) is None
     }
     named = {word[:_SAME_BEGINNING] for word in list_content_stems(new)}
     return all(word[:_SAME_BEGINNING] in named for word in topic - _LOOSE_WORDS)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
 from memorist.auto_memory.statements.composite_message import is_composite_message
-from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
+from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
     contains_unattributable_text,
@@ -209,7 +209,7 @@ def extract_own_words(text: str) -> str:
     text = extract_text_before_others_words(text).strip()
     if "\n" not in text:
         return _own_words_of_line(text)
-    shown = find_lines_quoted_by_context(text)
+    shown = find_lines_quoted_by_neighbours(text)
     own = (line for line in extract_prose_lines(text) if line not in shown)
     return "\n".join(filter(None, map(_own_words_of_line, own)))
 

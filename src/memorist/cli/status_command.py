@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from memorist.auto_memory.memory_location import resolve_memory_layout
+from memorist.auto_memory.memory_location import resolve_project_memory_layout
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.budget.budget_status import render_budget_status
 from memorist.cli import output
@@ -56,7 +56,9 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
     layout = Layout(Path(settings.home).expanduser())
     with _open_database(layout) as database:
         if effect:
-            folder = resolve_memory_layout(layout, str(Path.cwd()), settings.auto_memory).folder
+            folder = resolve_project_memory_layout(
+                layout, str(Path.cwd()), settings.auto_memory
+            ).folder
             _print_effect(measure_memory_effect(layout, database, folder), as_json=as_json)
             return
         found = read_background_budget_status(database, settings, SystemClock().now(), days)

@@ -136,7 +136,7 @@ def _complete_history(result: CompactionResult, options: OfflineOptions) -> Comp
     return ensure_user_first(paired, options.texts.cut_marker, options.token_factor)
 
 
-def measure_messages_to_summarize(
+def measure_recording_to_summarize(
     recorded: RecordedWindow, options: OfflineOptions
 ) -> MeasuredConversation:
     """What a summary of a recorded conversation replaces."""

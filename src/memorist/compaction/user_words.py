@@ -213,7 +213,7 @@ _ASKED = lazy_pattern(
 _OPEN_TASK = lazy_pattern(r"^- open: .*$", re.MULTILINE)
 
 
-class HandedOverWorkState(Struct, frozen=True):
+class HandedOverRequestAndTasks(Struct, frozen=True):
     """Where the work stood that a hand-over passed on: what was asked last, and the lines of its
     open tasks.
     """
@@ -246,7 +246,7 @@ def _is_cut_of(words: str, typed: Sequence[str]) -> bool:
     )
 
 
-def find_handed_over_work_state(messages: Iterable[Message]) -> HandedOverWorkState | None:
+def find_handed_over_work_state(messages: Iterable[Message]) -> HandedOverRequestAndTasks | None:
     """The state in the newest hand-over among these messages; None where there is none, or where
     nothing was asked before it.
     """
@@ -275,8 +275,8 @@ def _split_said(text: str) -> Iterator[tuple[str, str]]:
             yield label[1], words
 
 
-def _parse_state(text: str) -> HandedOverWorkState | None:
+def _parse_state(text: str) -> HandedOverRequestAndTasks | None:
     found = _ASKED.search(text) if text.startswith(HANDOFF_OPENING) else None
     if found is None:
         return None
-    return HandedOverWorkState(found[1].strip(), tuple(_OPEN_TASK.findall(found[2])))
+    return HandedOverRequestAndTasks(found[1].strip(), tuple(_OPEN_TASK.findall(found[2])))

@@ -255,7 +255,7 @@ class _CallMatcher:
         return block if name == block.tool_use_id else replace(block, tool_use_id=name)
 
 
-def is_server_side_tool_call(block: ToolUse | ToolResult) -> bool:
+def is_marked_as_server_executed(block: ToolUse | ToolResult) -> bool:
     """Tell whether the provider itself runs the call (server-side tool search), so that it needs no
     pairing.
     """
@@ -308,10 +308,10 @@ def _pair_blocks(
     is_own = _is_own_format(message, rules)
     for block in message.blocks:
         new: Block | None = block
-        if isinstance(block, ToolUse) and not is_server_side_tool_call(block):
+        if isinstance(block, ToolUse) and not is_marked_as_server_executed(block):
             wanted = block.id if is_own else make_portable_call_id(block.id)
             new = matching.add_call(block, wanted) if message.role == "assistant" else None
-        elif isinstance(block, ToolResult) and not is_server_side_tool_call(block):
+        elif isinstance(block, ToolResult) and not is_marked_as_server_executed(block):
             answers = message.role in ("user", "tool")
             new = matching.match_result(block) if answers else None
         if new is not None:
@@ -421,7 +421,7 @@ def _place_outputs_after_calls(
         missing = [
             call
             for call in message.tool_uses
-            if call.id not in pairs.positions and not is_server_side_tool_call(call)
+            if call.id not in pairs.positions and not is_marked_as_server_executed(call)
         ]
         outputs = {call.id: build_missing_tool_result(call, message, rules) for call in missing}
         hopeless = {name for name, output in outputs.items() if output is None}

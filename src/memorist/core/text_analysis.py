@@ -100,7 +100,7 @@ _TOKENS_PER_SIGN = 0.557
 _TOKENS_PER_SPACE = 0.012
 
 
-class TextFeatures(Struct, frozen=True, gc=False):
+class TextStemsAndNames(Struct, frozen=True, gc=False):
     """The content of a text: its content words, its identifiers, and whether it indicates causes or
     doubts.
     """
@@ -114,7 +114,7 @@ class TextFeatures(Struct, frozen=True, gc=False):
     has_doubt: bool
 
 
-def analyze_text(text: str) -> TextFeatures:
+def analyze_text(text: str) -> TextStemsAndNames:
     """Analyze a text. Words seen before are cached, so that a sentence costs little more than its
     splitting.
     """
@@ -131,11 +131,13 @@ def analyze_text(text: str) -> TextFeatures:
             found.update(word.names)
             marks |= word.mark
     content.discard("")
-    return TextFeatures(frozenset(content), tuple(found), bool(marks & _CUE), bool(marks & _DOUBT))
+    return TextStemsAndNames(
+        frozenset(content), tuple(found), bool(marks & _CUE), bool(marks & _DOUBT)
+    )
 
 
 def find_identifiers(text: str) -> tuple[str, ...]:
-    """The identifiers and paths in a text, as in `TextFeatures.names`."""
+    """The identifiers and paths in a text, as in `TextStemsAndNames.names`."""
     return analyze_text(text).names
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MemoryFile
-from memorist.auto_memory.statements.statement_similarity import extract_content_words
+from memorist.auto_memory.statements.statement_similarity import extract_comparable_words
 from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import to_printable_line
@@ -199,4 +199,4 @@ def _find_correction_fault(
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem_word, extract_content_words(text)))
+    return frozenset(map(stem_word, extract_comparable_words(text)))

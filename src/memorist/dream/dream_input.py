@@ -51,7 +51,7 @@ _NON_AUTHORS: frozenset[Actor] = frozenset({"dream", "memorist", "undo"})
 """Actors whose change does not make a memory newer."""
 
 
-def gather_dream_input(
+def read_folder_for_dream(
     memory: AutoMemory,
     files: FileSystem,
     *,

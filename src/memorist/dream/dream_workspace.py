@@ -31,7 +31,7 @@ from memorist.auto_memory.write_gate import (
 )
 from memorist.auto_memory.write_result import WriteResult
 from memorist.dream.daily_log import DailyLogs
-from memorist.dream.dream_input import DreamInput, gather_dream_input
+from memorist.dream.dream_input import DreamInput, read_folder_for_dream
 from memorist.dream.dream_journal import (
     JOURNAL_HEADING,
     DreamReport,
@@ -126,7 +126,7 @@ def prepare_dream(
     """
     instructions = read_instruction_sources(workspace.project, workspace.files, workspace.context)
     with open_dream_memory(workspace) as memory:
-        found = gather_dream_input(
+        found = read_folder_for_dream(
             memory,
             workspace.files,
             instructions=instructions,
@@ -199,7 +199,7 @@ class _DreamWriter:
         self._events = events
 
     def write(self, instructions: Sequence[InstructionSource], *, dry_run: bool) -> DreamReport:
-        found = gather_dream_input(
+        found = read_folder_for_dream(
             self._memory,
             self._workspace.files,
             instructions=instructions,

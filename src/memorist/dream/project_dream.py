@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_index import MemoryUsage
-from memorist.auto_memory.memory_location import resolve_memory_layout
+from memorist.auto_memory.memory_location import resolve_project_memory_layout
 from memorist.dream.dream import DreamExtension
 from memorist.dream.past_session_evidence import PastSessionLocation
 from memorist.errors import MemoristError
@@ -61,5 +61,5 @@ def _memory_folder(project: str, runtime: Runtime, known: dict[str, Path | None]
         return None
     if project not in known:
         settings = runtime.settings.auto_memory
-        known[project] = resolve_memory_layout(runtime.layout, project, settings).folder
+        known[project] = resolve_project_memory_layout(runtime.layout, project, settings).folder
     return known[project]

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.memory_location import read_project_record, resolve_memory_layout
+from memorist.auto_memory.memory_location import read_project_record, resolve_project_memory_layout
 from memorist.budget.budget_caps import BudgetUsage
 from memorist.budget.budget_governor import read_budget_usage
 from memorist.budget.budget_status import BudgetHistory, BudgetStatus, DueWork, build_budget_status
@@ -167,7 +167,7 @@ def find_due_dreams(context: DueWorkContext) -> list[DueWork]:
     memories: dict[Path, tuple[MemoryLayout, list[PastSessionLocation]]] = {}
     for project, sessions in past.items():
         if project:
-            where = resolve_memory_layout(context.layout, project, settings.auto_memory)
+            where = resolve_project_memory_layout(context.layout, project, settings.auto_memory)
             memories.setdefault(where.folder, (where, []))[1].extend(sessions)
     found = []
     for where, sessions in memories.values():

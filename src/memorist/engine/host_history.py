@@ -118,7 +118,7 @@ def _to_json_key(key: object) -> str:
     raise FormatError(f"the request holds a key that is no JSON: {key!r:.100}")
 
 
-def check_entry_types(items: Iterable[object], key: str) -> None:
+def check_entry_shapes(items: Iterable[object], key: str) -> None:
     """Raises FormatError for an entry of a history that cannot be an object of JSON, such as a
     tuple of role and text, and for a message of another kind of API: nothing of it would be read,
     and no provider of the format takes it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.removed_memories import ForgottenUserQuotes
+from memorist.auto_memory.removed_memories import ForgottenQuotesReader
 from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.project_question import is_question_without_request
@@ -23,7 +23,7 @@ def find_passages_for_prompt(
     prompt: str,
     *,
     project: str,
-    forgotten: ForgottenUserQuotes | None,
+    forgotten: ForgottenQuotesReader | None,
     excluding: str = "",
 ) -> tuple[MatchedPassage, ...]:
     """The turns of past sessions of a project that a session is shown at a prompt; none of the
@@ -60,5 +60,5 @@ def find_past_session_passages(
     memory.folder.refresh()
     with closing(SessionIndex(path, embedder=embedder)) as index:
         return find_passages_for_prompt(
-            index, query, project=root, forgotten=ForgottenUserQuotes(memory)
+            index, query, project=root, forgotten=ForgottenQuotesReader(memory)
         )

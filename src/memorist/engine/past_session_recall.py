@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.removed_memories import ForgottenUserQuotes
+from memorist.auto_memory.removed_memories import ForgottenQuotesReader
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
@@ -58,7 +58,7 @@ class PastSessionRecall(SessionExtension):
         memory: AutoMemory | None,
     ) -> None:
         self._context = context
-        self._forgotten = None if memory is None else ForgottenUserQuotes(memory)
+        self._forgotten = None if memory is None else ForgottenQuotesReader(memory)
         self._open_state = open_state_database
         self._find_index = find_index
         """Gives the index that all sessions of the process share; None while there is none."""

@@ -20,7 +20,7 @@ from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
     join_removed_messages,
-    measure_messages_to_summarize,
+    measure_recording_to_summarize,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_request import (
@@ -103,7 +103,7 @@ async def _summarize(
         request, None, runtime, marker=options.texts.cut_marker, record=receipts.append, asked=True
     )
     if isinstance(found, str):
-        replaced = measure_messages_to_summarize(recorded, options)
+        replaced = measure_recording_to_summarize(recorded, options)
         found = check_summary_against_history(
             found,
             measured.messages,

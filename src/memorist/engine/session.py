@@ -24,7 +24,7 @@ from memorist.engine.fetch_tool import build_fetch_tool_definition
 from memorist.engine.host_history import (
     HistoryAdditions,
     HostHistory,
-    check_entry_types,
+    check_entry_shapes,
     replace_lone_surrogates,
     to_plain_json,
 )
@@ -385,7 +385,7 @@ class Session(ProcessBound):
             raise FormatError(
                 f"a request of format {self._format!r} holds its history as a list under {key!r}"
             )
-        check_entry_types(items, key)
+        check_entry_shapes(items, key)
         return items
 
     def _build_request(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:

@@ -33,7 +33,7 @@ class FormTask(Struct, frozen=True, kw_only=True):
     """Turns an answer of whatever content into edits; what is unusable is a problem of it."""
 
 
-def read_edits_from_answer_text(form: FormTask, text: str) -> TextEdits:
+def read_edits_from_form_answer(form: FormTask, text: str) -> TextEdits:
     """The edits of an answer to a form."""
     answer = find_object_or_wrap_list(text)
     if answer is None:

@@ -17,7 +17,7 @@ from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.errors import FormatError, MemoristError, ModelError, ModelTimeout, StoreError
-from memorist.forks.answer_form import FormTask, read_edits_from_answer_text
+from memorist.forks.answer_form import FormTask, read_edits_from_form_answer
 from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
     ForkPrompts,
@@ -496,7 +496,7 @@ def _parse_text_edits(
     edits = parse_edit_elements(text)
     match way:
         case EditMethod.FORM if form is not None and (expected or text.strip()):
-            return read_edits_from_answer_text(form, text)
+            return read_edits_from_form_answer(form, text)
         case EditMethod.TEXT | EditMethod.TOOLS:
             if not (edits.calls or edits.reads or edits.problems):
                 edits = parse_tool_calls_in_text(text)

@@ -294,7 +294,7 @@ def encode_chat_message_as_received(message: Message) -> object:
         if isinstance(block, ContentPart) and not _is_refusal(block)
     ]
     if content or wire.kind == "message":
-        written["content"] = encode_content_parts(content, plain=wire.plain)
+        written["content"] = encode_content_as_string_or_parts(content, plain=wire.plain)
     elif wire.kind == "null":
         written["content"] = None
     for block in message.blocks:
@@ -316,7 +316,7 @@ def _is_refusal(block: Block) -> bool:
     )
 
 
-def encode_content_parts(content: list[ContentPart], *, plain: bool) -> object:
+def encode_content_as_string_or_parts(content: list[ContentPart], *, plain: bool) -> object:
     """A string if it was one and still can be, otherwise parts."""
     first = content[0] if len(content) == 1 else None
     if plain and isinstance(first, TextBlock) and first.extra is None:
@@ -343,7 +343,9 @@ def encode_native_part(part: ContentPart) -> object:
 def _write_result(block: ToolResult, kind: str) -> JsonObject:
     written: JsonObject = {"role": "tool", "tool_call_id": block.tool_use_id}
     if block.content or kind == "message":
-        written["content"] = encode_content_parts(list(block.content), plain=block.plain)
+        written["content"] = encode_content_as_string_or_parts(
+            list(block.content), plain=block.plain
+        )
     elif kind == "null":
         written["content"] = None
     return merge_extra_keys(written, block.extra)

@@ -106,7 +106,9 @@ def _read_text(raw: JsonObject, kind: str, key: str, usual: str) -> TextBlock | 
     return TextBlock(text, None, extra)
 
 
-def encode_content_parts(blocks: tuple[Block, ...], role: Role, *, plain: bool) -> object:
+def encode_content_as_string_or_parts(
+    blocks: tuple[Block, ...], role: Role, *, plain: bool
+) -> object:
     """Write a message's content: a string if it was one and still can be, otherwise parts."""
     if plain and len(blocks) == 1 and isinstance(blocks[0], TextBlock) and blocks[0].extra is None:
         return blocks[0].text
@@ -453,7 +455,7 @@ def _write_reasoning(block: ThinkingBlock) -> JsonObject:
 
 
 def _write_message(message: Message, wire: WireInfo) -> JsonObject:
-    content = encode_content_parts(message.blocks, message.role, plain=wire.plain)
+    content = encode_content_as_string_or_parts(message.blocks, message.role, plain=wire.plain)
     if wire.kind == "agent_message":
         return merge_extra_keys({"type": "agent_message", "content": content}, wire.extra)
     base: JsonObject = {} if wire.kind == "easy_message" else {"type": "message"}

@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find
 from memorist.auto_memory.memory_file import MemoryFile, Trust, parse_memory_file, with_provenance
 from memorist.auto_memory.memory_location import read_remote_identity
 from memorist.auto_memory.memory_manifest import is_index_file
-from memorist.auto_memory.removed_memories import find_deleted_paths
+from memorist.auto_memory.removed_memories import find_deliberately_deleted_paths
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError
 from memorist.machines.machine_identity import MachineIdentity, load_machine_identity
@@ -147,7 +147,7 @@ def _find_synced(
     had = synced.find_checksums(published)
     present = memory.folder.headers_by_path().keys()
     absent = {path for path in had if published[path].text is not None} - present
-    missing = absent - find_deleted_paths(memory.folder.history, absent)
+    missing = absent - find_deliberately_deleted_paths(memory.folder.history, absent)
     return published, {path: each for path, each in had.items() if path not in missing}
 
 

@@ -20,7 +20,7 @@ from memorist.config import (
 )
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import InputError, UsageError
-from memorist.mcp_server.memory_explanation import explain_memory, render_grouped_index
+from memorist.mcp_server.memory_explanation import explain_memory, render_index_grouped_by_origin
 from memorist.mcp_server.memory_tools import MemoryTools
 from memorist.mcp_server.opened_project import OpenedProject, list_named_folders, resolve_project
 from memorist.mcp_server.project_sessions import ProjectSession
@@ -135,7 +135,7 @@ class ToolDispatcher:
 
     def read_index(self, root: Path) -> str:
         """Return the memory index: what the user said apart from all else. Raises StoreError."""
-        text = render_grouped_index(self.open_project(root).memory)
+        text = render_index_grouped_by_origin(self.open_project(root).memory)
         return render_template(
             load_prompt("mcp/index"),
             {"index": cut_text_page(sanitize_for_model(text)) if text else "(there are none yet)"},

@@ -55,7 +55,7 @@ def explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
     return "\n".join(lines)
 
 
-def render_grouped_index(memory: AutoMemory) -> str:
+def render_index_grouped_by_origin(memory: AutoMemory) -> str:
     """The index with what the user said on top, then what holds in every project, whose paths begin
     with `everywhere/`; empty where there is neither.
     """

@@ -104,7 +104,7 @@ class CallFailure(Struct, frozen=True, kw_only=True):
     """The provider had begun to answer: it bills what it read."""
 
 
-def find_http_status_of_error_code(code: str | None) -> int:
+def map_error_code_to_http_status(code: str | None) -> int:
     """The HTTP status that corresponds to an error type named inside a stream; 500 for an unknown
     one.
     """
@@ -117,7 +117,7 @@ def build_failure_from_error_object(error: JsonObject) -> CallFailure:
     """
     found = error.get("code") or error.get("type")
     code = found if isinstance(found, str) else None
-    status = found if isinstance(found, int) else find_http_status_of_error_code(code)
+    status = found if isinstance(found, int) else map_error_code_to_http_status(code)
     return CallFailure(
         kind="status",
         status=status,
@@ -232,7 +232,7 @@ def build_failure_from_status(
             kind="status",
             message=said,
             code=code,
-            status=find_http_status_of_error_code(code),
+            status=map_error_code_to_http_status(code),
             size=size,
         )
     retry = {"true": True, "false": False}.get(headers.get("x-should-retry") or "")

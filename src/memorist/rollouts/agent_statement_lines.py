@@ -45,7 +45,7 @@ _NARRATES = lazy_pattern(
 """What the agent was about to do, which is past when a later session reads it, and mere names."""
 
 
-def build_agent_statement_lines(log: TaskLogBuilder) -> list[NoteLine]:
+def list_lasting_agent_statements(log: TaskLogBuilder) -> list[NoteLine]:
     """The agent's statements, those that stand alone: no thoughts, code or older summaries."""
     found = []
     opened = _find_opened_numbers(log)

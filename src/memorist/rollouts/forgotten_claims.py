@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from memorist.auto_memory.interop.codex_memory import GROUP_PREFIX, parse_absolute_folders
-from memorist.auto_memory.memory_location import resolve_memory_layout
+from memorist.auto_memory.memory_location import resolve_project_memory_layout
 from memorist.auto_memory.removed_memories import ForgottenStatements, read_forgotten_statements
 from memorist.rollouts.handbook import EVERYWHERE
 from memorist.rollouts.handbook_parser import parse_handbook_entry
@@ -45,7 +45,7 @@ class ForgottenClaims:
         """That of a project; of the user's own memory without one."""
         if folder not in self._known:
             self._known[folder] = read_forgotten_statements(
-                resolve_memory_layout(self._layout, folder, self._settings)
+                resolve_project_memory_layout(self._layout, folder, self._settings)
                 if folder
                 else self._layout.user_memory_layout
             )

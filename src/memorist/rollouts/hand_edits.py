@@ -14,7 +14,7 @@ from memorist.rollouts.handbook import (
     EVERYWHERE,
     EntryList,
     Handbook,
-    HandbookEntry,
+    HandbookClaim,
     HandbookGroup,
 )
 from memorist.rollouts.handbook_parser import parse_handbook_entry
@@ -96,7 +96,7 @@ def mark_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> Ma
 
 def _new_topics(
     base: MemorySummary, present: MemorySummary
-) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
+) -> dict[tuple[str, tuple[str, ...]], HandbookClaim]:
     """Find lines that the user added to the table of contents: since it is regenerated, they become
     knowledge entries.
     """
@@ -118,7 +118,7 @@ def _new_topics(
             if (text := line.strip().removeprefix("- ").strip())
         ]
     return {
-        (applies, build_claim_comparison_key(text)): HandbookEntry(text=text)
+        (applies, build_claim_comparison_key(text)): HandbookClaim(text=text)
         for applies, text in found
     }
 
@@ -146,7 +146,7 @@ def _mark_user_entries(
     """Return a group with its new entries marked as the user's."""
     if base is not None and base.raw == present.raw:
         return present, 0
-    changed: dict[str, tuple[HandbookEntry, ...]] = {}
+    changed: dict[str, tuple[HandbookClaim, ...]] = {}
     number = 0
     for name in ENTRY_LISTS:
         known = (
@@ -163,7 +163,7 @@ def _mark_user_entries(
     return (replace(present, raw="", **changed) if number else present), number
 
 
-def _exact_text(entry: HandbookEntry) -> str:
+def _exact_text(entry: HandbookClaim) -> str:
     """Return what identifies an entry's exact wording."""
     return " ".join(entry.text.split())
 
@@ -192,7 +192,7 @@ def _removed_digests(base: HandbookGroup, present: HandbookGroup | None) -> set[
 
 def _summary_entries(
     parts: Sequence[GroupSummaryEntries],
-) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
+) -> dict[tuple[str, tuple[str, ...]], HandbookClaim]:
     """Return the entries of a part of the summary by place and claim."""
     entries = (
         (part.group, parse_handbook_entry(text, ())) for part in parts for text in part.entries
@@ -201,7 +201,7 @@ def _summary_entries(
 
 
 def _add_entries(
-    handbook: Handbook, into: EntryList, new: Mapping[tuple[str, tuple[str, ...]], HandbookEntry]
+    handbook: Handbook, into: EntryList, new: Mapping[tuple[str, tuple[str, ...]], HandbookClaim]
 ) -> Handbook:
     for (folder, key), entry in new.items():
         group = handbook.find_group(folder)

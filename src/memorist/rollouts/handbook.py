@@ -70,7 +70,7 @@ class HandbookTask(Struct, frozen=True, kw_only=True):
     """Sections unknown to the layout, verbatim."""
 
 
-class HandbookEntry(Struct, frozen=True, kw_only=True):
+class HandbookClaim(Struct, frozen=True, kw_only=True):
     """One claim."""
 
     text: str
@@ -95,9 +95,9 @@ class HandbookGroup(Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     """Full paths; the group applies to sessions in one of them, or below it."""
     works: tuple[HandbookTask, ...] = ()
-    preferences: tuple[HandbookEntry, ...] = ()
-    knowledge: tuple[HandbookEntry, ...] = ()
-    failures: tuple[HandbookEntry, ...] = ()
+    preferences: tuple[HandbookClaim, ...] = ()
+    knowledge: tuple[HandbookClaim, ...] = ()
+    failures: tuple[HandbookClaim, ...] = ()
     left_out: int = 0
     """Entries left out for lack of space."""
     head: tuple[str, ...] = ()
@@ -107,13 +107,13 @@ class HandbookGroup(Struct, frozen=True, kw_only=True):
     raw: str = ""
     """The group as it was read; empty if changed since."""
 
-    def entries_in_list(self, name: EntryList) -> tuple[HandbookEntry, ...]:
+    def entries_in_list(self, name: EntryList) -> tuple[HandbookClaim, ...]:
         """Return one of its three lists."""
-        found: tuple[HandbookEntry, ...] = getattr(self, name)
+        found: tuple[HandbookClaim, ...] = getattr(self, name)
         return found
 
     @property
-    def all_entries(self) -> tuple[HandbookEntry, ...]:
+    def all_entries(self) -> tuple[HandbookClaim, ...]:
         """The entries of its three lists."""
         return (*self.preferences, *self.knowledge, *self.failures)
 
@@ -203,7 +203,7 @@ def _source_line(source: HandbookSource) -> str:
     )
 
 
-def find_entry_tasks(entry: HandbookEntry, works: Iterable[HandbookTask]) -> list[HandbookTask]:
+def find_entry_tasks(entry: HandbookClaim, works: Iterable[HandbookTask]) -> list[HandbookTask]:
     """Return the tasks that an entry comes from; if they no longer exist, all tasks of its
     sessions.
     """
@@ -213,14 +213,14 @@ def find_entry_tasks(entry: HandbookEntry, works: Iterable[HandbookTask]) -> lis
     return [work for work in there if work.number in entry.works] or there
 
 
-def _entry_with_tags(entry: HandbookEntry, works: Iterable[HandbookTask]) -> str:
+def _entry_with_tags(entry: HandbookClaim, works: Iterable[HandbookTask]) -> str:
     rests = [_support_tag(work, entry.support) for work in find_entry_tasks(entry, works)]
     return f"{entry.text}{render_entry_tags(entry)}" + (
         f" [{', '.join(filter(None, rests))}]" if any(rests) else ""
     )
 
 
-def render_entry_tags(entry: HandbookEntry) -> str:
+def render_entry_tags(entry: HandbookClaim) -> str:
     """Render the tags at an entry's end: its proof, date and owner."""
     tags = [f"{entry.proof} {entry.date}".strip()] if entry.proof else []
     tags += (
@@ -237,7 +237,7 @@ MAX_NAMED_SESSIONS = 3
 """Sessions that an entry of the summary names, so that it can be cited."""
 
 
-def render_source_tag(entry: HandbookEntry) -> str:
+def render_source_tag(entry: HandbookClaim) -> str:
     """Render the signs of the sessions that an entry rests on, as a reply may cite them."""
     signs = [compute_short_rollout_digest(thread) for thread in entry.support[-MAX_NAMED_SESSIONS:]]
     return f" [from {' '.join(signs)}]" if signs else ""

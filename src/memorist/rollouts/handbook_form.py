@@ -36,7 +36,7 @@ from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     HANDBOOK_FILE,
     EntryList,
-    HandbookEntry,
+    HandbookClaim,
     HandbookGroup,
     render_handbook,
 )
@@ -93,7 +93,7 @@ class _Claim(Struct, frozen=True):
 
     group: str
     list: EntryList
-    entry: HandbookEntry
+    entry: HandbookClaim
 
 
 def build_handbook_form(
@@ -228,7 +228,7 @@ class _FormReading:
         self.planted = ""
         dropped: list[str] = []
         handbook, summary = self._draft.handbook, self._draft.summary
-        changes, used = dict[_Claim, HandbookEntry | None](), set[int]()
+        changes, used = dict[_Claim, HandbookClaim | None](), set[int]()
         for given in list_answer_objects(answer.get("claims"))[:MAX_CLAIM_CHANGES]:
             numbers = read_numbers_up_to(given.get("numbers"), len(self._claims))
             text = _clean_line(given.get("text"))
@@ -358,7 +358,7 @@ def _is_alike(texts: Sequence[str]) -> bool:
     )
 
 
-def _join_entries(claims: Sequence[_Claim], text: str) -> HandbookEntry:
+def _join_entries(claims: Sequence[_Claim], text: str) -> HandbookClaim:
     entries = [claim.entry for claim in claims]
     proofs = {entry.proof for entry in entries}
     return replace(
@@ -372,9 +372,9 @@ def _join_entries(claims: Sequence[_Claim], text: str) -> HandbookEntry:
 
 
 def _change_group(
-    group: HandbookGroup, changes: dict[_Claim, HandbookEntry | None]
+    group: HandbookGroup, changes: dict[_Claim, HandbookClaim | None]
 ) -> HandbookGroup:
-    lists: dict[EntryList, tuple[HandbookEntry, ...]] = {}
+    lists: dict[EntryList, tuple[HandbookClaim, ...]] = {}
     for name in ENTRY_LISTS:
         entries = [
             changes.get(_Claim(group.title, name, entry), entry)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
     count_negations,
-    extract_content_words,
+    extract_comparable_words,
     is_same_rule,
     keeps_negations_and_word_order,
 )
@@ -21,7 +21,7 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
 from memorist.core.word_stems import stem_word
 from memorist.rollouts.hand_edits import HandbookAndSummary
-from memorist.rollouts.handbook import HandbookEntry, render_handbook
+from memorist.rollouts.handbook import HandbookClaim, render_handbook
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
 from memorist.rollouts.summary_composition import render_memory_summary
 from memorist.safety.permission_claims import (
@@ -57,7 +57,7 @@ _JOINTS = lazy_pattern(r"[/\\._-]+")
 
 def extract_content_stems(text: str) -> frozenset[str]:
     """The stems of the words of a text that carry content."""
-    return frozenset(map(stem_word, extract_content_words(text)))
+    return frozenset(map(stem_word, extract_comparable_words(text)))
 
 
 _SPEAKING_STEMS = extract_content_stems(
@@ -212,7 +212,7 @@ class ModelWrittenLineReview:
             return False
         return self.is_line_acceptable(line, what, known)
 
-    def choose_model_or_claim_wording(self, line: str, claim: HandbookEntry) -> str:
+    def choose_model_or_claim_wording(self, line: str, claim: HandbookClaim) -> str:
         """Return the model's wording of a claim where it says the same, else the claim's own. What
         the user said has no other.
         """
@@ -224,7 +224,7 @@ class ModelWrittenLineReview:
             self.dropped.append(f"a claim {fault}: “{shorten_to_one_line(line, 80)}”")
         return claim.text if fault or claim.proof == "said" else line
 
-    def _find_added(self, line: str, claim: HandbookEntry) -> str:
+    def _find_added(self, line: str, claim: HandbookClaim) -> str:
         """What a wording adds to a proved claim that no session shows; empty for none."""
         if claim.proof != "proved":
             return ""

@@ -26,7 +26,7 @@ from memorist.rollouts.handbook import (
     USER_TAG,
     EntryList,
     Handbook,
-    HandbookEntry,
+    HandbookClaim,
     HandbookGroup,
     HandbookSource,
     HandbookTask,
@@ -186,11 +186,11 @@ def _unquote(text: str) -> str:
         return text.strip('"')
 
 
-def parse_handbook_entry(text: str, works: Iterable[HandbookTask]) -> HandbookEntry:
+def parse_handbook_entry(text: str, works: Iterable[HandbookTask]) -> HandbookClaim:
     """Parse an entry and the tags at its end; its support is looked up in the tasks of its
     group.
     """
-    entry = HandbookEntry(text=text.strip())
+    entry = HandbookClaim(text=text.strip())
     support: set[str] = set()
     tasks: set[int] = set()
     while tag := _TAG.search(entry.text):

@@ -25,7 +25,7 @@ from memorist.rollouts.handbook import (
     HANDBOOK_FILE,
     EntryList,
     Handbook,
-    HandbookEntry,
+    HandbookClaim,
     HandbookGroup,
     HandbookTask,
 )
@@ -344,10 +344,10 @@ class _HandbookReview:
 
     def _claims(
         self, draft: HandbookGroup, reworded: HandbookGroup, name: EntryList
-    ) -> Sequence[HandbookEntry]:
+    ) -> Sequence[HandbookClaim]:
         everything = draft.all_entries
         by_key = {build_claim_comparison_key(entry.text): entry for entry in everything}
-        found: dict[tuple[str, ...], HandbookEntry] = {}
+        found: dict[tuple[str, ...], HandbookClaim] = {}
         for entry in reworded.entries_in_list(name):
             known = by_key.get(build_claim_comparison_key(entry.text))
             claim = self._claim(entry, known, draft, everything)
@@ -357,11 +357,11 @@ class _HandbookReview:
 
     def _claim(
         self,
-        entry: HandbookEntry,
-        known: HandbookEntry | None,
+        entry: HandbookClaim,
+        known: HandbookClaim | None,
         draft: HandbookGroup,
-        everything: Sequence[HandbookEntry],
-    ) -> HandbookEntry | None:
+        everything: Sequence[HandbookClaim],
+    ) -> HandbookClaim | None:
         """Return one claim of the model with the proof that the sessions give it; None if it has
         none.
         """
@@ -384,7 +384,7 @@ class _HandbookReview:
         ):
             return known
         if known is None:
-            return HandbookEntry(
+            return HandbookClaim(
                 text=entry.text, proof="inferred", support=support, works=entry.works
             )
         return replace(
@@ -443,15 +443,15 @@ def _with_sessions(
 
 
 def _renumber_tasks(
-    entries: Sequence[HandbookEntry], joined: Mapping[int, int]
-) -> tuple[HandbookEntry, ...]:
+    entries: Sequence[HandbookClaim], joined: Mapping[int, int]
+) -> tuple[HandbookClaim, ...]:
     return tuple(
         replace(entry, works=tuple(sorted({joined.get(number, number) for number in entry.works})))
         for entry in entries
     )
 
 
-def _is_covered(entry: HandbookEntry, reworded: Sequence[HandbookEntry]) -> bool:
+def _is_covered(entry: HandbookClaim, reworded: Sequence[HandbookClaim]) -> bool:
     """Tell whether a claim of the draft is among the model's: in its own words, or reworded on the
     same sessions.
     """
@@ -467,5 +467,5 @@ def _is_covered(entry: HandbookEntry, reworded: Sequence[HandbookEntry]) -> bool
     return find_most_similar_text(entry.text, near, min_share=_MIN_SHARED_WORDS) is not None
 
 
-def _user_entries_first(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
+def _user_entries_first(entries: Sequence[HandbookClaim]) -> tuple[HandbookClaim, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.by == "sessions"))

@@ -16,7 +16,7 @@ from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EntryList,
-    HandbookEntry,
+    HandbookClaim,
     HandbookSource,
     HandbookTask,
 )
@@ -54,7 +54,7 @@ OLDER_WORK_TITLE = "older work"
 MAX_MERGED_KEYWORDS = 20
 
 
-def merge_into_known_entry(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:
+def merge_into_known_entry(known: HandbookClaim, new: HandbookClaim) -> HandbookClaim:
     """Merge two entries of the same claim: the existing wording, all support, the stronger proof,
     the later day.
     """
@@ -69,14 +69,14 @@ def merge_into_known_entry(known: HandbookEntry, new: HandbookEntry) -> Handbook
 
 
 def rank_handbook_entries(
-    entries: Sequence[HandbookEntry], uses: Mapping[str, int]
-) -> tuple[HandbookEntry, ...]:
+    entries: Sequence[HandbookClaim], uses: Mapping[str, int]
+) -> tuple[HandbookClaim, ...]:
     """Rank entries by usefulness: user-written, then explicitly requested, then by uses, number of
     sessions, proof, day.
     """
     order = {"user": 0, "note": 1, "sessions": 2}
 
-    def rank(entry: HandbookEntry) -> tuple[int, int, int, int, int]:
+    def rank(entry: HandbookClaim) -> tuple[int, int, int, int, int]:
         used = max((uses.get(thread, 0) for thread in entry.support), default=0)
         return (
             order[entry.by],
@@ -95,8 +95,8 @@ def _day_number(date: str) -> int:
 
 
 def limit_session_derived_entries(
-    entries: Sequence[HandbookEntry], limit: int = MAX_LIST_ENTRIES
-) -> tuple[HandbookEntry, ...]:
+    entries: Sequence[HandbookClaim], limit: int = MAX_LIST_ENTRIES
+) -> tuple[HandbookClaim, ...]:
     """Return the first entries that fit; the user's own and notes are never left out."""
     own = sum(entry.by != "sessions" for entry in entries)
     room = max(0, limit - own)
@@ -110,7 +110,7 @@ def limit_session_derived_entries(
     return tuple(kept)
 
 
-def find_task_last_update(work: HandbookTask) -> str:
+def find_newest_update_of_task(work: HandbookTask) -> str:
     """Return when a task was last worked on, RFC 3339."""
     return max((source.updated for source in work.sources), default="")
 
@@ -124,7 +124,7 @@ def collapse_older_tasks(
     shared = next((work for work in works if work.title == OLDER_WORK_TITLE), None)
     own = sorted(
         (work for work in works if work is not shared),
-        key=lambda work: (find_task_last_update(work), -work.number),
+        key=lambda work: (find_newest_update_of_task(work), -work.number),
         reverse=True,
     )
     used = sorted(
@@ -188,7 +188,7 @@ class SessionClaim(Struct, frozen=True, kw_only=True):
     into: EntryList
     title: str
     """Title of the task that it comes from."""
-    entry: HandbookEntry
+    entry: HandbookClaim
 
 
 class SessionTask(Struct, frozen=True, kw_only=True):
@@ -313,7 +313,7 @@ def _task_claims(
                 continue
             text = _clean_text(make_dates_absolute(each.text, float(row.updated)))
             if text:
-                entry = HandbookEntry(
+                entry = HandbookClaim(
                     text=text, proof=each.proof, date=each.date, support=(row.thread,)
                 )
                 facts.append(

@@ -195,7 +195,7 @@ def group_evidence_by_speaker(rows: Iterable[EvidenceRow]) -> WriteEvidence:
     outside: list[str] = []
     for row in rows:
         if row.own:
-            user.append((render_line_pointer(row.line), row.own))
+            user.append((render_line_number(row.line), row.own))
         if row.tier is SpeakerTier.USER:
             outside += [row.text] if row.own != row.text else []
         elif row.tier not in (SpeakerTier.FINAL, SpeakerTier.COMMENTARY):
@@ -203,7 +203,7 @@ def group_evidence_by_speaker(rows: Iterable[EvidenceRow]) -> WriteEvidence:
     return WriteEvidence(user_messages=tuple(user), outside_texts=tuple(outside))
 
 
-def render_line_pointer(line: int) -> str:
+def render_line_number(line: int) -> str:
     """Name a place in a session."""
     return f"line {line}" if line else ""
 

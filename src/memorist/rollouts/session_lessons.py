@@ -17,7 +17,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens
 from memorist.recall.project_question import is_question_without_request
-from memorist.rollouts.agent_statement_lines import SHIPPED, build_agent_statement_lines
+from memorist.rollouts.agent_statement_lines import SHIPPED, list_lasting_agent_statements
 from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.structural_task_log import (
@@ -123,7 +123,7 @@ def choose_lessons(
     asks = dict(_find_telling_requests(log, titles))
     lines = [
         *_build_request_lines(log, asks),
-        *build_agent_statement_lines(log),
+        *list_lasting_agent_statements(log),
         *_build_failure_lines(log),
         *_build_command_lines(tasks),
     ]

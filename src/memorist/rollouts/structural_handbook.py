@@ -17,7 +17,7 @@ from memorist.rollouts.handbook import (
     UNKNOWN_GROUP,
     EntryList,
     Handbook,
-    HandbookEntry,
+    HandbookClaim,
     HandbookGroup,
     HandbookTask,
 )
@@ -29,7 +29,7 @@ from memorist.rollouts.session_claims import (
     SessionTask,
     collapse_older_tasks,
     compute_session_version_digest,
-    find_task_last_update,
+    find_newest_update_of_task,
     is_claim_removed_by_user,
     limit_session_derived_entries,
     merge_into_known_entry,
@@ -72,7 +72,7 @@ class UserNoteEntry(Struct, frozen=True):
     """A note of the user as an entry of a place."""
 
     group: str
-    entry: HandbookEntry
+    entry: HandbookClaim
 
 
 class ConsolidationInput(Struct, frozen=True, kw_only=True):
@@ -160,7 +160,7 @@ def _status_line(report: ConsolidationCounts, today: str) -> str:
 def _group_order(group: HandbookGroup) -> tuple[bool, tuple[int, ...], str]:
     """Sort key: "everywhere" first, then by the newest session."""
     newest_first = tuple(
-        -ord(sign) for sign in max(map(find_task_last_update, group.works), default="")
+        -ord(sign) for sign in max(map(find_newest_update_of_task, group.works), default="")
     )
     return group.title != EVERYWHERE, newest_first or (0,), group.title
 
@@ -281,7 +281,7 @@ class _GroupUpdate:
         } - self._stale
         # An entry that names no session of its own stands as long as any session of its group does.
         loose = bool(survivors) or not self._stale
-        lists: dict[str, tuple[HandbookEntry, ...]] = {}
+        lists: dict[str, tuple[HandbookClaim, ...]] = {}
         numbers = {build_claim_comparison_key(work.title): work.number for work in works}
         for name in ENTRY_LISTS:
             entries = self._build_entries(name, numbers, loose=loose)
@@ -326,10 +326,10 @@ class _GroupUpdate:
 
     def _build_entries(
         self, name: EntryList, numbers: Mapping[tuple[str, ...], int], *, loose: bool
-    ) -> tuple[HandbookEntry, ...]:
+    ) -> tuple[HandbookClaim, ...]:
         """Build one list: without entries that lost their sessions, with the new ones."""
-        kept: dict[tuple[str, ...], HandbookEntry] = {}
-        orphans: dict[tuple[str, ...], HandbookEntry] = {}
+        kept: dict[tuple[str, ...], HandbookClaim] = {}
+        orphans: dict[tuple[str, ...], HandbookClaim] = {}
         for entry in self._group.entries_in_list(name):
             support = tuple(thread for thread in entry.support if thread not in self._stale)
             stands = entry.by == "user" or (
@@ -357,7 +357,7 @@ class _GroupUpdate:
 
     def _fresh_entries(
         self, name: EntryList, numbers: Mapping[tuple[str, ...], int]
-    ) -> list[HandbookEntry]:
+    ) -> list[HandbookClaim]:
         title = self._group.title
         facts: list[SessionClaim] = [
             fact
@@ -396,7 +396,7 @@ def _drop_said_keywords(work: HandbookTask, said: str) -> HandbookTask:
 def _add_session(work: HandbookTask, done: SessionTask) -> HandbookTask:
     """Return a task with one more session, or a newer version of one."""
     sources = tuple(each for each in work.sources if each.thread != done.source.thread)
-    later = done.source.updated >= find_task_last_update(work)
+    later = done.source.updated >= find_newest_update_of_task(work)
     words = tuple(dict.fromkeys((*work.keywords, *done.keywords)))[:MAX_MERGED_KEYWORDS]
     outcome = (done.outcome or work.outcome) if later else work.outcome
     ordered = tuple(

@@ -34,7 +34,7 @@ from memorist.rollouts.raw_memory import (
     render_raw_memory,
 )
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory, clean_raw_memory_line
-from memorist.rollouts.session_evidence import render_line_pointer
+from memorist.rollouts.session_evidence import render_line_number
 from memorist.rollouts.session_lessons import (
     COMMANDS_SECTION,
     CORRECTED_PREFIX,
@@ -145,7 +145,7 @@ def _list_bullets(title: str, bullets: Sequence[MemoryBullet]) -> list[str]:
 
 
 def _line_mark(number: int) -> str:
-    return f" ({render_line_pointer(number)})" if number else ""
+    return f" ({render_line_number(number)})" if number else ""
 
 
 MAX_MEMORY_TASKS = 6
@@ -419,13 +419,13 @@ def _build_lesson_bullet(lesson: SessionLesson, note: TaskRecord) -> MemoryBulle
             text=f"{lead if is_own else PASSED_ON_PREFIX}{lesson.text}",
             proof="said" if is_own else "inferred",
             date=said.date if said else note.date,
-            evidence=render_line_pointer(said.line) if said else "",
+            evidence=render_line_number(said.line) if said else "",
         )
     return MemoryBullet(
         text=lesson.text,
         proof="inferred" if lesson.section == RESULTS_SECTION else "proved",
         date=note.date,
-        evidence=render_line_pointer(lesson.line),
+        evidence=render_line_number(lesson.line),
     )
 
 
@@ -475,7 +475,7 @@ def derive_task_name(note: TaskRecord) -> str:
 
 
 def _proven_bullet(text: str, at: int, note: TaskRecord) -> MemoryBullet:
-    return MemoryBullet(text=text, proof="proved", date=note.date, evidence=render_line_pointer(at))
+    return MemoryBullet(text=text, proof="proved", date=note.date, evidence=render_line_number(at))
 
 
 _SHIPPED_PHRASES = {"commit": "Committed", "push": "Pushed", "merge": "Merged"}
@@ -483,7 +483,7 @@ _SHIPPED_PHRASES = {"commit": "Committed", "push": "Pushed", "merge": "Merged"}
 
 def _reference_bullets(note: TaskRecord, cwd: str) -> tuple[MemoryBullet, ...]:
     found = [
-        MemoryBullet(text=link, proof="said", date=note.date, evidence=render_line_pointer(at))
+        MemoryBullet(text=link, proof="said", date=note.date, evidence=render_line_number(at))
         for link, at in list(note.links.items())[:8]
     ]
     if note.edited:

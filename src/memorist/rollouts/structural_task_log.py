@@ -16,8 +16,8 @@ from memorist.auto_memory.quotation_proof import find_statements_in_user_words
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.retractions import takes_back
 from memorist.auto_memory.statements.composite_message import is_composite_message
-from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.every_project_request import asks_for_every_project
+from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.no_memory_and_pin_requests import message_asks_for_no_memory
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
@@ -46,7 +46,7 @@ from memorist.rollouts.message_task_effect import (
     may_hold_in_later_sessions,
 )
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
-from memorist.rollouts.session_evidence import render_line_pointer
+from memorist.rollouts.session_evidence import render_line_number
 from memorist.transcript_analysis.background_work import UnfinishedBackgroundCalls
 from memorist.transcript_analysis.call_outcome import (
     CallOutcome,
@@ -323,7 +323,7 @@ class TaskLogBuilder:
         self._drop_retracted_preferences(stated)
         if asks_for_every_project(message):
             self._widen_newest_preferences()
-        self._evidence_before = render_line_pointer(message.line)
+        self._evidence_before = render_line_number(message.line)
         statements = [statement for statement in stated if statement.act != "forget"]
         own = extract_text_before_others_words(words) if message.is_typed else ""
         probable = _find_probable_rules(message, own, words) if own and not statements else []
@@ -603,7 +603,7 @@ def _find_probable_rules(message: Message, words: str, typed: str) -> list[str]:
     """
     if contains_unattributable_text(typed) or is_composite_message(typed):
         return []
-    shown = find_lines_quoted_by_context(typed)
+    shown = find_lines_quoted_by_neighbours(typed)
     waiting = find_unconfirmed_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
     quotes = [" ".join(each.quote.split()) for each in waiting if each.quote in words]
     quotes = [
@@ -645,5 +645,5 @@ def _build_bullet(text: str, message: Message) -> MemoryBullet:
         text=text,
         proof="said",
         date=format_utc_day(message.timestamp),
-        evidence=render_line_pointer(message.line),
+        evidence=render_line_number(message.line),
     )

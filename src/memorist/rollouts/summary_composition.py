@@ -24,7 +24,7 @@ from memorist.rollouts.handbook import (
     EVERYWHERE,
     UNKNOWN_GROUP,
     Handbook,
-    HandbookEntry,
+    HandbookClaim,
     HandbookGroup,
     HandbookTask,
     find_entry_tasks,
@@ -32,7 +32,7 @@ from memorist.rollouts.handbook import (
     render_source_tag,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
-from memorist.rollouts.session_claims import OLDER_WORK_TITLE, find_task_last_update
+from memorist.rollouts.session_claims import OLDER_WORK_TITLE, find_newest_update_of_task
 
 # The summary, `memory_summary.md`: what a session is shown of everything remembered, by place.
 
@@ -387,10 +387,10 @@ def _is_listed(handbook: Handbook, group: HandbookGroup, work: HandbookTask) -> 
 
 
 def _last_day(work: HandbookTask) -> str:
-    return find_task_last_update(work)[:10]
+    return find_newest_update_of_task(work)[:10]
 
 
-def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> GroupSummaryEntries:
+def _summary_part(title: str, entries: tuple[HandbookClaim, ...]) -> GroupSummaryEntries:
     return GroupSummaryEntries(
         title,
         tuple(
@@ -399,7 +399,7 @@ def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> GroupSummar
     )
 
 
-def _select_tips(group: HandbookGroup) -> Iterator[HandbookEntry]:
+def _select_tips(group: HandbookGroup) -> Iterator[HandbookClaim]:
     """Yield knowledge and failures alternately, most useful first; not what an agent said of its
     own work.
     """
@@ -422,7 +422,7 @@ def _select_tips(group: HandbookGroup) -> Iterator[HandbookEntry]:
                 yield entries[at]
 
 
-def _is_tip(entry: HandbookEntry) -> bool:
+def _is_tip(entry: HandbookClaim) -> bool:
     return (
         entry.by == "sessions"
         and len(entry.text) <= MAX_TIP_CHARACTERS
@@ -474,7 +474,7 @@ def _topic_text(group: HandbookGroup, work: HandbookTask) -> str:
     return "\n".join(lines)
 
 
-def _choose_learning(taught: Sequence[HandbookEntry]) -> str:
+def _choose_learning(taught: Sequence[HandbookClaim]) -> str:
     """What a task taught beyond its name: what the user decided or put right, else what the agent
     found and told at most length, else the first entry that is no request.
     """

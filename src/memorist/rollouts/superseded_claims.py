@@ -14,7 +14,7 @@ from memorist.auto_memory.statement_comparison import (
     remove_contradicted_clauses,
 )
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
-from memorist.rollouts.handbook import HandbookEntry
+from memorist.rollouts.handbook import HandbookClaim
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 
 _VALUE = re.compile(r"(?:`[^`]+`|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z")
@@ -92,7 +92,7 @@ def _find_remainder(newer: str, older: str) -> str:
     return _find_remainder(newer, rest) if rest else older
 
 
-def _drop_retracted(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
+def _drop_retracted(entries: Sequence[HandbookClaim]) -> tuple[HandbookClaim, ...]:
     """The claims without what the user said otherwise on a later day."""
     said = sorted({(each.date, _unquote(each)) for each in entries if _is_said(each)})
     found = []
@@ -109,15 +109,15 @@ def _drop_retracted(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ..
     return tuple(found)
 
 
-def _is_said(entry: HandbookEntry) -> bool:
+def _is_said(entry: HandbookClaim) -> bool:
     return entry.by == "sessions" and entry.proof == "said" and bool(entry.date)
 
 
-def _unquote(entry: HandbookEntry) -> str:
+def _unquote(entry: HandbookClaim) -> str:
     return entry.text.removeprefix(SAID_PREFIX).strip("“”")
 
 
-def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
+def claim_supersedes(newer: HandbookClaim, older: HandbookClaim) -> bool:
     """Tell whether the form of two claims proves that the later one (given first) replaces the
     earlier.
 
@@ -140,7 +140,7 @@ def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
     return same or (len(rest) > 1 and rest == other and negated != was)
 
 
-def drop_superseded_claims(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
+def drop_superseded_claims(entries: Sequence[HandbookClaim]) -> tuple[HandbookClaim, ...]:
     """Return the claims that still hold: of those about one subject, the last one's.
 
     Within one day the last given counts. What the user said is also replaced by what they say

@@ -16,7 +16,7 @@ from memorist.core.front_matter import (
     split_front_matter,
     update_front_matter,
 )
-from memorist.rollouts.handbook import EVERYWHERE, HandbookEntry
+from memorist.rollouts.handbook import EVERYWHERE, HandbookClaim
 from memorist.rollouts.handbook_parser import parse_handbook_entry
 from memorist.rollouts.session_location import parse_group_title_folders
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -58,9 +58,9 @@ class UserNote(Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def as_handbook_entry(self) -> HandbookEntry:
+    def as_handbook_entry(self) -> HandbookClaim:
         """The note as a claim of the handbook."""
-        return HandbookEntry(text=self.text, date=self.date, by="note", note=self.name)
+        return HandbookClaim(text=self.text, date=self.date, by="note", note=self.name)
 
 
 def build_note_file(text: str, *, now: str, group_title: str = EVERYWHERE) -> tuple[str, bytes]:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequestRecord, Receipt
 from memorist.safety.secrets import redact
-from memorist.store.spend_rows import add_receipt_to_totals, release_reservation
+from memorist.store.spend_rows import add_receipt_to_daily_and_session_totals, release_reservation
 from memorist.store.sqlite_database import build_struct_from_row, convert_sqlite_errors, transaction
 
 
@@ -40,7 +40,7 @@ def record_receipt(
             ":sent)",
             values,
         )
-        add_receipt_to_totals(database, session, receipt)
+        add_receipt_to_daily_and_session_totals(database, session, receipt)
         if reservation is not None:
             release_reservation(database, reservation)
         return int(cursor.lastrowid or 0)

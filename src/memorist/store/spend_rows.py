@@ -127,7 +127,9 @@ def budget_transaction(database: sqlite3.Connection) -> Iterator[None]:
         yield
 
 
-def add_receipt_to_totals(database: sqlite3.Connection, session: str, receipt: Receipt) -> None:
+def add_receipt_to_daily_and_session_totals(
+    database: sqlite3.Connection, session: str, receipt: Receipt
+) -> None:
     """Add a receipt to the totals of its day and session. Part of the caller's transaction."""
     if receipt.requests == 0 and receipt.outcome in (*UNRUN_OUTCOMES, ForkOutcome.CANCELLED):
         return

@@ -67,7 +67,7 @@ def remove_text_copies(
     )
 
 
-def mask_texts_in_bytes(data: bytes, texts: Iterable[str]) -> bytes:
+def replace_texts_with_mark(data: bytes, texts: Iterable[str]) -> bytes:
     """The bytes with a mark in the place of each text that is long enough."""
     return _mark_forms(data, _encode_long_forms(texts))
 
@@ -76,7 +76,7 @@ def _encode_long_forms(texts: Iterable[str]) -> list[bytes]:
     return _encode_forms({text for text in map(str.strip, texts) if len(text) >= MIN_TEXT_CHARS})
 
 
-def mask_texts_in_json(data: bytes, forms: Sequence[bytes]) -> bytes:
+def replace_texts_in_json_with_mark(data: bytes, forms: Sequence[bytes]) -> bytes:
     """The same for JSON, or lines of it, by the strings as they are decoded: where a text begins
     with the `n` of some other's line break, its bytes are half an escape. A line that is no JSON,
     such as a torn one, is masked as it stands.
@@ -85,7 +85,7 @@ def mask_texts_in_json(data: bytes, forms: Sequence[bytes]) -> bytes:
         lines = data.splitlines(keepends=True)
         if len(lines) < 2:
             return _mark_forms(data, forms)
-        return b"".join(mask_texts_in_json(line, forms) for line in lines)
+        return b"".join(replace_texts_in_json_with_mark(line, forms) for line in lines)
     return _JSON_STRING.sub(lambda found: _mask_json_string(found[0], forms), data)
 
 
@@ -95,7 +95,7 @@ def _mask_json_string(literal: bytes, forms: Sequence[bytes]) -> bytes:
         return json.dumps(FORGOTTEN_MARK.decode()).encode()
     value = json.loads(literal).encode("utf-8", "surrogatepass")
     nested = value[:1] in (b"{", b"[") and _is_json(value)
-    masked = mask_texts_in_json(value, forms) if nested else _mark_forms(value, forms)
+    masked = replace_texts_in_json_with_mark(value, forms) if nested else _mark_forms(value, forms)
     if masked == value:
         return literal
     return json.dumps(masked.decode("utf-8", "surrogatepass")).encode()
@@ -155,7 +155,9 @@ def _replace(path: Path, forms: Sequence[bytes]) -> bool:
         transcript = SessionLayout(path.parent).transcript
         if transcript.exists():
             locks.callback(TranscriptWriter(transcript).close)
-        mask = mask_texts_in_json if path.suffix in (".json", ".jsonl") else _mark_forms
+        mask = (
+            replace_texts_in_json_with_mark if path.suffix in (".json", ".jsonl") else _mark_forms
+        )
         DiskFiles().write(path, mask(path.read_bytes(), forms))
         return True
     return False

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
-from memorist.auto_memory.removed_memories import find_deleted_paths
+from memorist.auto_memory.removed_memories import find_deliberately_deleted_paths
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
@@ -110,7 +110,7 @@ class TeamSync:
             return TeamSyncState(remote=self.remote.name)
         present = self._memory.folder.headers_by_path().keys()
         absent = {TEAM_PREFIX + key for key, each in found.keys.items() if each.here} - present
-        missing = absent - find_deleted_paths(self._memory.folder.history, absent)
+        missing = absent - find_deliberately_deleted_paths(self._memory.folder.history, absent)
         keys = {key: each for key, each in found.keys.items() if TEAM_PREFIX + key not in missing}
         return replace(found, keys=keys, seen=RemoteVersion() if missing else found.seen)
 

@@ -17,7 +17,7 @@ from memorist.testing.request_checks import (
     find_request_problem,
 )
 from memorist.testing.steps import AnswerStep, Fail, HttpError, RawReply, Script, Step
-from memorist.testing.wire_formats import ReplyFacts, estimate_output_tokens
+from memorist.testing.wire_formats import ReplyMetadata, estimate_output_tokens
 
 
 class CountedRequest(NamedTuple):
@@ -65,7 +65,9 @@ class SimulatedProviderState:
             self._cache = PromptCacheState()
 
 
-def build_reply_metadata(counted: CountedRequest, step: AnswerStep, body: JsonObject) -> ReplyFacts:
+def build_reply_metadata(
+    counted: CountedRequest, step: AnswerStep, body: JsonObject
+) -> ReplyMetadata:
     """Build the facts of a reply. A step's own usage takes precedence over the counted one."""
     given = None if isinstance(step, RawReply) else step.usage
     usage = (
@@ -74,7 +76,7 @@ def build_reply_metadata(counted: CountedRequest, step: AnswerStep, body: JsonOb
         else given or counted.counts.usage(estimate_output_tokens(step))
     )
     long_write = 0 if given is not None else counted.counts.cache_write_long
-    return ReplyFacts(
+    return ReplyMetadata(
         number=counted.number,
         model=str(body.get("model", "scripted")),
         usage=usage,

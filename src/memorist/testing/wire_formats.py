@@ -46,7 +46,7 @@ class ScriptedEvent(NamedTuple):
         return head + b"data: " + data + b"\n\n"
 
 
-class ReplyFacts(Struct, frozen=True, kw_only=True):
+class ReplyMetadata(Struct, frozen=True, kw_only=True):
     """What a reply needs besides its step: the call's number from 1, the model's name, the
     tokens.
     """
@@ -61,7 +61,7 @@ class ReplyFacts(Struct, frozen=True, kw_only=True):
 class ScriptedWire(Protocol):
     """One wire format of the scripted model. All methods are pure."""
 
-    def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:
+    def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyMetadata) -> JsonObject:
         """The whole reply in unstreamed form."""
         ...
 
@@ -104,7 +104,7 @@ def estimate_output_tokens(step: Say | Think | CallTool | ReplyParts) -> int:
     return max(1, total)
 
 
-def build_reply_body(wire: ScriptedWire, step: AnswerStep, facts: ReplyFacts) -> JsonObject:
+def build_reply_body(wire: ScriptedWire, step: AnswerStep, facts: ReplyMetadata) -> JsonObject:
     """Build the reply body of an answering step."""
     return step.body if isinstance(step, RawReply) else wire.reply(step, facts)
 
@@ -146,7 +146,7 @@ def _build_block(part: Say | Think | CallTool, number: int, index: int) -> JsonO
 class AnthropicWire:
     """`ScriptedWire` for Messages."""
 
-    def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:
+    def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyMetadata) -> JsonObject:
         """A `message` object."""
         parts = list_step_parts(step)
         stop = step.stop_reason if isinstance(step, ReplyParts) else None
@@ -329,7 +329,7 @@ def _build_call_item(call: CallTool, tail: str) -> JsonObject:
 class ResponsesWire:
     """`ScriptedWire` for Responses."""
 
-    def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:
+    def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyMetadata) -> JsonObject:
         """A `response` object. `stop_reason` other than `completed` makes it incomplete for that
         reason.
         """
@@ -526,7 +526,7 @@ class ChatWire:
     vLLM and llama.cpp write it.
     """
 
-    def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:
+    def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyMetadata) -> JsonObject:
         """A `chat.completion` object."""
         parts = list_step_parts(step)
         stop = step.stop_reason if isinstance(step, ReplyParts) else None

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
+from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.statement_filters import (
     is_question_or_supposition,
     is_reported_speech,
@@ -105,7 +105,7 @@ def _explain_rest(typed: str, stated: Sequence[str]) -> Iterator[SentenceVerdict
     if reason := _find_whole_text_reason(typed):
         yield SentenceVerdict(typed, "states nothing", reason)
         return
-    shown = find_lines_quoted_by_context(typed)
+    shown = find_lines_quoted_by_neighbours(typed)
     sentences = split_typed_sentences(typed)
     for each in sentences:
         if not any(each.text in quote or quote in each.text for quote in stated):

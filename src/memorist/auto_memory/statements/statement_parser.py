@@ -24,13 +24,13 @@ from memorist.auto_memory.statements import (
     plain_english_patterns,
 )
 from memorist.auto_memory.statements.composite_message import is_composite_message
-from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.forget_requests import (
     asks_surely_to_forget,
     is_task_to_drop,
     read_forget_request,
 )
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
+from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.plain_facts import (
     find_refusal_or_lead_in_end,
@@ -259,7 +259,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if LONE_CONFIRMATION.fullmatch(text):
         return
     sentences = split_typed_sentences(text)
-    shown = find_lines_quoted_by_context(text)
+    shown = find_lines_quoted_by_neighbours(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
         if any(sentence.text in line for line in shown):

@@ -132,11 +132,13 @@ def find_most_similar_text(
     """Return the first text with the greatest similarity of at least `min_share`; None where none
     is near.
     """
-    words = extract_content_words(text)
+    words = extract_comparable_words(text)
     best: MostSimilarText | None = None
     for index, other in enumerate(others):
         share = (
-            1.0 if is_same_rule(text, other) else _word_overlap(words, extract_content_words(other))
+            1.0
+            if is_same_rule(text, other)
+            else _word_overlap(words, extract_comparable_words(other))
         )
         if share >= min_share and (best is None or share > best.share):
             best = MostSimilarText(index, share)
@@ -196,7 +198,7 @@ def _word_overlap(left: frozenset[str], right: frozenset[str]) -> float:
     return len(left & right) / together if together else 0.0
 
 
-def extract_content_words(text: str) -> frozenset[str]:
+def extract_comparable_words(text: str) -> frozenset[str]:
     """Return a text's content words: no politeness, no negation, and character pairs in unspaced
     scripts.
     """

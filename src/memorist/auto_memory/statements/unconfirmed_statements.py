@@ -14,9 +14,9 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
     LASTING_ANSWER,
     find_confirmed_text,
 )
-from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
 from memorist.auto_memory.statements.forget_requests import is_task_to_drop
+from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -259,7 +259,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
             is_document_or_form(typed)
             or names_other_speaker(typed)
             or is_composite_message(typed)
-            or bool(find_lines_quoted_by_context(typed))
+            or bool(find_lines_quoted_by_neighbours(typed))
         )
     )
 

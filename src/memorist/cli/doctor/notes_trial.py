@@ -14,7 +14,7 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.forks.answer_form import read_edits_from_answer_text
+from memorist.forks.answer_form import read_edits_from_form_answer
 from memorist.forks.file_tool_calls import EditFileCall
 from memorist.forks.fork_runner import load_fork_prompts
 from memorist.forks.fork_spec import ForkSpec, NoToolsPermission
@@ -67,7 +67,7 @@ def find_notes_trial_fault(text: str) -> tuple[str, bool]:
     template = load_prompt("session_memory/template")
     if trial.spec.form is None:
         return "", False
-    edits = read_edits_from_answer_text(trial.spec.form, text)
+    edits = read_edits_from_form_answer(trial.spec.form, text)
     if edits.problems:
         return edits.problems[0], False
     written = next((call for call in edits.calls if isinstance(call, EditFileCall)), None)

@@ -140,7 +140,9 @@ MAX_EXAMINED_LINES_PER_END = 100
 
 
 @lru_cache(2 * PROSE_CACHE_SIZE)
-def find_lines_quoted_by_context(text: str, *, fragments_introduce: bool = True) -> frozenset[str]:
+def find_lines_quoted_by_neighbours(
+    text: str, *, fragments_introduce: bool = True
+) -> frozenset[str]:
     """The lines of a typed text that the line above introduces or the one below speaks of, or that
     stand beside one that is no talk of the user's; and those that a program's mark wraps. The line
     above a list introduces all of its items. `fragments_introduce` false leaves out what only stands
