@@ -74,11 +74,9 @@ def _encode_part(content: Content) -> JsonObject | None:
         return build_chat_text_part(content.text) if content.text else None
     if content.type in {"data", "uri"}:
         return build_chat_media_part(content.media_type or "", link=content.uri or "")
-    return (
-        None
-        if content.type in _OMITTED_TYPES
-        else build_chat_text_part(dump_json_line(content.to_dict()))
-    )
+    if content.type in _OMITTED_TYPES:
+        return None
+    return build_chat_text_part(dump_json_line(content.to_dict()))
 
 
 def _encode_result(content: Content) -> str | list[JsonObject]:

@@ -100,11 +100,9 @@ class MemoristAnthropic(WireAdapter, Middleware):
             or not isinstance(body, dict)
         ):
             return None, None
-        return (
-            (None, None)
-            if self.has_provider_history(body, PROVIDER_HISTORY_FIELDS)
-            else (self.begin_call(FORMAT, body), body)
-        )
+        if self.has_provider_history(body, PROVIDER_HISTORY_FIELDS):
+            return (None, None)
+        return (self.begin_call(FORMAT, body), body)
 
 
 def _replace_body(request: APIRequest, call: WireCall, body: JsonObject) -> APIRequest:
@@ -114,11 +112,9 @@ def _replace_body(request: APIRequest, call: WireCall, body: JsonObject) -> APIR
     if body is request.json:
         return request
     betas = call.betas
-    return (
-        request.copy(body=body, headers=_add_betas(dict(request.headers), betas))
-        if betas
-        else request.copy(body=body)
-    )
+    if betas:
+        return request.copy(body=body, headers=_add_betas(dict(request.headers), betas))
+    return request.copy(body=body)
 
 
 def _add_betas(headers: dict[str, Any], betas: Sequence[str]) -> dict[str, Any]:

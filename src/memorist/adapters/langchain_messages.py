@@ -138,11 +138,9 @@ def _decode_message(item: JsonObject, results: Mapping[str, ToolMessage]) -> Any
             return AIMessage(content=content, tool_calls=calls)
         case "tool":
             own = results.get(item["tool_call_id"])
-            return (
-                ToolMessage(content=content, tool_call_id=item["tool_call_id"])
-                if own is None
-                else own.model_copy(update={"content": content})
-            )
+            if own is None:
+                return ToolMessage(content=content, tool_call_id=item["tool_call_id"])
+            return own.model_copy(update={"content": content})
         case _:
             # Memorist's own messages in any role but the model's become user messages: several
             # providers accept instructions only at the start of the history.

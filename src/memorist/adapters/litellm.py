@@ -174,11 +174,9 @@ class MemoristLogger(WireAdapter, CustomLogger):
         self, call: Mapping[str, Any]
     ) -> tuple[WireCall | None, JsonObject | None]:
         body = _request_body(call, "openai_chat")
-        return (
-            (None, None)
-            if body is None
-            else (self.begin_call("openai_chat", dict(call), _session_name(call)), body)
-        )
+        if body is None:
+            return (None, None)
+        return (self.begin_call("openai_chat", dict(call), _session_name(call)), body)
 
 
 class _ObservedStream:

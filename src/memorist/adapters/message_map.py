@@ -107,11 +107,9 @@ class MessageMap(Generic[T]):
         if position is None or self._first_items[self._owners[position]] != position:
             return 0
         count = self._item_count(self._owners[position])
-        return (
-            count
-            if list(positions[start : start + count]) == list(range(position, position + count))
-            else 0
-        )
+        if list(positions[start : start + count]) == list(range(position, position + count)):
+            return count
+        return 0
 
     def _match_positions(self, sent: Sequence[Any]) -> list[int | None]:
         """For each item the position of the host's item that it equals; None for an item that is

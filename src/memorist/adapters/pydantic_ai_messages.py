@@ -92,11 +92,9 @@ def _encode_part(of: ModelRequestPart) -> Sequence[JsonObject]:
 
 
 def _encode_content(content: str | Sequence[Any]) -> str | list[JsonObject]:
-    return (
-        content
-        if isinstance(content, str)
-        else [_encode_block(item) for item in content if not isinstance(item, CachePoint)]
-    )
+    if isinstance(content, str):
+        return content
+    return [_encode_block(item) for item in content if not isinstance(item, CachePoint)]
 
 
 def _encode_block(item: object) -> JsonObject:
@@ -124,11 +122,9 @@ def _encode_block(item: object) -> JsonObject:
 def _encode_tool_return(part: ToolReturnPart) -> str | list[JsonObject]:
     """A tool's result: its text, and files besides it."""
     files = [_encode_block(file) for file in part.files]
-    return (
-        [{"type": "text", "text": part.model_response_str()}, *files]
-        if files
-        else part.model_response_str()
-    )
+    if files:
+        return [{"type": "text", "text": part.model_response_str()}, *files]
+    return part.model_response_str()
 
 
 def encode_model_response(message: ModelResponse) -> JsonObject:
@@ -143,11 +139,9 @@ def encode_model_response(message: ModelResponse) -> JsonObject:
         for part in message.parts
         if isinstance(part, ToolCallPart)
     ]
-    return (
-        {"role": "assistant", "content": text or None, "tool_calls": calls}
-        if calls
-        else {"role": "assistant", "content": text}
-    )
+    if calls:
+        return {"role": "assistant", "content": text or None, "tool_calls": calls}
+    return {"role": "assistant", "content": text}
 
 
 def decode_items_to_pieces(
@@ -209,11 +203,9 @@ def _decode_user_content(part: JsonObject) -> str | ImageUrl | BinaryContent:
     if part.get("type") == "image_url":
         url = str(part["image_url"]["url"])
         return BinaryContent.from_data_uri(url) if url.startswith("data:") else ImageUrl(url)
-    return (
-        str(part["text"])
-        if isinstance(part.get("text"), str)
-        else msgspec.json.encode(part).decode()
-    )
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    return msgspec.json.encode(part).decode()
 
 
 def join_message_pieces(pieces: Iterable[MessagePiece]) -> list[ModelMessage]:

@@ -666,11 +666,9 @@ class AutoMemory(ProcessBound):
             if wanted in (head.path.removesuffix(".md").casefold(), head.name.casefold())
             or head.path == plain
         }
-        return (
-            fitting.pop()
-            if len(fitting) == 1
-            else self.purge_journal.find_unfinished_path(name) or name
-        )
+        if len(fitting) == 1:
+            return fitting.pop()
+        return self.purge_journal.find_unfinished_path(name) or name
 
     def find_memory_folder_and_path(self, name: str) -> tuple[AutoMemory, str]:
         """The memory folder that has what a reader calls `name`, this project's before the user's

@@ -403,11 +403,9 @@ class MemoryExtraction:
         """Whether a statement waits for the answer: what the person is to confirm, and a correction
         of nothing, for a memory that was edited in place a moment ago is known only then.
         """
-        return (
-            found in self._uncertain_value_corrections
-            if settled is None
-            else not settled.certain and settled.act != "forget"
-        )
+        if settled is None:
+            return found in self._uncertain_value_corrections
+        return not settled.certain and settled.act != "forget"
 
     def _apply_at_prompt(self, statement: Statement, message: Message) -> WriteResult:
         """Apply a statement for whose answer somebody waits: many files are not looked at again for
@@ -608,10 +606,8 @@ class MemoryExtraction:
             return
         await self._wait_until_scanned()
         overlay = OverlayFiles(self._runtime.files)
-        runtime, spec = (
-            self._runtime,
-            replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked),
-        )
+        runtime = self._runtime
+        spec = replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked)
         receipt = await runtime.run_fork_for_review(spec, model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED or self._is_stopped:
             return  # the cursor stays, so the next run sees these messages

@@ -275,11 +275,9 @@ def _pointer_line(head: MemoryHeader, present: str | None, width: int) -> str:
     if match is None or present is None:
         return render_index_line(head.name, head.path, head.description, width)
     # A foreign title and hook are kept unless the line is excessively long.
-    return (
-        present
-        if len(present) <= 2 * width
-        else render_index_line(match["title"], head.path, match["hook"] or "", width)
-    )
+    if len(present) <= 2 * width:
+        return present
+    return render_index_line(match["title"], head.path, match["hook"] or "", width)
 
 
 POINTER_CACHE_SIZE = 2_048

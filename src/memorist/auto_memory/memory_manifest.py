@@ -140,11 +140,9 @@ def is_single_line_path(path: str) -> bool:
 
 def describe_excess_size(size: int) -> str:
     """Describe an excessive size as the end of a sentence; empty for an acceptable one."""
-    return (
-        f"{size:,} bytes, more than a memory may have ({MAX_FILE_BYTES:,})"
-        if size > MAX_FILE_BYTES
-        else ""
-    )
+    if size > MAX_FILE_BYTES:
+        return f"{size:,} bytes, more than a memory may have ({MAX_FILE_BYTES:,})"
+    return ""
 
 
 def sort_newest_first(

@@ -39,8 +39,6 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
     written = target.write([MemoryChange(path=free, before=None, after=text)], reason)
     if not (written.refused or written.proposals):
         source.write([MemoryChange(path=path, before=text, after=None)], reason)
-    return (
-        merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
-        if everywhere
-        else written
-    )
+    if everywhere:
+        return merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
+    return written

@@ -93,11 +93,9 @@ def find_statements_in_user_words(message: Message) -> tuple[Statement, ...]:
     """The statements of a message that a person typed to the agent: none of one that a program may
     have passed on, none from the words of others in it.
     """
-    return (
-        drop_statements_in_others_words(find_statements(message), message)
-        if message.is_typed
-        else ()
-    )
+    if message.is_typed:
+        return drop_statements_in_others_words(find_statements(message), message)
+    return ()
 
 
 def drop_statements_in_others_words(

@@ -219,11 +219,9 @@ def _resolve_count(today: date, count: str, unit: str, sign: int) -> str | None:
     if days is not None:
         return _shift_days(today, days=days * number)
     month = _month_start(today, number * (12 if unit == "year" else 1))
-    return (
-        None
-        if month is None
-        else month.replace(day=min(today.day, monthrange(month.year, month.month)[1])).isoformat()
-    )
+    if month is None:
+        return None
+    return month.replace(day=min(today.day, monthrange(month.year, month.month)[1])).isoformat()
 
 
 def _month_start(today: date, months: int) -> date | None:
@@ -233,19 +231,15 @@ def _month_start(today: date, months: int) -> date | None:
 
 
 def _day_in_month(first: date | None, day: int) -> str | None:
-    return (
-        first.replace(day=day).isoformat()
-        if first and 1 <= day <= monthrange(first.year, first.month)[1]
-        else None
-    )
+    if first and 1 <= day <= monthrange(first.year, first.month)[1]:
+        return first.replace(day=day).isoformat()
+    return None
 
 
 def _month_end(first: date | None) -> str | None:
-    return (
-        None
-        if first is None
-        else first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
-    )
+    if first is None:
+        return None
+    return first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
 
 
 def _end_of_unit(today: date, unit: str, step: int) -> str | None:
@@ -264,10 +258,8 @@ def _unit_span(today: date, unit: str, step: int) -> str | None:
     number.
     """
     if unit == "week":
-        first, last = (
-            _shift_days(today, days=7 * step - today.weekday()),
-            _shift_days(today, days=7 * step + 6 - today.weekday()),
-        )
+        first = _shift_days(today, days=7 * step - today.weekday())
+        last = _shift_days(today, days=7 * step + 6 - today.weekday())
         return f"{first} to {last}" if first and last else None
     if unit == "quarter":
         start = _month_start(today, 3 * step - (today.month - 1) % 3)

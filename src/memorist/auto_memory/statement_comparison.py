@@ -826,11 +826,9 @@ def _compare_topic(said: str, topic: MemoryFile) -> StatementRelation:
             return StatementRelation.CORRECTED
     longer = "\n" in topic.body.strip() and topic.provenance.trust in USER_TRUST
     if longer and found in (StatementRelation.OPPOSITE, StatementRelation.RESTATED):
-        return (
-            StatementRelation.PARTLY_OPPOSITE
-            if found is StatementRelation.OPPOSITE
-            else StatementRelation.UNRELATED
-        )
+        if found is StatementRelation.OPPOSITE:
+            return StatementRelation.PARTLY_OPPOSITE
+        return StatementRelation.UNRELATED
     return found
 
 
@@ -880,11 +878,9 @@ def extract_former_text_from_description(topic: MemoryFile) -> str:
 
 def strip_former_text_from_description(topic: MemoryFile) -> str:
     """A memory's description without what it keeps of one that it replaced."""
-    return (
-        _split_former(topic.description)[0]
-        if extract_former_text_from_description(topic)
-        else topic.description
-    )
+    if extract_former_text_from_description(topic):
+        return _split_former(topic.description)[0]
+    return topic.description
 
 
 def _split_former(description: str) -> tuple[str, str]:

@@ -135,10 +135,8 @@ def merge_indexes(private: MemoryIndex, team: MemoryIndex) -> MemoryIndex:
 def prefix_index_link(line: str, prefix: str) -> str:
     """The line of an index with `prefix` before the path that it points to."""
     path = parse_pointer_target(line)
-    return (
-        line.replace(f"]({path})", f"]({prefix}{path})", 1).replace(
+    if path:
+        return line.replace(f"]({path})", f"]({prefix}{path})", 1).replace(
             f"](<{path}>)", f"](<{prefix}{path}>)", 1
         )
-        if path
-        else line
-    )
+    return line

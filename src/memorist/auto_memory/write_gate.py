@@ -213,11 +213,9 @@ def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> Gate
                 )
             ),
         )
-    return (
-        NeedsReview(cleaned, trust, (*reasons, *remarks))
-        if reasons
-        else AcceptedChange(cleaned, trust, remarks)
-    )
+    if reasons:
+        return NeedsReview(cleaned, trust, (*reasons, *remarks))
+    return AcceptedChange(cleaned, trust, remarks)
 
 
 def _find_write_problem(change: MemoryChange, case: WriteGateContext) -> str:
@@ -371,10 +369,8 @@ def _determine_origin(
     if case.actor in USER_ACTORS and not case.is_reviewed:
         trust, quote = claimed.trust, claimed.quote
     elif case.actor in USER_ACTORS:
-        trust, quote = (
-            (before.trust if same and before.trust is not Trust.UNKNOWN else Trust.REVIEWED),
-            claimed.quote,
-        )
+        trust = before.trust if same and before.trust is not Trust.UNKNOWN else Trust.REVIEWED
+        quote = claimed.quote
     elif messages:
         trust, quote = Trust.STATED, claimed.quote
     elif same or (change.path in case.evidence.proven_paths and change.before is not None):
@@ -421,11 +417,9 @@ _ASKS_TO_SHARE = lazy_pattern(
 
 
 def _find_shared_secret(topic: MemoryFile) -> str:
-    return (
-        "others of the team would read it, and it holds what looks like a secret"
-        if find_secrets(topic.text())
-        else ""
-    )
+    if find_secrets(topic.text()):
+        return "others of the team would read it, and it holds what looks like a secret"
+    return ""
 
 
 def _sharing_reasons(
@@ -482,12 +476,11 @@ def _trust_without_quote(topic: MemoryFile, case: WriteGateContext) -> Trust:
         return Trust.IMPORTED
     if case.actor == "team":
         return Trust.TEAM
-    return (
-        Trust.OUTSIDE
-        if is_copied_from_outside(topic.body, case.evidence)
-        or is_copied_from_outside(render_all_readable_text(topic), case.evidence)
-        else Trust.DERIVED
-    )
+    if is_copied_from_outside(topic.body, case.evidence) or is_copied_from_outside(
+        render_all_readable_text(topic), case.evidence
+    ):
+        return Trust.OUTSIDE
+    return Trust.DERIVED
 
 
 def _overwrite_reasons(topic: MemoryFile, change: MemoryChange, trust: Trust) -> tuple[str, ...]:

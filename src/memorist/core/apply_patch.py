@@ -19,12 +19,10 @@ import re
 from msgspec import Struct
 
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
-_UPDATE, _ADD, _DELETE, _MOVE_TO = (
-    "*** Update File: ",
-    "*** Add File: ",
-    "*** Delete File: ",
-    "*** Move to: ",
-)
+_UPDATE = "*** Update File: "
+_ADD = "*** Add File: "
+_DELETE = "*** Delete File: "
+_MOVE_TO = "*** Move to: "
 _END_OF_FILE = "*** End of File"
 
 
@@ -110,11 +108,9 @@ def _parse_section(head: str, body: list[str]) -> FilePatch | PatchRejection:
     if body and body[0].startswith(_MOVE_TO):
         move_to, body = body[0][len(_MOVE_TO) :].strip(), body[1:]
     hunks = _parse_hunks(body)
-    return (
-        hunks
-        if isinstance(hunks, PatchRejection)
-        else UpdateFilePatch(head[len(_UPDATE) :].strip(), hunks, move_to)
-    )
+    if isinstance(hunks, PatchRejection):
+        return hunks
+    return UpdateFilePatch(head[len(_UPDATE) :].strip(), hunks, move_to)
 
 
 def _parse_hunks(body: list[str]) -> tuple[PatchHunk, ...] | PatchRejection:
@@ -236,10 +232,8 @@ def find_patch_edits(patch: str) -> tuple[FileEdit, ...]:
         header = _FILE_HEADER.match(line)
         if header:
             close()
-            path, kind = (
-                header[2].strip(),
-                {"Add": "add", "Delete": "delete"}.get(header[1], "edit"),
-            )
+            path = header[2].strip()
+            kind = {"Add": "add", "Delete": "delete"}.get(header[1], "edit")
         elif line.startswith("+"):
             new.append(line[1:])
         elif line.startswith("-"):

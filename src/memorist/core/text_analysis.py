@@ -215,11 +215,9 @@ def _identifiers_in_word(bare: str) -> tuple[str, ...]:
 
 def to_comparable_names(found: tuple[str, ...]) -> frozenset[str]:
     """Names in the form in which they are compared: a path by its last part, all lower case."""
-    return (
-        frozenset([name.rstrip("/").rsplit("/", 1)[-1].lower() for name in found])
-        if found
-        else _NO_NAMES
-    )
+    if found:
+        return frozenset([name.rstrip("/").rsplit("/", 1)[-1].lower() for name in found])
+    return _NO_NAMES
 
 
 def estimate_o200k_tokens(text: str) -> int:

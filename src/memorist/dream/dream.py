@@ -161,11 +161,11 @@ class DreamExtension(SessionExtension):
     def _judge_cheap_gates(self) -> DreamGatesOpen | DreamGateClosed | DreamGateNeedsFact:
         known = DreamGateFacts(now=self._clock.now(), host=self._host, scanned=self._last_scan)
         verdict = judge_dream_gates(known, self._settings)
-        return (
-            judge_dream_gates(replace(known, last=self._lock.last_dream_time()), self._settings)
-            if isinstance(verdict, DreamGateNeedsFact)
-            else verdict
-        )
+        if isinstance(verdict, DreamGateNeedsFact):
+            return judge_dream_gates(
+                replace(known, last=self._lock.last_dream_time()), self._settings
+            )
+        return verdict
 
     async def check_gates(self) -> DreamGatesOpen | DreamGateClosed:
         """Tell whether it is time, and why or why not. Raises StoreError."""
@@ -182,11 +182,9 @@ class DreamExtension(SessionExtension):
         )
         answer = judge_dream_gates(known, self._settings)
         # Every fact is given; only a lock that was taken meanwhile can leave something to look for.
-        return (
-            answer
-            if isinstance(answer, DreamGatesOpen | DreamGateClosed)
-            else DreamGateClosed("sessions", "another dream began meanwhile")
-        )
+        if isinstance(answer, DreamGatesOpen | DreamGateClosed):
+            return answer
+        return DreamGateClosed("sessions", "another dream began meanwhile")
 
     async def _new_sessions(self, since: float) -> tuple[str, ...]:
         past = self._past_sessions()
@@ -460,8 +458,6 @@ def _correct_receipt(receipt: Receipt, model: ReviewedChanges, dreamt: DreamRepo
         *(f"({path} was dropped: {why})" for path, why in refused),
     )
     receipt = replace(receipt, said="\n".join(filter(None, said)))
-    return (
-        replace(receipt, files=files, outcome=ForkOutcome.CHANGED)
-        if files
-        else build_discarded_receipt(receipt)
-    )
+    if files:
+        return replace(receipt, files=files, outcome=ForkOutcome.CHANGED)
+    return build_discarded_receipt(receipt)

@@ -113,16 +113,14 @@ def review_model_changes(
     refused = _find_too_many_retired(count, len(before), settings) or _find_too_many_words_lost(
         _folder_words(before), _folder_words(after), settings
     )
-    return (
-        ReviewedChanges(refusal=refused)
-        if refused
-        else ReviewedChanges(
-            changes=(*written, *retirements),
-            questions=tuple(asked),
-            acts=tuple(acts),
-            dropped_changes=tuple(sorted(dropped.items())),
-            sessions=sessions,
-        )
+    if refused:
+        return ReviewedChanges(refusal=refused)
+    return ReviewedChanges(
+        changes=(*written, *retirements),
+        questions=tuple(asked),
+        acts=tuple(acts),
+        dropped_changes=tuple(sorted(dropped.items())),
+        sessions=sessions,
     )
 
 
@@ -293,11 +291,12 @@ def _with_header(old: bytes | None, new: bytes | None) -> bytes | None:
 
 def _find_too_many_retired(removed: int, present: int, settings: DreamSettings) -> str:
     most = compute_max_retired_memories(present, settings)
-    return (
-        f"it would take out {removed} of {present} memories, and at most {most} may go in one dream"
-        if removed > most
-        else ""
-    )
+    if removed > most:
+        return (
+            f"it would take out {removed} of {present} memories, "
+            f"and at most {most} may go in one dream"
+        )
+    return ""
 
 
 def _find_too_many_words_lost(

@@ -110,11 +110,9 @@ def get_unnumbered_path(topic: MemoryFile) -> str:
     """
     found = _NUMBERED.fullmatch(topic.path)
     named_by_text = topic.provenance.trust is Trust.STATED and bool(topic.provenance.session)
-    return (
-        f"{found['base']}.md"
-        if found and named_by_text and topic.name in (topic.path.removesuffix(".md"), found["base"])
-        else ""
-    )
+    if found and named_by_text and topic.name in (topic.path.removesuffix(".md"), found["base"]):
+        return f"{found['base']}.md"
+    return ""
 
 
 def are_equal_memories(one: MemoryFile, other: MemoryFile) -> bool:

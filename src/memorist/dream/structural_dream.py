@@ -153,11 +153,9 @@ def _edit_topic(topic: MemoryFile, body: str, description: str) -> MemoryFile:
         with_body(topic, f"\n{body.strip()}\n") if body != topic.body and body.strip() else topic
     )
     new = " ".join(description.split())
-    return (
-        with_header(edited, {"description": new})
-        if new and description != _header_description(topic)
-        else edited
-    )
+    if new and description != _header_description(topic):
+        return with_header(edited, {"description": new})
+    return edited
 
 
 def _replace_topic(
@@ -176,14 +174,14 @@ def _unnumbered_original(
     if both are fully equal.
     """
     base = None if topic.path in snapshot.foreign else now.get(get_unnumbered_path(topic))
-    return (
-        base
-        if base is not None
+    if (
+        base is not None
         and base.path not in snapshot.restored_paths
         and compute_memory_merge_key(topic) is not None
         and are_equal_memories(base, topic)
-        else topic
-    )
+    ):
+        return base
+    return topic
 
 
 def _merge_duplicates(

@@ -70,11 +70,9 @@ def remove_json_server(text: str, keep: Sequence[str] = (), container: str = SER
         if servers is not None and isinstance(servers.value, dict)
         else None
     )
-    return (
-        text
-        if there is None or not is_own_mcp_server_entry(there.value)
-        else remove_json_path(text, (container, MCP_SERVER_NAME), keep)
-    )
+    if there is None or not is_own_mcp_server_entry(there.value):
+        return text
+    return remove_json_path(text, (container, MCP_SERVER_NAME), keep)
 
 
 def is_own_mcp_server_entry(value: object) -> bool:

@@ -52,16 +52,14 @@ class DocumentScope(Struct, frozen=True, kw_only=True):
 def open_document_scope(context: SessionContext) -> DocumentScope | None:
     """Where the documents of a session may be; None for one without a project, which has none."""
     runtime = context.runtime
-    return (
-        DocumentScope(
+    if context.project:
+        return DocumentScope(
             files=runtime.files,
             project=Path(context.project),
             home=runtime.layout.home,
             max_bytes=runtime.settings.magic_docs.max_bytes,
         )
-        if context.project
-        else None
-    )
+    return None
 
 
 def resolve_magic_doc_path(scope: DocumentScope, path: str) -> Path | str:
@@ -102,11 +100,9 @@ def find_document_at_path(scope: DocumentScope, path: str) -> MagicDocCandidate 
         location = resolve_magic_doc_path(scope, path)
     except StoreError:
         return None
-    return (
-        MagicDocCandidate(path=named, why=location)
-        if isinstance(location, str)
-        else MagicDocCandidate(path=location, title=header.title)
-    )
+    if isinstance(location, str):
+        return MagicDocCandidate(path=named, why=location)
+    return MagicDocCandidate(path=location, title=header.title)
 
 
 def has_document_text(scope: DocumentScope, path: str) -> bool:

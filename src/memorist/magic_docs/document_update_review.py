@@ -200,11 +200,9 @@ def _find_binding_test(before: MagicDocument) -> Callable[[str], bool]:
     def has_signs(text: str) -> bool:
         return contains_instruction(text) or waives_confirmation(text) or claims_permission(text)
 
-    return (
-        has_signs
-        if may_instruct_reader(before.body) and not contains_instruction(before.body)
-        else may_instruct_or_permit_reader
-    )
+    if may_instruct_reader(before.body) and not contains_instruction(before.body):
+        return has_signs
+    return may_instruct_or_permit_reader
 
 
 def _size_problems(before: MagicDocument, body: str, size: int, max_bytes: int) -> tuple[str, ...]:
@@ -231,11 +229,9 @@ def _secret_problems(before: str, after: str) -> tuple[str, ...]:
 
 
 def _hidden_character_problems(added: str, removed: str) -> tuple[str, ...]:
-    return (
-        ("it would hold characters that cannot be seen",)
-        if len(find_hidden_characters(added)) > len(find_hidden_characters(removed))
-        else ()
-    )
+    if len(find_hidden_characters(added)) > len(find_hidden_characters(removed)):
+        return ("it would hold characters that cannot be seen",)
+    return ()
 
 
 def _order_problems(

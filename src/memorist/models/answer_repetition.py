@@ -146,11 +146,9 @@ def assemble_reply_without_repetition(
     output = read // BYTES_PER_TOKEN + 1
     if assemble is assemble_chat_reply:
         return _end_chat(events, repeated, output)
-    return (
-        _end_anthropic(events, repeated, output)
-        if assemble is assemble_anthropic_reply
-        else _end_responses(events, repeated, output)
-    )
+    if assemble is assemble_anthropic_reply:
+        return _end_anthropic(events, repeated, output)
+    return _end_responses(events, repeated, output)
 
 
 def _end_chat(events: Sequence[JsonObject], repeated: int, output: int) -> JsonObject | CallFailure:

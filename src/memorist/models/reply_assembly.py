@@ -93,11 +93,9 @@ def assemble_responses_reply(events: Iterable[JsonObject]) -> JsonObject | CallF
                 )
             case "response.completed" | "response.incomplete":
                 body: JsonObject = event["response"]
-                return (
-                    body
-                    if body.get("output")
-                    else body | {"output": [items[index] for index in sorted(items)]}
-                )
+                if body.get("output"):
+                    return body
+                return body | {"output": [items[index] for index in sorted(items)]}
             case _:
                 continue
     return _CUT_OFF

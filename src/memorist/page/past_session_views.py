@@ -201,8 +201,6 @@ def set_past_session_use(id: str, *, take_in: bool) -> str:
             past.claim_terms,
         )
     )
-    return (
-        translate("It may become memory again")
-        if take_in
-        else translate("It is left out of memory")
-    )
+    if take_in:
+        return translate("It may become memory again")
+    return translate("It is left out of memory")

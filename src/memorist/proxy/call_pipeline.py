@@ -155,11 +155,9 @@ class CallPipeline:
                 found if isinstance(found, CallInConversation) else None,
                 body,
             )
-        return (
-            PreparedCall(raw, "unchanged", found, body, prepared)
-            if new is None
-            else PreparedCall(new, "changed", found, body, prepared)
-        )
+        if new is None:
+            return PreparedCall(raw, "unchanged", found, body, prepared)
+        return PreparedCall(new, "changed", found, body, prepared)
 
     async def _identify(
         self, route: ProviderRoute, headers: Mapping[str, str], raw: bytes, tenant: str

@@ -170,15 +170,13 @@ class ConversationMatcher:
         if previous:
             return self._continue_response(call, str(previous))
         conversation = self._match_conversation(call)
-        return (
-            conversation
-            if isinstance(conversation, UnrelatedCall)
-            else CallInConversation(
-                conversation=conversation,
-                request=values,
-                caller=call.caller,
-                own_bytes=_count_own_bytes(call.body),
-            )
+        if isinstance(conversation, UnrelatedCall):
+            return conversation
+        return CallInConversation(
+            conversation=conversation,
+            request=values,
+            caller=call.caller,
+            own_bytes=_count_own_bytes(call.body),
         )
 
     def _match_conversation(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
@@ -224,10 +222,8 @@ class ConversationMatcher:
     def _match_by_history(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
         who = asked.identity
         scope = _hash_scope(asked.caller, asked.format, who.name, who.project or "")
-        links, shape = (
-            hash_history_prefixes(asked.format, asked.body.items, asked.known_links),
-            asked.shape or hash_instructions_and_tools(asked.format, asked.body),
-        )
+        links = hash_history_prefixes(asked.format, asked.body.items, asked.known_links)
+        shape = asked.shape or hash_instructions_and_tools(asked.format, asked.body)
         conversation = self._find_continued(scope, links)
         if (
             conversation is not None

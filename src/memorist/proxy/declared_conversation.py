@@ -193,11 +193,9 @@ def _parse_user_session(metadata: object) -> str:
 
 def _identify_by_cache_key(body: RequestBody) -> DeclaredConversation:
     key = body.values.get("prompt_cache_key")
-    return (
-        DeclaredConversation(name=key, certainty="grouped")
-        if isinstance(key, str) and key
-        else DeclaredConversation()
-    )
+    if isinstance(key, str) and key:
+        return DeclaredConversation(name=key, certainty="grouped")
+    return DeclaredConversation()
 
 
 def _newest_text(body: RequestBody) -> str:

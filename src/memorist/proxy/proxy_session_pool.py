@@ -279,11 +279,9 @@ class TenantSessionOpener:
 
     def home(self, tenant: str) -> Path:
         """The home of a tenant, or the only home. Raises UsageError for a tenant without a name."""
-        return (
-            self._engines.layout.home
-            if isinstance(self._engines, Memorist)
-            else self._engines.home(tenant)
-        )
+        if isinstance(self._engines, Memorist):
+            return self._engines.layout.home
+        return self._engines.home(tenant)
 
     async def open(self, conversation: ProxyConversation, project: str) -> Session:
         """Open the session of a conversation; the caller closes it.

@@ -381,11 +381,9 @@ async def _read_start(upstream: aiohttp.ClientResponse) -> bytes:
     """All of an error reply, or the first bytes of a stream."""
     try:
         if upstream.status < 400:
-            return (
-                await upstream.content.readany()
-                if "event-stream" in upstream.headers.get("content-type", "")
-                else b""
-            )
+            if "event-stream" in upstream.headers.get("content-type", ""):
+                return await upstream.content.readany()
+            return b""
         parts, size = [], 0
         async for part in upstream.content.iter_any():
             parts.append(part)

@@ -616,11 +616,9 @@ def _count_own_words(
 ) -> dict[int, float]:
     """Compute BM25's saturated, length-normalised count of the word in each entry that has it."""
     lengths, size, k1 = collection.lengths, len(collection.ids), weights.k1
-    base, slope, rise = (
-        WEIGHT_STEPS * k1 * (1 - weights.b),
-        WEIGHT_STEPS * k1 * weights.b / collection.mean_length,
-        k1 + 1,
-    )
+    base = WEIGHT_STEPS * k1 * (1 - weights.b)
+    slope = WEIGHT_STEPS * k1 * weights.b / collection.mean_length
+    rise = k1 + 1
     own = {}
     for each in packed:
         # Another process may just have written numbers beyond our columns.

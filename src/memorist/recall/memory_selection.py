@@ -146,11 +146,9 @@ def measure_nearness_to_all_memories(matches: Sequence[MemoryMatch]) -> float:
     in standard deviations; 0 for a project of a few.
     """
     near = sorted((each.nearness for each in matches if each.nearness is not None), reverse=True)
-    return (
-        COMMON_NEARNESS_SHARE * max(0.0, near[MEMORIES_ON_ONE_TOPIC])
-        if len(near) > MEMORIES_ON_ONE_TOPIC
-        else 0.0
-    )
+    if len(near) > MEMORIES_ON_ONE_TOPIC:
+        return COMMON_NEARNESS_SHARE * max(0.0, near[MEMORIES_ON_ONE_TOPIC])
+    return 0.0
 
 
 def _measure_above(match: MemoryMatch, common_nearness: float) -> float:

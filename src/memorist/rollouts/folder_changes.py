@@ -70,11 +70,9 @@ def render_difference(
             break
         parts.append(line)
     text = "\n".join([*parts, "```"]) + "\n"
-    return (
-        text
-        if len(text.encode("utf-8", "replace")) <= max_bytes
-        else text.encode("utf-8", "replace")[: max(0, max_bytes)].decode("utf-8", "ignore")
-    )
+    if len(text.encode("utf-8", "replace")) <= max_bytes:
+        return text
+    return text.encode("utf-8", "replace")[: max(0, max_bytes)].decode("utf-8", "ignore")
 
 
 def _diff_lines(

@@ -67,10 +67,8 @@ def mark_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> Ma
         dropped |= _removed_digests(group, present.handbook.find_group(group.title))
     handbook = replace(present.handbook, groups=tuple(groups))
     for name, into in _LIST_BY_SUMMARY_PART.items():
-        was, now = (
-            _summary_entries(getattr(base.summary, name)),
-            _summary_entries(getattr(present.summary, name)),
-        )
+        was = _summary_entries(getattr(base.summary, name))
+        now = _summary_entries(getattr(present.summary, name))
         new = {key: entry for key, entry in now.items() if key not in was}
         removed = was.keys() - now.keys()
         added += len(new)

@@ -88,11 +88,9 @@ def find_lost_content(claim: str, text: str) -> str:
     if len(stems & extract_content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
         return "says something else than the claim"
     text, claim = (_ARROW.sub(". ", each) for each in (text, claim))
-    return (
-        ""
-        if keeps_negations_and_word_order(text, claim)
-        else "denies what a claim says, or turns it"
-    )
+    if keeps_negations_and_word_order(text, claim):
+        return ""
+    return "denies what a claim says, or turns it"
 
 
 class RequestLineMatcher:

@@ -170,11 +170,12 @@ def _read_file(path: str, data: bytes | None, dropped: list[str]) -> str:
 def find_growth_problem(path: str, before: bytes | None, after: bytes | None) -> str:
     """Return why a file is too large to be examined, in one sentence; empty if it is not."""
     most = 2 * len(before or b"") + MAX_GROWTH_BYTES
-    return (
-        f"{path} has {len(after or b''):,} bytes, more than a consolidation can come to ({most:,})"
-        if len(after or b"") > most
-        else ""
-    )
+    if len(after or b"") > most:
+        return (
+            f"{path} has {len(after or b''):,} bytes, "
+            f"more than a consolidation can come to ({most:,})"
+        )
+    return ""
 
 
 def _review_summary(
@@ -435,11 +436,9 @@ def _with_sessions(
     sources = {source.thread: source for each in (work, *parts) for source in each.sources}
     ordered = sorted(sources.values(), key=lambda each: (each.updated, each.thread), reverse=True)
     words = dict.fromkeys(word for each in (work, *parts) for word in each.keywords)
-    return (
-        replace(work, sources=tuple(ordered), keywords=tuple(words)[:MAX_MERGED_KEYWORDS])
-        if parts
-        else work
-    )
+    if parts:
+        return replace(work, sources=tuple(ordered), keywords=tuple(words)[:MAX_MERGED_KEYWORDS])
+    return work
 
 
 def _renumber_tasks(

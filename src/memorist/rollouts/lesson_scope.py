@@ -25,8 +25,6 @@ def get_project_name(thread: Rollout) -> str:
 
 def choose_repository_or_directory_scope(thread: Rollout) -> ClaimScope:
     """Return the repository scope, or the folder scope for a folder that belongs to none."""
-    return (
-        "directory"
-        if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch
-        else "repository"
-    )
+    if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch:
+        return "directory"
+    return "repository"

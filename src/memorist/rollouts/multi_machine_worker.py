@@ -167,9 +167,7 @@ def _retry_delay(
     Exhausted jobs wait for new messages or the user.
     """
     if isinstance(outcome, FinishedJob):
-        return (
-            float(dependencies.claim_policy.retry_seconds)
-            if outcome.outcome in {"failed", "released"}
-            else None
-        )
+        if outcome.outcome in {"failed", "released"}:
+            return float(dependencies.claim_policy.retry_seconds)
+        return None
     return max(1.0, outcome.until - dependencies.state.now()) if outcome.until is not None else None

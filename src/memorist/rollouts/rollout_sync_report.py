@@ -88,8 +88,6 @@ def build_structural_fallback_remarks(
         for each in extracts
         if each.extracted.thread in extracted_threads and each.extracted.problem
     ]
-    return (
-        [f"{len(problems):,} extracted without the model; the first because {problems[0]}"]
-        if problems
-        else []
-    )
+    if problems:
+        return [f"{len(problems):,} extracted without the model; the first because {problems[0]}"]
+    return []

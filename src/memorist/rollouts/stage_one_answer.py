@@ -147,8 +147,6 @@ def _missing_content(answer: StageOneAnswer) -> str:
         return ""
     if not (answer.raw_memory.strip() and answer.rollout_summary.strip()):
         return "one of `raw_memory` and `rollout_summary` is empty and the other is not."
-    return (
-        ""
-        if any(task.name for task in parse_raw_memory(answer.raw_memory).tasks)
-        else "its `raw_memory` names no task."
-    )
+    if any(task.name for task in parse_raw_memory(answer.raw_memory).tasks):
+        return ""
+    return "its `raw_memory` names no task."

@@ -537,11 +537,9 @@ def _changed_at(row: StoredExtract) -> int:
 
 def _last_wanted(row: StoredExtract) -> int:
     """Return when it was last cited; if never, when it was changed or extracted."""
-    return (
-        max(row.extracted.updated, row.extracted.generated)
-        if row.last_use is None
-        else row.last_use
-    )
+    if row.last_use is None:
+        return max(row.extracted.updated, row.extracted.generated)
+    return row.last_use
 
 
 def _replace_answer_by_reason(receipt: Receipt, why: str) -> Receipt:

@@ -137,11 +137,9 @@ def render_session_summary(
 
 
 def _list_bullets(title: str, bullets: Sequence[MemoryBullet]) -> list[str]:
-    return (
-        [title, *(f"- {render_bullet_proof_tag(each)} {each.text}" for each in bullets), ""]
-        if bullets
-        else []
-    )
+    if bullets:
+        return [title, *(f"- {render_bullet_proof_tag(each)} {each.text}" for each in bullets), ""]
+    return []
 
 
 def _line_mark(number: int) -> str:

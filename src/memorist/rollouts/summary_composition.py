@@ -256,11 +256,9 @@ def drop_summary_entries_to_fit(
         else:
             low = middle + 1
     found = _drop_entries(summary, low)
-    return (
-        found
-        if size(render_memory_summary(found)) <= limit
-        else replace(found, preamble="", profile="", other=())
-    )
+    if size(render_memory_summary(found)) <= limit:
+        return found
+    return replace(found, preamble="", profile="", other=())
 
 
 def _count_entries(summary: MemorySummary) -> int:

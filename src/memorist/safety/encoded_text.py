@@ -61,11 +61,9 @@ def _decode_block(decode: Callable[[str], bytes], block: str) -> str:
     except ValueError:
         return ""
     seen = sum(map(str.isprintable, said)) + said.count("\n")
-    return (
-        said
-        if len(said) >= _MIN_DECODED_LENGTH and seen >= _MIN_PRINTABLE_SHARE * len(said)
-        else ""
-    )
+    if len(said) >= _MIN_DECODED_LENGTH and seen >= _MIN_PRINTABLE_SHARE * len(said):
+        return said
+    return ""
 
 
 def _from_base64(block: str) -> bytes:

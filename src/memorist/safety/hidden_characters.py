@@ -137,11 +137,9 @@ def _hidden_kind(character: str) -> str:
         or (category == "Cn" and _is_within(character, _EMOJI))
     ):
         return ""
-    return (
-        "tag"
-        if _TAG_BLOCK_START <= point <= _TAG_BLOCK_START + 0x7F
-        else {"Cc": "control", "Cf": "zero-width", "Co": "private-use"}.get(category, "unassigned")
-    )
+    if _TAG_BLOCK_START <= point <= _TAG_BLOCK_START + 0x7F:
+        return "tag"
+    return {"Cc": "control", "Cf": "zero-width", "Co": "private-use"}.get(category, "unassigned")
 
 
 def _is_needed(text: str, at: int, kind: str) -> bool:

@@ -88,8 +88,6 @@ def _is_secret_cell(rule: str, value: str) -> bool:
         or not any(map(str.isdigit, value))
     ):
         return False
-    return (
-        has_password_strength(value)
-        if rule == "password"
-        else len(value) >= 16 and is_random_looking(value)
-    )
+    if rule == "password":
+        return has_password_strength(value)
+    return len(value) >= 16 and is_random_looking(value)

@@ -167,11 +167,9 @@ def has_dominant_character(value: str) -> bool:
 def compute_entropy_bits(value: str) -> float:
     """Shannon entropy of the characters, in bits."""
     size = len(value)
-    return (
-        -sum(count / size * log2(count / size) for count in Counter(value).values())
-        if size
-        else 0.0
-    )
+    if size:
+        return -sum(count / size * log2(count / size) for count in Counter(value).values())
+    return 0.0
 
 
 def count_random_characters(value: str, shortest: int = 1) -> int:

@@ -95,11 +95,9 @@ def read_file_facts(path: str) -> SkillFileFacts | str:
     if stat.S_ISLNK(found.st_mode):
         path = os.path.realpath(path, strict=True)
         found = os.lstat(path)
-    return (
-        SkillFileFacts(path, found.st_size, found.st_mtime_ns)
-        if stat.S_ISREG(found.st_mode)
-        else "it is no ordinary file"
-    )
+    if stat.S_ISREG(found.st_mode):
+        return SkillFileFacts(path, found.st_size, found.st_mtime_ns)
+    return "it is no ordinary file"
 
 
 def read_text_up_to_limit(path: str, limit: int) -> str:

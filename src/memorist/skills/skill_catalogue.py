@@ -67,11 +67,9 @@ class _CatalogueItem(Struct, frozen=True):
     def render_line(self, length: int) -> str:
         """Render its line with at most `length` characters of the description."""
         words = shorten_description(self.description, length)
-        return (
-            f"- {self.name}: {words} (file: {self.path})"
-            if words
-            else f"- {self.name} (file: {self.path})"
-        )
+        if words:
+            return f"- {self.name}: {words} (file: {self.path})"
+        return f"- {self.name} (file: {self.path})"
 
 
 def shorten_description(text: str, length: int) -> str:

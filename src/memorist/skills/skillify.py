@@ -217,11 +217,9 @@ def _render_step(at: int, step: SkillStep) -> list[str]:
 
 
 def _render_omitted(steps: Sequence[SkillStep]) -> list[str]:
-    return (
-        [f"\n({len(steps) - MAX_STEPS} further steps are left out here.)"]
-        if len(steps) > MAX_STEPS
-        else []
-    )
+    if len(steps) > MAX_STEPS:
+        return [f"\n({len(steps) - MAX_STEPS} further steps are left out here.)"]
+    return []
 
 
 def _render_inputs(ledger: TranscriptLedger, root: str, steps: Sequence[SkillStep]) -> list[str]:

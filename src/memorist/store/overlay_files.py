@@ -74,20 +74,16 @@ class OverlayFiles:
         """The facts of the path including changes."""
         if path in self._present:
             data = self._present[path]
-            return (
-                None
-                if data is None
-                else FileInfo(len(data), 0, is_file=True, is_folder=False, is_link=False)
-            )
+            if data is None:
+                return None
+            return FileInfo(len(data), 0, is_file=True, is_folder=False, is_link=False)
         found = self._below.lstat(path)
         inside = any(
             data is not None and other.is_relative_to(path) for other, data in self._present.items()
         )
-        return (
-            FileInfo(0, 0, is_file=False, is_folder=True, is_link=False)
-            if found is None and inside
-            else found
-        )
+        if found is None and inside:
+            return FileInfo(0, 0, is_file=False, is_folder=True, is_link=False)
+        return found
 
     def resolve(self, path: Path) -> Path:
         """The real path in the underlying files."""

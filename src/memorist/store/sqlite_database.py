@@ -157,10 +157,8 @@ def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connect
         factory=WaitOnceConnection if waits_once else sqlite3.Connection,
     )
     if isinstance(connection, WaitOnceConnection):
-        connection.pause, connection.path = (
-            LockWaitCircuitBreaker.of_process or LockWaitCircuitBreaker(),
-            path,
-        )
+        connection.pause = LockWaitCircuitBreaker.of_process or LockWaitCircuitBreaker()
+        connection.path = path
     return connection
 
 

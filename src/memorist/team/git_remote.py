@@ -223,10 +223,8 @@ class GitRemote:
                 f"({seen.version[:10]}): its history was rewritten, or an old copy was put in its "
                 "place; look into it, then go on with `memorist team pull --from-scratch`"
             )
-        now, before = (
-            self._read_tree(tip),
-            self._read_tree(seen.version) if seen.version else _BranchTree(),
-        )
+        now = self._read_tree(tip)
+        before = self._read_tree(seen.version) if seen.version else _BranchTree()
         there, problems = self._judge_files(now)
         self._tip, self._there = tip, there
         names = now.blobs.keys() | now.problems.keys()
@@ -382,11 +380,9 @@ class GitRemote:
                 parts.append(
                     b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data)
                 )
-        return (
-            b"".join((b"reset %s\n\n" % _NEXT_REF.encode(), *parts))
-            if not self._tip
-            else b"".join(parts)
-        )
+        if not self._tip:
+            return b"".join((b"reset %s\n\n" % _NEXT_REF.encode(), *parts))
+        return b"".join(parts)
 
     def check_access(self) -> bool:
         """Check whether the remote can be read, and whether it lets us push, by a dry-run push.
@@ -420,11 +416,9 @@ class GitRemote:
         if not (self._mirror / "HEAD").is_file():
             return "it has no HEAD"
         found = self._run(("fsck", "--connectivity-only", "--no-dangling", "--no-progress"))
-        return (
-            find_git_failure_reason((found.stderr + found.stdout).decode("utf-8", "replace"))
-            if found.returncode
-            else ""
-        )
+        if found.returncode:
+            return find_git_failure_reason((found.stderr + found.stdout).decode("utf-8", "replace"))
+        return ""
 
     def close(self) -> None:
         """Nothing to close."""

@@ -87,11 +87,9 @@ def add_received_or_merged_text(
     incoming = replace(incoming, changes=(*incoming.changes, change))
     if both is None:
         return incoming
-    return (
-        replace(incoming, received=(*incoming.received, key))
-        if both == text
-        else replace(incoming, merged=(*incoming.merged, key))
-    )
+    if both == text:
+        return replace(incoming, received=(*incoming.received, key))
+    return replace(incoming, merged=(*incoming.merged, key))
 
 
 class LocalTeamSnapshot(Struct, frozen=True, kw_only=True):

@@ -63,11 +63,9 @@ def merge_memory_texts(base: str | None, mine: str, theirs: str) -> str | None:
         return mine if mine == theirs else None
     if base in (mine, theirs):
         return theirs if base == mine else mine
-    one, two, start = (
-        split_named_sections(mine),
-        split_named_sections(theirs),
-        split_named_sections(base),
-    )
+    one = split_named_sections(mine)
+    two = split_named_sections(theirs)
+    start = split_named_sections(base)
     chosen: NamedSections = {}
     for name in _merge_order(two, one):
         parts = {_strip_section(each.get(name)) for each in (one, two)}

@@ -45,15 +45,13 @@ def build_local_file_keeping_pin(text: str, before: bytes | None) -> bytes:
     The gate adds the marks of origin.
     """
     pinned = before is not None and parse_memory_file("memory.md", before).pinned
-    return (
-        encode_file_text_as_utf8(
+    if pinned:
+        return encode_file_text_as_utf8(
             with_header(
                 parse_memory_file("memory.md", encode_file_text_as_utf8(text)), {_PIN_KEY: "true"}
             ).text()
         )
-        if pinned
-        else encode_file_text_as_utf8(text)
-    )
+    return encode_file_text_as_utf8(text)
 
 
 def compute_text_checksum(text: str) -> str:

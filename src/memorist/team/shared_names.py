@@ -73,11 +73,9 @@ def _is_disguised(plain: str, text: str) -> bool:
 
 
 def _form_problem(key: str) -> str:
-    return (
-        "Unicode forms in the name hide a path."
-        if _is_disguised(unicodedata.normalize("NFKC", key), key)
-        else ""
-    )
+    if _is_disguised(unicodedata.normalize("NFKC", key), key):
+        return "Unicode forms in the name hide a path."
+    return ""
 
 
 def _backslash_problem(key: str) -> str:
@@ -112,11 +110,9 @@ def _visibility_problem(key: str) -> str:
 
 def _collision_problem(key: str, present: Collection[str]) -> str:
     mine = fold_name_for_collisions(key)
-    return (
-        "Another name differs only in case or form."
-        if any(other != key and fold_name_for_collisions(other) == mine for other in present)
-        else ""
-    )
+    if any(other != key and fold_name_for_collisions(other) == mine for other in present):
+        return "Another name differs only in case or form."
+    return ""
 
 
 def fold_name_for_collisions(key: str) -> str:

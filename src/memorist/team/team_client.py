@@ -54,11 +54,9 @@ if TYPE_CHECKING:
     import http.client as http_client
     import ssl
 else:
-    email_utils, http_client, ssl = (
-        lazy_module("email.utils"),
-        lazy_module("http.client"),
-        lazy_module("ssl"),
-    )
+    email_utils = lazy_module("email.utils")
+    http_client = lazy_module("http.client")
+    ssl = lazy_module("ssl")
 
 _LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 _RETRIED_STATUSES = (408, 425, 429, 500, 502, 503, 504)

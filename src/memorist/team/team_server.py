@@ -329,11 +329,9 @@ def _json_response(
 
 
 async def _refusal_response(_: Request, error: Exception) -> Response:
-    return (
-        _json_response(error.refusal, status=error.status)
-        if isinstance(error, _RequestRefused)
-        else _json_response(TeamRefusal(error="broken"), status=500)
-    )
+    if isinstance(error, _RequestRefused):
+        return _json_response(error.refusal, status=error.status)
+    return _json_response(TeamRefusal(error="broken"), status=500)
 
 
 async def _error_response(_request: Request, _error: Exception) -> Response:

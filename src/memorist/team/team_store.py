@@ -309,11 +309,9 @@ class TeamStore:
                 "select name, space, writes from team_tokens where hash = :hash",
                 {"hash": _token_hash(secret)},
             )
-        return (
-            TeamTokenHolder(rows[0]["name"], rows[0]["space"], bool(rows[0]["writes"]))
-            if rows
-            else None
-        )
+        if rows:
+            return TeamTokenHolder(rows[0]["name"], rows[0]["space"], bool(rows[0]["writes"]))
+        return None
 
     def list_tokens(self) -> list[TeamTokenHolder]:
         """Every token's holder."""

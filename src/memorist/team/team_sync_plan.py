@@ -84,11 +84,9 @@ def _choose_step(key: str, sides: TeamSyncSides) -> str:
     here, there = sides.here.get(key, ""), sides.there.get(key, "")
     here_moved, there_moved = here != known.here, there != known.there
     if here == there:
-        return (
-            "alike"
-            if here_moved or there_moved or known.waits or (key in sides.last_synced and not here)
-            else ""
-        )
+        if here_moved or there_moved or known.waits or (key in sides.last_synced and not here):
+            return "alike"
+        return ""
     if not here_moved:
         return ("take" if there else "drop") if there_moved else ""
     if key in sides.staying:

@@ -370,11 +370,9 @@ def _read_note(path: str, text: str, used_paths: dict[str, int]) -> list[MemoryF
     first, _, rest = text.strip().partition("\n")
     if first.startswith("# ") and rest.strip():
         name, text = first[2:].strip(), rest
-    return (
-        [create_memory_file_from_entry(text, None, used_paths, name=name, created=topic)]
-        if text.strip()
-        else []
-    )
+    if text.strip():
+        return [create_memory_file_from_entry(text, None, used_paths, name=name, created=topic)]
+    return []
 
 
 def _read_raw_memories(

@@ -143,12 +143,12 @@ def _why_refused(text: str, name: str, there: Sequence[str]) -> str:
     if not text:
         return "nothing of it is left without signs that part entries"
     size = len(HERMES_SEPARATOR.join([*there, text]))
-    return (
-        f"{name} has room for {HERMES_LIMITS[name]:,} characters, and with it there would be "
-        f"{size:,}"
-        if size > HERMES_LIMITS[name]
-        else ""
-    )
+    if size > HERMES_LIMITS[name]:
+        return (
+            f"{name} has room for {HERMES_LIMITS[name]:,} characters, and with it there would be "
+            f"{size:,}"
+        )
+    return ""
 
 
 HERMES = MemoryDialect(

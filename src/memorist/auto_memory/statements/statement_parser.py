@@ -524,11 +524,9 @@ def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str,
     act: StatementAct = (
         "remember" if re.match(r"remember|keep|记住", announced[0], re.IGNORECASE) else "rule"
     )
-    return (
-        None
-        if is_task_bound(sentence.masked, include_hints=False)
-        else (act, strip_punctuation_and_tag_question(sentence.text), sentence.text)
-    )
+    if is_task_bound(sentence.masked, include_hints=False):
+        return None
+    return (act, strip_punctuation_and_tag_question(sentence.text), sentence.text)
 
 
 def strip_punctuation_and_tag_question(text: str) -> str:

@@ -192,12 +192,10 @@ def _is_responsive(folder: Path) -> bool:
 def format_hook_failures(home: Path, now: float) -> Sequence[str]:
     """Recent hook failures for `memorist status`; empty if there are none."""
     lately = find_recent_hook_failures(home, now)
-    return (
-        [
+    if lately:
+        return [
             "",
             "Hooks that gave no response in the last day",
             *(f"  {reason}" for reason in describe_hook_failures(lately)[:MAX_REASONS]),
         ]
-        if lately
-        else []
-    )
+    return []
