@@ -38,11 +38,16 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
 
 def close_locked(descriptor: int) -> None:
     """Let go of the lock and close the file. Closing alone would leave the lock to each child that
-    was forked meanwhile, which has a copy of the descriptor.
+    was forked meanwhile, which has a copy of the descriptor. Where the system has no locks, there
+    is none to let go of.
     """
-    if HAS_FLOCK:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    os.close(descriptor)
+    try:
+        if HAS_FLOCK:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+    except OSError:
+        os.close(descriptor)
+    else:
+        os.close(descriptor)
 
 
 def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:
