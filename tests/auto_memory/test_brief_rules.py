@@ -11,12 +11,15 @@ from memorist.core.messages import Message, Origin, TextBlock
 pytestmark = pytest.mark.covers("WD-1")
 
 KEPT = """
+    Starting today the API listens on 9090|from now on, CI runs on Buildkite
     From now on round all totals to five cents|round totals to five cents from now on
     going forward dock the sidebar on the left|mets en mémoire l'adresse du serveur de test
     mets en memoire commit et push|garde en tête que la base est en lecture seule|merk dir dass die Datenbank nur lesbar ist
     guarda en memoria que usamos pnpm|guarda na memória que usamos pnpm|ricorda che usiamo pnpm
 """
 WAITS = """
+    always pnpm|Never npm!|Never Jenkins|niemals Redux, bitte|jamais npm|siempre pnpm|nunca npm|sempre pnpm|никогда npm
+    From now on the tests run on sqlite|starting now our nightly job runs on the small runner
     nicht pushen|bitte nicht pushen|ne push pas|ne pousse pas|nada de commits|não pushe|не пушить|не коммить|niet pushen
     non pushare|不要提交|コミットしない|nicht anfassen|ne pas toucher|no tocar|не трогать|한 번에 두 건 처리 X
     accessibility is a big deal|Barrierefreiheit ist Pflicht|l'accessibilité est indispensable|la accesibilidad es innegociable
@@ -29,6 +32,7 @@ WAITS = """
     我说了让你先测试，你怎么还没测|错，折扣是按档位一档一档算的|링크는 기본으로 줘라 항상|이제 팝업은 띄우지말고 여기서 물어봐
 """
 NEITHER = """
+    never mind|always broken|Never again!|never works|immer noch|always slow|never ready|immer leer|from now on the login fails|from now on it crashes
     from now on the total is rounded, why?|the build fails always|tests break always|it crashes always|nicht gefunden|nicht vorhanden
     ne marche pas|no funciona|não funciona|не работает|не понимаю|no error|sin cambios|sem mudanças|there are no errors anymore
     the spinner stays on screen|the modal stays on Home|chapter 3 starts on page 12|we should not see this error
@@ -54,6 +58,15 @@ def judge(text: str) -> str:
 def test_what_says_that_it_lasts_is_kept_whatever_its_verb(text: str) -> None:
     """An order that says how long it holds is a rule, also with a verb of no list."""
     assert judge(text) == "kept"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["toujours pareil", "toujours en erreur", "toujours le même résultat", "siempre lo mismo"],
+)
+def test_what_is_always_the_same_is_no_rule(text: str) -> None:
+    """It tells of a fault: at most it waits."""
+    assert judge(text) != "kept"
 
 
 @pytest.mark.parametrize("text", split_examples(WAITS))

@@ -120,7 +120,11 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:n['’]\w+|ne \w+) (?:jamais|plus jamais|plus) .+)",
         unless=r".*\b(?:ici|maintenant|cette? (?:fois|fonction|fichier))\b",
     ),
-    define_statement_pattern("rule", r"(?P<text>(?:toujours|ne jamais|jamais de) .{6,})"),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:toujours (?!(?:l[ea] même|les mêmes|pareil|rien|aucune?|pas|cassée?s?|bloquée?s?|là"
+        r"|en (?:erreur|panne|échec|cours|attente|rouge))\b)|ne jamais |jamais de ).{6,})",
+    ),
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:je préfère|je déteste|nous utilisons|on utilise|nous n['’]utilisons (?:pas|plus)|on "
@@ -129,7 +133,7 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:por favor,? )?(?:siempre|nunca) (?:\w+) .{3,})",
+        r"(?P<text>(?:por favor,? )?(?:siempre|nunca) (?!(?:lo|el|la|los|las) mism[oa]s?\b)(?:\w+) .{3,})",
         unless=r".*\b(?:funciona|falla|devuelve|aquí|retorna|falha|aqui)\b",
     ),
     define_statement_pattern(

@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.statement_filters import (
     is_question_or_supposition,
     is_reported_speech,
 )
-from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
+from memorist.auto_memory.statements.statement_patterns import FROM_NOW_ON, VERB, find_lead_in_end
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import WIDE_LETTERS, count_cjk_letters
@@ -229,9 +229,15 @@ def find_refusal_or_lead_in_end(masked: str) -> int:
     return refusal.end() if refusal else find_lead_in_end(masked)
 
 
+_FROM_NOW_ON = lazy_pattern(rf"{FROM_NOW_ON}\b\s*[:,–—-]?\s*", re.IGNORECASE)
+"""What a fact may begin with, as it holds from then on."""
+
+
 def recognize_plain_fact(sentence: ProseSentence) -> PlainFact | None:
     """Whether a plain fact names something particular or not; None for any other sentence."""
     start = find_refusal_or_lead_in_end(sentence.masked)
+    if lead := _FROM_NOW_ON.match(sentence.masked, start):
+        start = lead.end()
     masked = sentence.masked[start:]
     if sentence.in_list or len(masked) > MAX_FACT_CHARS:
         return None

@@ -80,6 +80,12 @@ TOOL_CHOICES: tuple[StatementPattern, ...] = (
         "rule",
         rf"(?P<text>(?:please |pls |just |always )*use {WELL_KNOWN_TOOL}(?: (?:here|please|pls|for (?:everything|tests|testing|packages|formatting|linting)))*[.!]*$)",
     ),
+    # Always or never one: well known, or named like a tool ("always slow" describes).
+    define_statement_pattern(
+        "rule",
+        rf"{_POLITE}(?P<text>(?:always|never|immer|stets|nie(?:mals)?|toujours|jamais|siempre|nunca|sempre|mai|всегда|никогда) "
+        rf"(?:{WELL_KNOWN_TOOL}|(?-i:[A-Z])[\w.+#/@-]+|[\w@.-]*[\d/@_-][\w./@-]*)(?:,? {_POLITE})?{_HERE}\s*[.!]*$)",
+    ),
     # Signs for no and yes.
     define_statement_pattern(
         "rule",
