@@ -279,7 +279,15 @@ def test_a_text_is_remembered_in_its_letters_or_not_at_all(
     done = run("memory", "add", "-", cwd=tmp_path)
 
     assert (done.stdout + done.stderr).startswith(said)
-    for words in (("memory", "add"), ("rollouts", "note"), ("dream", "log"), ("search",)):
+    named = ("memory", "add", "Use pnpm")
+    for words in (
+        ("memory", "add"),
+        (*named, "--name"),
+        (*named, "--description"),
+        ("rollouts", "note"),
+        ("dream", "log"),
+        ("search",),
+    ):
         typed = run(*words, os.fsdecode(b"Gr\xfc\xdfe"), cwd=tmp_path)
         assert (typed.stdout, typed.returncode) == ("", 2)
         assert "is not in UTF-8" in typed.stderr

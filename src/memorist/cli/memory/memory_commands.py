@@ -257,6 +257,8 @@ def memory_add_command(
     Example: memorist memory add "Use pnpm, never npm"
     """
     words = _read_given_text(text).strip()
+    for given in (name, description):
+        _check_encoding(given)
     with open_project_memory() as (home, memory):
         if everywhere and memory.everywhere is None:
             raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
@@ -272,15 +274,20 @@ def memory_add_command(
 
 
 def _read_given_text(text: str) -> str:
-    """The text of an argument, or for `-` that of standard input. Raises UsageError for bytes that
-    no encoding explains, which would be lost.
+    """The text of an argument, or for `-` that of standard input. Raises UsageError as
+    `_check_encoding` does.
     """
     given = text
     if text == "-":
         given = decode_file_text(sys.stdin.buffer.read()).replace("\r\n", "\n")
+    _check_encoding(given)
+    return given
+
+
+def _check_encoding(given: str) -> None:
+    """Raises UsageError for bytes that no encoding explains, which would be lost."""
     if count_undecoded_bytes(given):
         raise UsageError("the text is not in UTF-8; convert it, as with `iconv -f latin1 -t utf-8`")
-    return given
 
 
 @click.command("move")
