@@ -21,7 +21,7 @@ from memorist.hooks.agent_programs import (
 )
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, build_hook_entries
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
-from memorist.rollouts.project_facts import select_project_facts
+from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import ClaimProof, MemoryBullet, RawMemory, RawMemoryTask
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sessions" / "codex-invoice-rounding.jsonl"
@@ -271,6 +271,21 @@ def test_facts_are_what_was_said_or_proved() -> None:
         "You said: “use pnpm”",
     ]
     assert found[0].proof == "session 01234567"
+
+
+@pytest.mark.usefixtures("project")
+def test_what_is_a_memory_too_is_shown_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's sentence in a past session does not stand beside the memory of it."""
+    sentence = "run the whole suite with `python -m unittest -v` before you say done"
+    before = run("import", "--yes").output
+    stated = [ProjectFact(f"{sentence.capitalize()}.", "you said it; run-the-suite.md")]
+    monkeypatch.setattr("memorist.cli.project_overview._find_stated", lambda: stated)
+    after = run("import", "--yes").output
+
+    assert f"You said: “{sentence}" in before
+    assert "you said it; run-the-suite.md" in after
+    assert after.casefold().count(sentence) == 1
+    assert after.count("  • ") == before.count("  • ") == 3
 
 
 def test_without_meaning_setup_says_what_to_install(

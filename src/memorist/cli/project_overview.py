@@ -93,7 +93,13 @@ def collect_top_project_facts(root: str) -> list[ProjectFact]:
     """Up to three things that are known about a project: what the user said, what past sessions
     prove, and where those are few, what its files show. None where nothing is known.
     """
-    facts = [*_find_stated()[:1], *select_project_facts(_read_extracts(root), MAX_FACTS)]
+    facts = _find_stated()[:1]
+    said = [fact.text.rstrip(".!…").casefold() for fact in facts]
+    facts += [
+        fact
+        for fact in select_project_facts(_read_extracts(root), MAX_FACTS + 1)
+        if not any(each in fact.text.casefold() for each in said)
+    ]
     if len(facts) < MAX_FACTS:
         facts += _find_last_request(root)
     if len(facts) < MAX_FACTS:
