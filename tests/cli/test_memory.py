@@ -579,19 +579,22 @@ def test_check_looks_at_what_holds_in_every_project(shell: Shell) -> None:
     assert "broken.md" in shell("doctor").stdout
 
 
-def test_why_tells_how_a_memory_changed_in_an_editor_becomes_the_users(shell: Shell) -> None:
+def test_why_and_show_say_how_a_memory_changed_in_an_editor_becomes_the_users(shell: Shell) -> None:
     """Its header still says that the user stated it; other words in it are nobody's until then."""
     path = shell.add("Use pnpm, never npm")
     file = shell.folder / path
     other = file.read_text("utf-8").replace("never npm", "version 9")
     file.write_text(re.sub("verified: '[^']+'", "verified: '2026-01-02T10:00:00Z'", other), "utf-8")
 
-    told = shell("memory", "why", path).stdout
+    why = shell("memory", "why", path).stdout
+    shown = shell("memory", "show", path).stderr
     edited = shell("memory", "edit", path, "--text", file.read_text("utf-8"))
 
-    assert f"to make it yours, save it: memorist memory edit {path}" in told
+    for said in (why, shown):
+        assert f"to make it yours, save it: memorist memory edit {path}" in said
     assert edited.exit_code == 0
     assert "unknown origin" not in shell("memory", "why", path).stdout
+    assert "unknown origin" not in shell("memory", "show", path).stderr
 
 
 def test_why_tells_of_a_memory_that_was_never_shown(shell: Shell) -> None:

@@ -172,6 +172,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_memory_with_suspicions(path)
         )
+        remarks = [*describe_replaced_memories(topic, former), *explain_unknown_origin(owner, path)]
         changes = owner.project_files.compare(read_memory_anchors(topic))
         moved = render_anchor_changes(changes, topic.verified_day)
         by = (
@@ -204,7 +205,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         )
         return
     click.echo(output.replace_invalid_utf8(topic.text()).rstrip("\n"))
-    for line in describe_replaced_memories(topic, former):
+    for line in remarks:
         click.echo(f"memorist: {line}", err=True)
     if authors:
         last, *before = (f"{each['name']}, {each['at'][:16]} UTC" for each in authors)
@@ -347,6 +348,15 @@ def memory_edit_command(path: str, text: str | None) -> None:
 def get_shown_trust(memory: AutoMemory, path: str) -> str:
     """The trust that a memory is shown with; empty for none of the folder."""
     return next((head.trust for head in memory.headers() if head.path == path), "")
+
+
+def explain_unknown_origin(memory: AutoMemory, path: str) -> Iterator[str]:
+    """Say how a memory that others wrote or changed becomes the user's."""
+    if get_shown_trust(memory, path) == "unknown":
+        yield (
+            f"{path} is shown as of unknown origin: an editor or another program wrote or changed "
+            f"it; to make it yours, save it: memorist memory edit {shlex.quote(path)}"
+        )
 
 
 @click.command("mute")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -22,7 +21,7 @@ from memorist.cli.memory.client_counterparts import (
     ClientFileComparison,
     compare_memories_with_client_files,
 )
-from memorist.cli.memory.memory_commands import describe_replaced_memories, get_shown_trust
+from memorist.cli.memory.memory_commands import describe_replaced_memories, explain_unknown_origin
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.config import is_disabled_by_environment, is_in_off_folder, resolve_off_folders
 from memorist.core.messages import Message, Origin, TextBlock
@@ -58,7 +57,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
             _explain_sentence(home, memory, path, as_json=as_json)
             return
         path = topic.path
-        remarks = list(_explain_unknown_origin(owner, path))
+        remarks = list(explain_unknown_origin(owner, path))
         uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
         elsewhere = compare_memories_with_client_files(home.settings, owner).get(
             path, ClientFileComparison()
@@ -82,15 +81,6 @@ def memory_why_command(path: str, as_json: bool) -> None:
         click.echo(f"{format_utc_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
     if not uses:
         click.echo(f"{path} was never shown")
-
-
-def _explain_unknown_origin(memory: AutoMemory, path: str) -> Iterator[str]:
-    """Say how a memory that others wrote or changed becomes the user's."""
-    if get_shown_trust(memory, path) == "unknown":
-        yield (
-            f"{path} is shown as of unknown origin: an editor or another program wrote or changed "
-            f"it; to make it yours, save it: memorist memory edit {shlex.quote(path)}"
-        )
 
 
 def _is_sentence(text: str) -> bool:
