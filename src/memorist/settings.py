@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from memorist.core.json_decoding import convert_value
 from memorist.core.text_analysis import parse_word_list
 from memorist.errors import SettingsError
 from memorist.forks.fork_spec import ForkLimits
@@ -837,7 +838,7 @@ def resolve_settings(layers: Sequence[SettingsLayer]) -> ResolvedSettings:
         build_settings(layer.name, values)
         _merge_values(merged, values, layer.name, sources, ())
     return ResolvedSettings(
-        msgspec.convert(merged, Settings, strict=False), sources, tuple(ignored), tuple(notes)
+        convert_value(merged, Settings, strict=False), sources, tuple(ignored), tuple(notes)
     )
 
 
@@ -884,7 +885,7 @@ def build_settings(name: str, values: dict[str, Any]) -> Settings:
     Raises SettingsError.
     """
     try:
-        found = msgspec.convert(values, Settings, strict=False)
+        found = convert_value(values, Settings, strict=False)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
         # The second: a variable of the environment whose bytes are no UTF-8, where a number is
         # asked for.

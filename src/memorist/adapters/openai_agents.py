@@ -43,6 +43,7 @@ from memorist.adapters.engine_thread import (
 )
 from memorist.adapters.host_conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
 from memorist.engine.host_history import to_plain_json
@@ -205,9 +206,7 @@ class MemoristSession:
         async def fetch(context: ToolContext[Any], arguments: str) -> str:
             del context
             try:
-                wanted = str(
-                    msgspec.json.decode(arguments or "{}", type=dict[str, Any]).get("id", "")
-                )
+                wanted = str(decode_json(arguments or "{}", as_type=dict[str, Any]).get("id", ""))
             except (msgspec.DecodeError, RecursionError):
                 wanted = ""
             return await self.conversation.aanswer_fetch(wanted)

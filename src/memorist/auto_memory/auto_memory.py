@@ -96,6 +96,7 @@ from memorist.auto_memory.write_result import (
     redact_change,
 )
 from memorist.core.argument_types import check_text
+from memorist.core.json_decoding import decode_json
 from memorist.core.process_bound import ProcessBound
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
@@ -506,7 +507,7 @@ class AutoMemory(ProcessBound):
         """
         try:
             data = self._files.read(self.layout.team_layout.location, limit=MAX_TEAM_LOCATION_BYTES)
-            location = msgspec.json.decode(data, type=_TeamLocation)
+            location = decode_json(data, as_type=_TeamLocation)
         except (FileNotFoundError, msgspec.DecodeError):
             return ""
         branch = f", branch {location.branch}" if location.branch else ""

@@ -72,6 +72,7 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_timestamp
@@ -189,8 +190,9 @@ class MemoryExtraction:
 
     def _load_cursor(self) -> ExtractionCursor:
         try:
-            return msgspec.json.decode(
-                self._runtime.files.read(self._context.layout.memory_cursor), type=ExtractionCursor
+            return decode_json(
+                self._runtime.files.read(self._context.layout.memory_cursor),
+                as_type=ExtractionCursor,
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return ExtractionCursor()

@@ -13,6 +13,7 @@ from msgspec import Struct
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_memory_file
+from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError
 from memorist.ports import FileSystem
@@ -208,7 +209,7 @@ class Inbox:
             return []
         for path in paths:
             try:
-                found.append(msgspec.json.decode(self._files.read(path), type=Proposal))
+                found.append(decode_json(self._files.read(path), as_type=Proposal))
             except (FileNotFoundError, msgspec.DecodeError):
                 continue
         return sorted(found, key=lambda each: (each.at, each.id))
@@ -221,9 +222,7 @@ class Inbox:
     def read_listing(self, now: float) -> InboxListing:
         """What the user saw last; an empty one where that is too long ago."""
         try:
-            found = msgspec.json.decode(
-                self._files.read(self._layout.inbox_listing), type=InboxListing
-            )
+            found = decode_json(self._files.read(self._layout.inbox_listing), as_type=InboxListing)
         except (FileNotFoundError, msgspec.DecodeError):
             return InboxListing()
         return found if 0 <= now - found.at <= MAX_LISTING_AGE_SECONDS else InboxListing()
@@ -247,7 +246,7 @@ class AcceptedMemoryDigests:
     def list_digests(self) -> tuple[str, ...]:
         """Return every digest, oldest first; none where the file is damaged."""
         try:
-            return msgspec.json.decode(self._files.read(self._path), type=tuple[str, ...])
+            return decode_json(self._files.read(self._path), as_type=tuple[str, ...])
         except (FileNotFoundError, msgspec.DecodeError):
             return ()
 

@@ -69,6 +69,7 @@ from memorist.auto_memory.team_memory import (
     select_own_or_team_headers,
 )
 from memorist.auto_memory.visible_memory import USER_TRUST
+from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import (
     count_undecoded_bytes,
     decode_file_text,
@@ -624,8 +625,8 @@ class MemoryFolderReader:
 
     def _read_pending(self) -> WriteAheadChange | None:
         try:
-            return msgspec.json.decode(
-                self._files.read(self.layout.pending_change), type=WriteAheadChange
+            return decode_json(
+                self._files.read(self.layout.pending_change), as_type=WriteAheadChange
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return None

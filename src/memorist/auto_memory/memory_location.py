@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, SettingsError
 from memorist.platforms.regular_files import open_regular_file
 from memorist.ports import FileSystem
@@ -267,8 +268,8 @@ def list_memory_layouts(layout: Layout, root: str) -> Iterator[MemoryLayout]:
 
 def _is_of_another_repository(memory_layout: MemoryLayout, root: Path) -> bool:
     try:
-        known = msgspec.json.decode(
-            _read_small_file(memory_layout.project_record) or "", type=ProjectRecord
+        known = decode_json(
+            _read_small_file(memory_layout.project_record) or "", as_type=ProjectRecord
         )
     except msgspec.DecodeError:
         return False
@@ -325,9 +326,9 @@ def build_project_record(root: Path, former: tuple[FormerProjectRoot, ...] = ())
 def read_project_record(files: FileSystem, memory_layout: MemoryLayout) -> ProjectRecord | None:
     """Return the project that a memory belongs to; None when it is not recorded."""
     try:
-        return msgspec.json.decode(
+        return decode_json(
             files.read(memory_layout.project_record, limit=_MAX_GIT_FILE_BYTES * 4),
-            type=ProjectRecord,
+            as_type=ProjectRecord,
         )
     except (FileNotFoundError, msgspec.DecodeError):
         return None

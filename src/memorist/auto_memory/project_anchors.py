@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.anchors import (
@@ -26,6 +25,7 @@ from memorist.auto_memory.anchors import (
     find_path_candidates,
     is_generated_file,
 )
+from memorist.core.json_decoding import decode_json
 from memorist.core.lazy import lazy_module
 from memorist.platforms.regular_files import read_regular_file
 
@@ -159,7 +159,7 @@ class ProjectAnchorChecker:
             return self._digest_rule("Makefile", name)
         try:
             raw = read_regular_file((self._root or Path()) / "package.json")
-            script = msgspec.json.decode(raw, type=_PackageScripts).scripts.get(name)
+            script = decode_json(raw, as_type=_PackageScripts).scripts.get(name)
         except (OSError, ValueError):
             return ""
         return _digest_blob(script.encode()) if script is not None else ""

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MemoryFile
+from memorist.core.json_decoding import decode_json
 from memorist.ports import FileSystem
 from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout
@@ -61,7 +62,7 @@ class PurgeJournal:
 
     def _read(self) -> tuple[PendingPurge, ...] | None:
         try:
-            return msgspec.json.decode(self._files.read(self.path), type=tuple[PendingPurge, ...])
+            return decode_json(self._files.read(self.path), as_type=tuple[PendingPurge, ...])
         except FileNotFoundError:
             return ()
         except msgspec.DecodeError:

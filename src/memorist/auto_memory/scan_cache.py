@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_scan import RULES_VERSION, FolderScan, ScannedFile
+from memorist.core.json_decoding import decode_json
 from memorist.ports import FileInfo, FileSystem
 from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout
@@ -74,7 +75,7 @@ class ScanCache:
             self._whole = self._latest = None
             try:
                 data = self._files.read(self._layout.scan_state)
-                self._whole = (facts, msgspec.json.decode(data, type=FolderScan))
+                self._whole = (facts, decode_json(data, as_type=FolderScan))
             except (FileNotFoundError, msgspec.DecodeError):
                 return None
         return self._whole
@@ -82,7 +83,7 @@ class ScanCache:
     def _apply_changes(self, facts: FileInfo, whole: FolderScan) -> FolderScan:
         try:
             data = self._files.read(self._layout.scan_changes)
-            found = msgspec.json.decode(data, type=_ScanChanges)
+            found = decode_json(data, as_type=_ScanChanges)
         except (FileNotFoundError, msgspec.DecodeError):
             return whole
         if (found.size, found.modified_ns) != (facts.size, facts.modified_ns):

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.forks.fork_spec import ForkRequestRecord
 from memorist.formats.request_codec import REPEATED_REASON
 
@@ -113,6 +114,6 @@ def compute_speed_from_receipts(database: Path, model: str) -> ModelSpeed | None
                 "order by number desc limit ?",
                 (model, MAX_RECEIPTS),
             ).fetchall()
-        requests = (msgspec.json.decode(sent, type=list[ForkRequestRecord]) for (sent,) in rows)
+        requests = (decode_json(sent, as_type=list[ForkRequestRecord]) for (sent,) in rows)
         return compute_speed_of_requests(request for each in requests for request in each)
     return None

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from msgspec import Struct, structs
 
 from memorist.cli import output
@@ -26,6 +25,7 @@ from memorist.context.host_permissions import (
     HostPermissions,
 )
 from memorist.context.recorded_context import CONVERSATION_PARTS
+from memorist.core.json_decoding import convert_value
 from memorist.engine.context_listing import (
     ContextListing,
     list_first_context,
@@ -95,7 +95,7 @@ def context_command(**options: object) -> None:
 
     Example: memorist context .
     """
-    call = msgspec.convert(options, ContextOptions)
+    call = convert_value(options, ContextOptions)
     found = _list_folder(call) if call.path.is_dir() else _list_session(call)
     output.print_json(_listing_object(found)) if call.as_json else _print_listing(call.path, found)
 

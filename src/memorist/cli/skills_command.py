@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from msgspec import Struct
 
 from memorist.cli import output
@@ -18,6 +17,7 @@ from memorist.cli.command_environment import (
     read_environment,
 )
 from memorist.cli.command_group import LazyCommandGroup
+from memorist.core.json_decoding import convert_value
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
@@ -205,7 +205,7 @@ def skills_skillify_command(**options: object) -> None:
 
     Example: memorist skills skillify 1a2b3c4d --name mend-totals
     """
-    call = msgspec.convert(options, _SkillifyOptions)
+    call = convert_value(options, _SkillifyOptions)
     if call.name and not is_skill_name(call.name):
         raise UsageError(
             f"{call.name!r} cannot be a skill's name: use lowercase letters, digits and single "

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from memorist.cli.command_environment import load_user_settings
+from memorist.core.json_decoding import decode_json
 from memorist.core.utc_time import format_utc_minute
 from memorist.engine.rollout_pipeline import RolloutPipeline, open_rollout_pipeline
 from memorist.errors import UsageError
@@ -76,7 +77,7 @@ def worker_command(once: bool, at_once: int | None, as_json: bool, piped: bool) 
 
 def _read_piped_settings() -> Settings:
     try:
-        return msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
+        return decode_json(sys.stdin.buffer.read(), as_type=Settings)
     except msgspec.MsgspecError as error:
         raise UsageError(f"standard input holds no settings: {error}") from None
 

@@ -27,6 +27,7 @@ from memorist.compaction.history_extracts import (
     SourceBlock,
     split_into_extracts,
 )
+from memorist.core.json_decoding import decode_json
 from memorist.transcript_analysis.names_in_text import find_recognizable_names
 
 # Weights by which extracts and identifiers are scored, read once from their data file. Pure.
@@ -48,8 +49,8 @@ class ExtractWeights(msgspec.Struct, frozen=True):
 @cache
 def load_extract_weights() -> ExtractWeights:
     """The weights that ship with memorist."""
-    return msgspec.json.decode(
-        Path(__file__).with_name("extract_weights.json").read_bytes(), type=ExtractWeights
+    return decode_json(
+        Path(__file__).with_name("extract_weights.json").read_bytes(), as_type=ExtractWeights
     )
 
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from memorist.context.context_pieces import OmittedSource
 from memorist.context.context_tags import escape_closing_tag, find_context_tag, wrap_in_tag
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import Message, Origin, TextBlock, WireInfo
 from memorist.formats.transcript_format import (
     CompactionBoundary,
@@ -103,7 +104,7 @@ class _AttachmentRecord(Struct):
     timestamp: Any = None
 
 
-_decode = msgspec.json.Decoder(_AttachmentRecord).decode
+_decode = build_json_decoder(_AttachmentRecord)
 
 
 MAX_NAMED_LINES = 20

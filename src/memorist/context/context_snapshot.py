@@ -29,6 +29,7 @@ from memorist.context.first_context_assembly import (
 )
 from memorist.context.instruction_report import InstructionReport
 from memorist.context.world_state import LastSentValue, SectionRenderer, WorldSection, hash_text
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Role
 from memorist.core.prompt_templates import render_template
 from memorist.errors import StoreError
@@ -212,7 +213,7 @@ def load_first_context(
 ) -> tuple[ContextPiece, ...] | None:
     """Load the pieces; None if there are none of this family, or they cannot be read."""
     with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
-        shown = msgspec.json.decode(files.read(path), type=SavedFirstContext)
+        shown = decode_json(files.read(path), as_type=SavedFirstContext)
         return shown.pieces if shown.family == family else None
     return None
 

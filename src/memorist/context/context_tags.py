@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import convert_value
 from memorist.core.markup_escaping import escape_attribute
 from memorist.core.messages import Origin, Role
 from memorist.core.prompt_templates import find_placeholders, render_template
@@ -187,7 +187,7 @@ def _parse_rows(family: Family, table: str) -> tuple[ContextTag, ...]:
             "origin": next((mark for mark in marks if mark != "apart"), Origin.INJECTED),
             "apart": "apart" in marks,
         }
-        rows.append(msgspec.convert(row, ContextTag))
+        rows.append(convert_value(row, ContextTag))
     return tuple(rows)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.ports import FileSystem
 from memorist.store.home_layout import MemoryLayout
 
@@ -46,9 +47,7 @@ def choose_removal_questions(
 def load_asked_question_keys(files: FileSystem, layout: MemoryLayout) -> tuple[str, ...]:
     """The marks of questions that earlier dreams asked; empty for a file that cannot be read."""
     try:
-        return msgspec.json.decode(
-            files.read(layout.dream_state / _ASKED_FILE), type=tuple[str, ...]
-        )
+        return decode_json(files.read(layout.dream_state / _ASKED_FILE), as_type=tuple[str, ...])
     except (FileNotFoundError, msgspec.DecodeError):
         return ()
 

@@ -17,6 +17,7 @@ from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.auto_memory.statements.no_memory_and_pin_requests import find_text_to_pin
 from memorist.compaction.compactor import NO_USAGE
 from memorist.context.turn_rollback import starts_turn
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.copied_messages import CopiedMessageDetector
 from memorist.engine.memory_extension import MemoryExtension
@@ -106,8 +107,8 @@ class ObservedSession:
 
     def _load_shown(self) -> ShownTexts:
         try:
-            return msgspec.json.decode(
-                self._log.runtime.files.read(self.layout.hook_context), type=ShownTexts
+            return decode_json(
+                self._log.runtime.files.read(self.layout.hook_context), as_type=ShownTexts
             )
         except (FileNotFoundError, StoreError, msgspec.DecodeError):
             return ShownTexts()

@@ -17,6 +17,7 @@ from memorist.compaction.cache_breakpoints import add_cache_breakpoints, find_ho
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compactor import Compactor
 from memorist.compaction.window_at_message import find_text_by_id
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
 from memorist.engine.host_history import (
     COMPARED_NEWEST_ENTRIES,
@@ -64,7 +65,7 @@ class InjectedMessage(Struct, frozen=True):
 def read_saved_view(files: FileSystem, layout: SessionLayout) -> list[SavedViewEntry]:
     """The view that a former process saved; empty where there is none. Raises StoreError."""
     try:
-        return msgspec.json.decode(files.read(layout.shown_messages), type=list[SavedViewEntry])
+        return decode_json(files.read(layout.shown_messages), as_type=list[SavedViewEntry])
     except (FileNotFoundError, msgspec.DecodeError):
         return []
 
@@ -75,7 +76,7 @@ def read_injected_messages(files: FileSystem, layout: SessionLayout) -> list[Inj
     with contextlib.suppress(FileNotFoundError):
         for line in files.read(layout.injected_messages).splitlines():
             with contextlib.suppress(msgspec.DecodeError):  # a torn last line
-                found.append(msgspec.json.decode(line, type=InjectedMessage))
+                found.append(decode_json(line, as_type=InjectedMessage))
     return found
 
 

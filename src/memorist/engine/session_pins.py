@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from memorist.auto_memory.statements.no_memory_and_pin_requests import find_text_to_pin_in_message
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -26,7 +27,7 @@ PIN_HEADING = "The user wants this kept in sight for this session:"
 def read_pins(files: FileSystem, layout: SessionLayout) -> tuple[str, ...]:
     """The texts that a session keeps in sight, oldest first."""
     try:
-        return msgspec.json.decode(files.read(layout.pins), type=tuple[str, ...])
+        return decode_json(files.read(layout.pins), as_type=tuple[str, ...])
     except (FileNotFoundError, msgspec.DecodeError):
         return ()
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, Usage, WireInfo
 from memorist.formats.anthropic_messages import decode_block, decode_blocks
 from memorist.formats.request_codec import (
@@ -237,12 +238,12 @@ _ORIGINS = {
 as consent.
 """
 
-_record = msgspec.json.Decoder(MessageRecord).decode
-_loose = msgspec.json.Decoder(LooseMessageRecord).decode
-_attachment = msgspec.json.Decoder(AttachmentRecord).decode
-_kind = msgspec.json.Decoder(KindOnlyRecord).decode
-_system = msgspec.json.Decoder(SystemRecord).decode
-_prompt_source = msgspec.json.Decoder(PromptSource).decode
+_record = build_json_decoder(MessageRecord)
+_loose = build_json_decoder(LooseMessageRecord)
+_attachment = build_json_decoder(AttachmentRecord)
+_kind = build_json_decoder(KindOnlyRecord)
+_system = build_json_decoder(SystemRecord)
+_prompt_source = build_json_decoder(PromptSource)
 
 
 def read_record_message(

@@ -11,9 +11,9 @@ from array import array
 from collections.abc import Iterable
 from itertools import pairwise
 
-import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.formats.claude_code_records import (
     NO_RAW,
     KindOnlyRecord,
@@ -57,11 +57,11 @@ _RESULT_SCAN_LENGTH = 4096
 of it.
 """
 
-_link = msgspec.json.Decoder(TreeFields).decode
-_kind = msgspec.json.Decoder(KindOnlyRecord).decode
-_system = msgspec.json.Decoder(SystemRecord).decode
-_titles = msgspec.json.Decoder(SessionTitles).decode
-_session = msgspec.json.Decoder(SessionFields).decode
+_link = build_json_decoder(TreeFields)
+_kind = build_json_decoder(KindOnlyRecord)
+_system = build_json_decoder(SystemRecord)
+_titles = build_json_decoder(SessionTitles)
+_session = build_json_decoder(SessionFields)
 
 
 class SessionTreeIndex:

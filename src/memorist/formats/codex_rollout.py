@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import Block, Message, Origin, Role, TextBlock, ThinkingBlock
 from memorist.formats.codex_rollout_records import (
     CompactionLine,
@@ -135,12 +136,12 @@ class _RolloutKind(Struct, gc=False):
     type: str | None = None
 
 
-_decode_probe = msgspec.json.Decoder(_RolloutProbe).decode
-_decode_kind = msgspec.json.Decoder(_RolloutKind).decode
-_decode_undated = msgspec.json.Decoder(LooseHistoryItemLine).decode
-_decode_meta = msgspec.json.Decoder(SessionMetaLine).decode
-_decode_bare_meta = msgspec.json.Decoder(SessionMetaPayload).decode
-_decode_turn = msgspec.json.Decoder(TurnContextLine).decode
+_decode_probe = build_json_decoder(_RolloutProbe)
+_decode_kind = build_json_decoder(_RolloutKind)
+_decode_undated = build_json_decoder(LooseHistoryItemLine)
+_decode_meta = build_json_decoder(SessionMetaLine)
+_decode_bare_meta = build_json_decoder(SessionMetaPayload)
+_decode_turn = build_json_decoder(TurnContextLine)
 
 
 class CodexRolloutIndex:
@@ -368,12 +369,12 @@ def _try_meta(data: bytes) -> SessionMetaLine | None:
         return None
 
 
-_decode_item = msgspec.json.Decoder(HistoryItemLine).decode
-_decode_undated_item = msgspec.json.Decoder(LooseHistoryItemLine).decode
-_decode_count = msgspec.json.Decoder(TokenCountLine).decode
-_decode_compaction = msgspec.json.Decoder(CompactionLine).decode
-_decode_world_state = msgspec.json.Decoder(WorldStateLine).decode
-_decode_utterance = msgspec.json.Decoder(TextEventLine).decode
+_decode_item = build_json_decoder(HistoryItemLine)
+_decode_undated_item = build_json_decoder(LooseHistoryItemLine)
+_decode_count = build_json_decoder(TokenCountLine)
+_decode_compaction = build_json_decoder(CompactionLine)
+_decode_world_state = build_json_decoder(WorldStateLine)
+_decode_utterance = build_json_decoder(TextEventLine)
 
 _MODEL_AUTHOR = Origin.MODEL
 _EVENT_CODES = (USER_EVENT, AGENT_EVENT, REASONING_EVENT)

@@ -7,9 +7,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.formats.openai_responses import decode_input_item
 from memorist.formats.request_codec import parse_tool_arguments
@@ -205,8 +205,8 @@ class _CallOutputLine(Struct):
     timestamp: datetime
 
 
-_decode_call = msgspec.json.Decoder(_ToolCallLine).decode
-_decode_output = msgspec.json.Decoder(_CallOutputLine).decode
+_decode_call = build_json_decoder(_ToolCallLine)
+_decode_output = build_json_decoder(_CallOutputLine)
 _CALL_WIRES = {
     _FunctionCall: decode_input_item(
         {"type": "function_call", "call_id": "", "name": "", "arguments": ""}, ""

@@ -8,6 +8,7 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.text_analysis import parse_word_list
 from memorist.errors import UnreadableSession
 from memorist.formats import (
@@ -74,7 +75,7 @@ class _FormatProbe(
     info: msgspec.Raw = msgspec.Raw()
 
 
-_decode_probe = msgspec.json.Decoder(_FormatProbe).decode
+_decode_probe = build_json_decoder(_FormatProbe)
 
 
 Reader = Callable[[RecordedLines], Iterator[TranscriptEntry]]

@@ -12,11 +12,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
 from memorist.safety.redacted_json import encode_redacted, redact_json
@@ -284,9 +285,9 @@ class _AnyLine(Struct):
 
 _encoder = msgspec.json.Encoder()
 _EntryLine = _MessageLine | _BoundaryLine | _RollbackLine | _WorldStateLine | _UsageLine
-_decode_entry: Callable[[bytes], _EntryLine] = msgspec.json.Decoder(_EntryLine).decode
-_decode_opening = msgspec.json.Decoder(_TranscriptOpening).decode
-_decode_any = msgspec.json.Decoder(_AnyLine).decode
+_decode_entry: Callable[[bytes], _EntryLine] = build_json_decoder(cast(type[Any], _EntryLine))
+_decode_opening = build_json_decoder(_TranscriptOpening)
+_decode_any = build_json_decoder(_AnyLine)
 
 
 def encode_transcript_entry(entry: TranscriptEntry, *, redacts: bool = False) -> bytes:

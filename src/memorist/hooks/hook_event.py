@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import JsonObject
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import repair_transcript_line
@@ -73,8 +74,8 @@ class HookEventProblem(Struct, frozen=True):
     why: str
 
 
-_decode_event = msgspec.json.Decoder(HookEvent).decode
-_decode_raw_event = msgspec.json.Decoder(_RawHookEvent).decode
+_decode_event = build_json_decoder(HookEvent)
+_decode_raw_event = build_json_decoder(_RawHookEvent)
 
 
 def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | HookEventProblem:

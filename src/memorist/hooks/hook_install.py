@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.hooks import hook_protocol
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT
@@ -179,8 +180,8 @@ class HookInstaller:
         with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
             return {
                 each.path: each
-                for each in msgspec.json.decode(
-                    self._files.read(self._path), type=list[InstalledFileRecord]
+                for each in decode_json(
+                    self._files.read(self._path), as_type=list[InstalledFileRecord]
                 )
             }
         return {}

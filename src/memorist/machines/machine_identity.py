@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.machines.machine_merge import MachineSnapshot
 from memorist.machines.machine_remote import draw_random_bytes
@@ -28,7 +29,7 @@ class MachineIdentity(Struct, frozen=True, kw_only=True):
 def load_machine_identity(layout: Layout) -> MachineIdentity:
     """Raises NothingToDo before `memorist machines init` or `join`."""
     try:
-        return msgspec.json.decode(DiskFiles().read(layout.machines / "own"), type=MachineIdentity)
+        return decode_json(DiskFiles().read(layout.machines / "own"), as_type=MachineIdentity)
     except (FileNotFoundError, msgspec.DecodeError):
         raise NothingToDo(
             "this machine shares with no other yet: memorist machines init PLACE"

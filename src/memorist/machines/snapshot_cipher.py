@@ -11,6 +11,7 @@ from typing import Protocol, cast
 import msgspec
 import zstandard
 
+from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, UsageError
 from memorist.machines.machine_merge import MachineSnapshot
 
@@ -69,7 +70,7 @@ def decrypt_snapshot(key: str, machine: str, data: bytes) -> MachineSnapshot:
     try:
         plain = cipher.decrypt(body[:NONCE_BYTES], body[NONCE_BYTES:], machine.encode())
         text = zstandard.ZstdDecompressor().decompress(plain, max_output_size=MAX_SNAPSHOT_BYTES)
-        found = msgspec.json.decode(text, type=MachineSnapshot)
+        found = decode_json(text, as_type=MachineSnapshot)
     except Exception as error:  # the cipher's own class is not known without the extra
         raise InputError(
             f"what the machine {machine} left cannot be opened: another key, or damaged"

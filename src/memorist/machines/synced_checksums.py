@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.machines.machine_merge import VersionedMemory, compute_memory_checksum
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import MemoryLayout
@@ -40,7 +41,7 @@ def load_synced_checksums(layout: MemoryLayout) -> SyncedChecksums:
     """Load the record; an empty one where there is none, or none that can be read."""
     try:
         data = read_if_exists(DiskFiles(), layout.synced_checksums)
-        return msgspec.json.decode(data or b"{}", type=SyncedChecksums)
+        return decode_json(data or b"{}", as_type=SyncedChecksums)
     except msgspec.DecodeError:
         return SyncedChecksums()
 

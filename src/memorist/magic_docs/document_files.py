@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import SettingsError, StoreError
 from memorist.forks.fork_permissions import find_path_text_problem
@@ -194,6 +195,6 @@ class SessionDocumentRegistry:
 def read_registered_paths(files: FileSystem, path: Path) -> tuple[str, ...]:
     """Read the paths of a list."""
     try:
-        return msgspec.json.decode(read_if_exists(files, path) or b"[]", type=tuple[str, ...])
+        return decode_json(read_if_exists(files, path) or b"[]", as_type=tuple[str, ...])
     except (StoreError, msgspec.DecodeError):
         return ()

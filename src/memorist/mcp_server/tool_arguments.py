@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
+from memorist.core.json_decoding import convert_value
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, UsageError
 
@@ -304,7 +305,7 @@ def parse_mcp_tool_arguments(name: str, arguments: Mapping[str, Any]) -> ToolArg
             f"{', '.join(_TOOLS_BY_NAME)}"
         )
     try:
-        asked = msgspec.convert(dict(arguments), tool.arguments_type)
+        asked = convert_value(dict(arguments), tool.arguments_type)
     except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
         # UnicodeEncodeError: a string with lone surrogates where a number is expected.
         raise InputError(f"{name}: {replace_surrogates(str(error))[:MAX_ERROR_CHARS]}") from error

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import JsonObject, Usage
 
 MILLION = 1_000_000
@@ -164,4 +165,4 @@ def _find_price(model: str, own: bytes) -> ModelPrice | None:
 
 @lru_cache(maxsize=8)
 def _merge_price_tables(own: bytes) -> PriceTable:
-    return merge_prices(load_shipped_prices(), msgspec.json.decode(own, type=dict[str, ModelPrice]))
+    return merge_prices(load_shipped_prices(), decode_json(own, as_type=dict[str, ModelPrice]))

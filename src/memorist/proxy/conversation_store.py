@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 
@@ -132,8 +133,8 @@ class ConversationFileHeader(Struct, frozen=True):
 
 
 _encode_json = msgspec.json.Encoder().encode
-_decode_conversation = msgspec.json.Decoder(StoredConversation).decode
-_decode_header = msgspec.json.Decoder(ConversationFileHeader).decode
+_decode_conversation = build_json_decoder(StoredConversation)
+_decode_header = build_json_decoder(ConversationFileHeader)
 
 
 def encode_conversation_line(entry: StoredConversation | ConversationFileHeader) -> bytes:

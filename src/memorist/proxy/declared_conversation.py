@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.proxy.request_body import RequestBody
 
 RequestShape = tuple[str, str]
@@ -109,9 +110,7 @@ def _identify_codex(headers: Mapping[str, str]) -> DeclaredConversation | None:
     if not given and not headers.get("originator", "").lower().startswith("codex"):
         return None
     try:
-        turn = (
-            msgspec.json.decode(given, type=_CodexTurnMetadata) if given else _CodexTurnMetadata()
-        )
+        turn = decode_json(given, as_type=_CodexTurnMetadata) if given else _CodexTurnMetadata()
     except (msgspec.DecodeError, RecursionError):
         turn = _CodexTurnMetadata()
     session = turn.session_id or headers.get("session-id", "") or headers.get("session_id", "")
@@ -184,7 +183,7 @@ def _parse_user_session(metadata: object) -> str:
         return ""
     if given.startswith("{"):
         try:
-            return msgspec.json.decode(given, type=_ClaudeUserMetadata).session_id
+            return decode_json(given, as_type=_ClaudeUserMetadata).session_id
         except (msgspec.DecodeError, RecursionError):
             return ""
     head, mark, session = given.rpartition("_session_")

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import JsonObject
 from memorist.errors import FormatError
 
@@ -21,8 +22,8 @@ MAX_CHANGED_NEWEST_ENTRIES = 8
 at most 4); as `host_history.COMPARED_NEWEST_ENTRIES`.
 """
 
-_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_object = build_json_decoder(dict[str, msgspec.Raw])
+_decode_list = build_json_decoder(list[msgspec.Raw])
 _decode_value = msgspec.json.Decoder().decode
 
 _NAME = re.compile(rb'[\s,{]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)

@@ -17,6 +17,7 @@ from memorist.auto_memory.interop.codex_memory import (
     parse_handbook_groups,
 )
 from memorist.auto_memory.interop.dialect import HeadedSection, parse_bullets, render_bullet
+from memorist.core.json_decoding import decode_json
 from memorist.rollouts.handbook import (
     CONSOLIDATED_PREFIX,
     ENTRY_LISTS,
@@ -181,7 +182,7 @@ def _unquote(text: str) -> str:
     if not text.startswith('"'):
         return text
     try:
-        return msgspec.json.decode(text, type=str)
+        return decode_json(text, as_type=str)
     except msgspec.DecodeError:
         return text.strip('"')
 

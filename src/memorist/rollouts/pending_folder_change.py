@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.errors import WriteConflict
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists, remove_if_exists, replace_content_if_unchanged
@@ -65,7 +66,7 @@ def apply_recorded_folder_change(
     if data is None:
         return None
     try:
-        swap = msgspec.json.decode(data, type=PendingFolderChange)
+        swap = decode_json(data, as_type=PendingFolderChange)
     except msgspec.DecodeError:  # not written by us in whole: the change had not begun
         remove_if_exists(files, journal)
         return None

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec.structs import replace
 
+from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import convert_epoch_to_utc_datetime
 from memorist.store.extract_rows import RolloutExtract
@@ -273,7 +274,7 @@ def _parse_value(text: str) -> str:
     if not text.startswith('"'):
         return text.strip()
     try:
-        return msgspec.json.decode(text, type=str)
+        return decode_json(text, as_type=str)
     except msgspec.DecodeError:
         return text
 

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
+from memorist.core.json_decoding import build_json_decoder
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten_to_one_line
 from memorist.errors import UnreadableSession
@@ -87,9 +88,9 @@ class _TimestampRecord(Struct):
     entry: _NestedTimestamp | None = None
 
 
-_decode_timestamp = msgspec.json.Decoder(_TimestampRecord).decode
-_decode_head = msgspec.json.Decoder(_HeadRecord).decode
-_decode_meta = msgspec.json.Decoder(_SessionMeta).decode
+_decode_timestamp = build_json_decoder(_TimestampRecord)
+_decode_head = build_json_decoder(_HeadRecord)
+_decode_meta = build_json_decoder(_SessionMeta)
 
 
 def read_session_metadata(lines: Iterable[RawTranscriptLine]) -> SessionMetadata:

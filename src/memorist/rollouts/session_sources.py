@@ -23,6 +23,7 @@ from memorist.auto_memory.memory_location import (
     locate_root_of_recorded_folder,
     read_remote_identity,
 )
+from memorist.core.json_decoding import decode_json
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine
@@ -189,7 +190,7 @@ def load_skipped_files(path: Path) -> tuple[SkippedFile, ...]:
     inspected again.
     """
     try:
-        return msgspec.json.decode(read_regular_file(path), type=tuple[SkippedFile, ...])
+        return decode_json(read_regular_file(path), as_type=tuple[SkippedFile, ...])
     except (OSError, msgspec.DecodeError):
         return ()
 
@@ -431,8 +432,8 @@ def find_gemini_project(chat: Path) -> str:
 
 def _find_listed_project(folder: Path) -> str:
     try:
-        listed = msgspec.json.decode(
-            read_regular_file(folder.parent.parent / "projects.json"), type=_GeminiProjects
+        listed = decode_json(
+            read_regular_file(folder.parent.parent / "projects.json"), as_type=_GeminiProjects
         )
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return ""

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.json_answer import find_json_object_with_any_key, find_largest_json_object
+from memorist.core.json_decoding import convert_value, decode_json
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.rollouts.raw_memory import parse_raw_memory
@@ -68,7 +69,7 @@ def parse_stage_one_answer(text: str) -> StageOneAnswer | UnusableAnswerReason:
         return UnusableAnswerReason("it holds no JSON object.")
     body = text[start : end + 1]
     try:
-        answer = msgspec.json.decode(body.encode("utf-8", "replace"), type=StageOneAnswer)
+        answer = decode_json(body.encode("utf-8", "replace"), as_type=StageOneAnswer)
     except msgspec.ValidationError as error:
         return UnusableAnswerReason(f"its object has not the three texts alone ({error}).")
     except (msgspec.DecodeError, RecursionError):
@@ -106,7 +107,7 @@ def _parse_repaired_answer(body: str) -> StageOneAnswer | None:
         find_largest_json_object(body), "raw_memory", "rollout_summary", "rollout_slug"
     )
     try:
-        return None if found is None else msgspec.convert(found, StageOneAnswer)
+        return None if found is None else convert_value(found, StageOneAnswer)
     except msgspec.ValidationError:
         return None
 

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.core.json_decoding import decode_json
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import StoreError
@@ -288,7 +289,7 @@ class _ConsolidationRun:
     def _load_dropped(self) -> frozenset[str]:
         data = read_if_exists(self._files, self._dropped)
         try:
-            return msgspec.json.decode(data, type=frozenset[str]) if data else frozenset()
+            return decode_json(data, as_type=frozenset[str]) if data else frozenset()
         except msgspec.DecodeError:
             self._remarks.append(
                 "the list of what you took out by hand was damaged and is started again"

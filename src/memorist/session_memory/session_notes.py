@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
@@ -207,8 +208,8 @@ class SessionMemory(SessionExtension):
     def read_cursor(self) -> NotesCursor | None:
         """How far the notes reach; None when nothing usable is on disk."""
         try:
-            found = msgspec.json.decode(
-                self._runtime.files.read(self._layout.notes_cursor), type=NotesCursor
+            found = decode_json(
+                self._runtime.files.read(self._layout.notes_cursor), as_type=NotesCursor
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return None

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import asdict
 
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequestRecord, Receipt
 from memorist.safety.secrets import redact
@@ -77,8 +78,8 @@ def _read_receipt(row: sqlite3.Row) -> Receipt:
         Receipt,
         row,
         usage=build_struct_from_row(Usage, row),
-        files=msgspec.json.decode(row["files"], type=tuple[FileChange, ...]),
-        denied=msgspec.json.decode(row["denied"], type=tuple[str, ...]),
+        files=decode_json(row["files"], as_type=tuple[FileChange, ...]),
+        denied=decode_json(row["denied"], as_type=tuple[str, ...]),
         outcome=ForkOutcome(row["outcome"]),
-        sent=msgspec.json.decode(row["sent"], type=tuple[ForkRequestRecord, ...]),
+        sent=decode_json(row["sent"], as_type=tuple[ForkRequestRecord, ...]),
     )

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import msgspec
 
+from memorist.core.json_decoding import decode_json
 from memorist.errors import StoreError
 from memorist.store.disk_files import (
     DiskFiles,
@@ -183,7 +184,7 @@ def read_sync_record(folder: Path) -> FolderSyncRecord:
     """What was last noted of a folder; that of a new one where nothing was, or not readably."""
     data = read_if_exists(DiskFiles(), folder / _RECORD)
     with contextlib.suppress(msgspec.DecodeError):
-        return msgspec.json.decode(data or b"{}", type=FolderSyncRecord)
+        return decode_json(data or b"{}", as_type=FolderSyncRecord)
     return FolderSyncRecord()
 
 

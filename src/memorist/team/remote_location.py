@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.core.json_decoding import decode_json
 from memorist.errors import SettingsError
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
@@ -46,8 +47,8 @@ def resolve_remote_location(
     names one.
     """
     try:
-        return msgspec.json.decode(
-            files.read(where.location, limit=_MAX_LOCATION_BYTES), type=RemoteLocation
+        return decode_json(
+            files.read(where.location, limit=_MAX_LOCATION_BYTES), as_type=RemoteLocation
         )
     except (FileNotFoundError, msgspec.DecodeError):
         return RemoteLocation(remote=settings.remote) if settings.remote else None

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.core.lazy import lazy_module
 from memorist.errors import (
     RemoteChanged,
@@ -338,7 +339,7 @@ class ServerRemote:
         if answer.status != 200:
             raise self._error_for(answer)
         try:
-            return msgspec.json.decode(answer.body, type=kind)
+            return decode_json(answer.body, as_type=kind)
         except (msgspec.DecodeError, RecursionError) as error:
             raise RemoteRefused(
                 f"{self.name} does not answer as a team server does; check the address"
@@ -346,7 +347,7 @@ class ServerRemote:
 
     def _error_for(self, answer: _ServerResponse) -> Exception:
         try:
-            said = msgspec.json.decode(answer.body, type=TeamRefusal)
+            said = decode_json(answer.body, as_type=TeamRefusal)
         except (msgspec.DecodeError, RecursionError):
             said = TeamRefusal(error="")
         if answer.status == 412:

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import TeamStateLayout
@@ -174,8 +175,8 @@ class AuthorHistoryFile:
     def load(self) -> dict[str, list[ChangeAuthor]]:
         """Return the changes by memory name, newest first."""
         try:
-            return msgspec.json.decode(
-                self._files.read(self._where.authors), type=dict[str, list[ChangeAuthor]]
+            return decode_json(
+                self._files.read(self._where.authors), as_type=dict[str, list[ChangeAuthor]]
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return {}

@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
+from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import StoreError, UsageError
 from memorist.platforms.loopback_peers import is_connection_of_other_user
@@ -312,7 +313,7 @@ async def _read_body(request: Request, kind: type[DecodedBody]) -> DecodedBody:
     except TimeoutError:
         raise _build_refusal(408, "slow", "The request took too long to arrive.") from None
     try:
-        return msgspec.json.decode(b"".join(parts), type=kind)
+        return decode_json(b"".join(parts), as_type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
         raise _build_refusal(400, "json", "The request is not understood.") from error
 

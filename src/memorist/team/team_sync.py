@@ -21,6 +21,7 @@ from memorist.auto_memory.removed_memories import find_deliberately_deleted_path
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
+from memorist.core.json_decoding import decode_json
 from memorist.errors import (
     InputError,
     RemoteChanged,
@@ -101,9 +102,7 @@ class TeamSync:
         if facts is None or not facts.is_folder:
             return TeamSyncState(remote=self.remote.name)
         try:
-            found = msgspec.json.decode(
-                self._files.read(self._layout.sync_state), type=TeamSyncState
-            )
+            found = decode_json(self._files.read(self._layout.sync_state), as_type=TeamSyncState)
         except (FileNotFoundError, msgspec.DecodeError):
             found = TeamSyncState()
         if found.remote != self.remote.name:

@@ -13,6 +13,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_decoding import decode_json
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ToolResult
 from memorist.transcript_analysis.tool_actions import (
@@ -403,7 +404,7 @@ def parse_codex_answers(text: str) -> list[str]:
 
 def _read_answers(text: str) -> dict[str, list[str]]:
     try:
-        answers = msgspec.json.decode(text, type=_AnswersObject).answers
+        answers = decode_json(text, as_type=_AnswersObject).answers
     except (msgspec.DecodeError, RecursionError):
         return {}
     return {

@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from memorist.core.json_decoding import decode_json
+
 SentenceModel = Literal["english_conversation", "other_conversation", "unconfirmed", "written_rule"]
 """A linear model of a sentence; its weights are in `<model>_weights.json`."""
 
@@ -31,6 +33,6 @@ class SentenceWeights(msgspec.Struct, frozen=True):
 @cache
 def load_sentence_weights(model: SentenceModel) -> SentenceWeights:
     """The weights of a model, as a benchmark fitted and wrote them."""
-    return msgspec.json.decode(
-        Path(__file__).with_name(f"{model}_weights.json").read_bytes(), type=SentenceWeights
+    return decode_json(
+        Path(__file__).with_name(f"{model}_weights.json").read_bytes(), as_type=SentenceWeights
     )

@@ -18,6 +18,7 @@ from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report_fault
 from memorist.cli.doctor.memory_check import FILES, find_memory_folders
+from memorist.core.json_decoding import decode_json
 from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
 from memorist.platforms.regular_files import read_regular_file
@@ -127,7 +128,7 @@ def _check_torn_files(context: DoctorContext, where: TeamStateLayout) -> Iterato
         if not path.exists():
             continue
         try:
-            msgspec.json.decode(read_regular_file(path), type=kind)
+            decode_json(read_regular_file(path), as_type=kind)
         except msgspec.DecodeError:
             yield repair_or_report_fault(
                 context,
@@ -140,8 +141,8 @@ def _check_torn_files(context: DoctorContext, where: TeamStateLayout) -> Iterato
 def _check_waiting(where: MemoryLayout) -> Iterator[CheckResult]:
     """Report what only the user can settle."""
     try:
-        copies = msgspec.json.decode(
-            read_regular_file(where.team_layout.sync_state), type=TeamSyncState
+        copies = decode_json(
+            read_regular_file(where.team_layout.sync_state), as_type=TeamSyncState
         ).conflict_copies
     except (OSError, msgspec.DecodeError):
         copies = {}
