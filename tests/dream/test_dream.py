@@ -19,16 +19,20 @@ import pytest
 from dream.conftest import DAY, HOUR, World, data
 from memorist.auto_memory.memory_file import Trust, parse_memory_file
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.dream import dream_workspace, structural_dream
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
+from memorist.dream.dream_input import DreamInput
 from memorist.dream.dream_journal import get_journal_path
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.dream_review import review_model_changes
 from memorist.dream.past_session_evidence import PastSessionLocation
+from memorist.dream.structural_dream import DreamPlan
 from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import DreamFailed, DreamFinished, MemoryChanged
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome
 from memorist.formats.transcript_format import SessionHead
+from memorist.platforms.background_thread import PROMPT_IN_PROGRESS, PROMPT_SWITCH_SECONDS
 from memorist.ports import HostInfo, Request
 from memorist.settings import AutoMemorySettings, DreamSettings
 from memorist.store.disk_files import DiskFiles, convert_os_error_to_store_error
@@ -85,6 +89,21 @@ def messy(world: World) -> None:
 
 
 @pytest.mark.covers("DR-3", "DR-4", "DR-5")
+async def test_a_dream_gives_way_to_a_prompt(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is answered meanwhile waits a fiftieth as long for the interpreter at each file."""
+    seen, before = list[float](), sys.getswitchinterval()
+
+    def plan_dream(found: DreamInput, *, max_questions: int) -> DreamPlan:
+        with PROMPT_IN_PROGRESS:
+            seen.append(sys.getswitchinterval())
+        return structural_dream.plan_dream(found, max_questions=max_questions)
+
+    monkeypatch.setattr(dream_workspace, "plan_dream", plan_dream)
+    await world.dream().dream_now("asked for", ())
+    assert seen == pytest.approx([PROMPT_SWITCH_SECONDS], abs=2e-6)
+    assert sys.getswitchinterval() == before
+
+
 async def test_a_dream_by_rule_is_one_change_and_one_undo(world: World) -> None:
     """What rules prove is done as one change of the history, told in the journal; one undo gives
     every byte back, and the next dream leaves it so.

@@ -17,8 +17,14 @@ from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.statement_comparison import RelatedStatementSearch
 from memorist.core.messages import JsonObject, Message
 from memorist.engine import background_loading
-from memorist.engine.background_loading import PROMPT_IN_PROGRESS, BackgroundSteps, PromptInProgress
+from memorist.engine.background_loading import BackgroundSteps
 from memorist.extensions import SessionView
+from memorist.platforms import background_thread
+from memorist.platforms.background_thread import (
+    PROMPT_IN_PROGRESS,
+    PromptInProgress,
+    start_background_thread,
+)
 
 
 def test_prompts_have_priority_until_the_last_is_answered() -> None:
@@ -38,25 +44,51 @@ def test_prompts_have_priority_until_the_last_is_answered() -> None:
     assert [*states, priority.wait_until_idle(0)] == [False, False, True]
 
 
-def test_other_threads_give_way_at_once_while_a_prompt_is_answered() -> None:
-    """The host's own threads and a dream too; afterwards the process is as the host had it, and a
-    host that wants an even quicker change keeps it.
+def test_the_interpreter_is_left_as_the_host_had_it_but_where_a_prompt_meets_our_work() -> None:
+    """Whichever of both begins first or ends last, and a host that wants an even quicker change
+    keeps it.
     """
-    before, quick, seen = sys.getswitchinterval(), 0.00005, []
-    priority = PromptInProgress()
+    before, quick, own = sys.getswitchinterval(), 0.00005, background_thread.PROMPT_SWITCH_SECONDS
+    prompt = PromptInProgress()
+    seen: list[float] = []
+
+    def look() -> None:
+        seen.append(sys.getswitchinterval())
+
     try:
-        for interval in (before, quick):
-            sys.setswitchinterval(interval)
-            with priority:
-                with priority:
-                    seen.append(sys.getswitchinterval())
-                seen.append(sys.getswitchinterval())
-            seen.append(sys.getswitchinterval())
+        with prompt:
+            look()
+            with prompt.background_work(), prompt:
+                look()
+            look()
+        with prompt.background_work():
+            look()
+            with prompt:
+                look()
+            look()
+        sys.setswitchinterval(quick)
+        with prompt, prompt.background_work():
+            look()
+        look()
     finally:
         sys.setswitchinterval(before)
 
-    own = background_loading.PROMPT_SWITCH_SECONDS
-    assert seen == pytest.approx([own, own, before, quick, quick, quick], abs=2e-6)
+    expected = [before, own, before, before, own, before, quick, quick]
+    assert seen == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_thread_of_ours_is_background_work() -> None:
+    """A prompt beside it has the short interval, one without it the host's own."""
+    before, seen = sys.getswitchinterval(), list[float]()
+
+    def look() -> None:
+        with PROMPT_IN_PROGRESS:
+            seen.append(sys.getswitchinterval())
+
+    start_background_thread(look, name="look").join()
+    own = background_thread.PROMPT_SWITCH_SECONDS
+    assert seen == pytest.approx([own], abs=2e-6)
+    assert sys.getswitchinterval() == before
 
 
 def test_many_short_steps_pause_together(monkeypatch: pytest.MonkeyPatch) -> None:

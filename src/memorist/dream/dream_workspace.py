@@ -55,6 +55,7 @@ from memorist.dream.past_session_evidence import (
 from memorist.dream.structural_dream import DreamPlan, plan_dream
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import Event
+from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
 from memorist.store.disk_files import read_if_exists
@@ -118,6 +119,7 @@ def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
         memory.close()
 
 
+@PROMPT_IN_PROGRESS.background_work()
 def prepare_dream(
     workspace: DreamWorkspace, past: Sequence[PastSessionLocation] = (), chosen: Sequence[str] = ()
 ) -> PreparedDream:
@@ -156,6 +158,7 @@ def prepare_dream(
     )
 
 
+@PROMPT_IN_PROGRESS.background_work()
 def apply_dream(
     workspace: DreamWorkspace,
     model: ReviewedChanges,

@@ -4,7 +4,6 @@ answered: threads share the interpreter's lock, and the prompt would wait for it
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from memorist.auto_memory.value_correction import corrects_value
 from memorist.core.language_detection import list_non_english_common_words
 from memorist.core.lazy import precompile_patterns_stepwise
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.platforms.background_thread import start_background_thread
+from memorist.platforms.background_thread import PROMPT_IN_PROGRESS, start_background_thread
 
 STEP_PAUSE_SECONDS = 0.001
 MIN_WORK_SECONDS = 0.004
@@ -46,12 +45,6 @@ SAMPLE_MESSAGES = (
 )
 """What users often say: a task, a question, a report, a correction, a fact."""
 
-
-PROMPT_SWITCH_SECONDS = 0.0001
-"""How long a thread keeps the interpreter's lock while a prompt waits for it. With Python's own
-0.005 a prompt that opens fifty files beside a dream of ten thousand memories took 0.6 s, not 0.02.
-"""
-
 SAMPLE_STATEMENTS = (
     "We moved from npm to pnpm",
     "Use pnpm, never npm",
@@ -59,42 +52,6 @@ SAMPLE_STATEMENTS = (
     "The API runs on port 8000",
 )
 """A change, a rule, a value, and what they correct."""
-
-
-class PromptInProgress:
-    """Held while a prompt is answered, by any thread and several times at once. Whatever else runs
-    in the process gives way to it at once, and goes on as before afterwards.
-    """
-
-    def __init__(self) -> None:
-        self._answering = 0
-        self._switch_seconds = 0.0
-        self._lock = threading.Lock()
-        self._idle = threading.Event()
-        self._idle.set()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._answering:
-                self._switch_seconds = sys.getswitchinterval()
-                sys.setswitchinterval(min(PROMPT_SWITCH_SECONDS, self._switch_seconds))
-            self._answering += 1
-            self._idle.clear()
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._answering -= 1
-            if not self._answering:
-                sys.setswitchinterval(self._switch_seconds)
-                self._idle.set()
-
-    def wait_until_idle(self, seconds: float) -> bool:
-        """Wait until no prompt is being answered; returns whether that was within `seconds`."""
-        return self._idle.wait(seconds)
-
-
-PROMPT_IN_PROGRESS = PromptInProgress()
-"""Of all prompts of the process."""
 
 
 class BackgroundSteps:

@@ -17,7 +17,6 @@ from memorist.context.first_context_assembly import HostContext
 from memorist.core.argument_types import check_text, check_type
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.core.process_bound import ProcessBound
-from memorist.engine.background_loading import PROMPT_IN_PROGRESS
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.fetch_tool import build_fetch_tool_definition
@@ -55,6 +54,7 @@ from memorist.formats.transcript_format import CompactionBoundary
 from memorist.models.context_window import resolve_context_window
 from memorist.models.context_window_observer import ContextWindowObserver
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
+from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 from memorist.ports import Request
 from memorist.session_memory.conversation_tracker import ConversationTracker, NotesDue
 from memorist.session_memory.session_notes import SessionMemory

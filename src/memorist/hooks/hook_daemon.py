@@ -21,7 +21,6 @@ from msgspec import Struct
 
 import memorist
 from memorist import __version__
-from memorist.engine.background_loading import PROMPT_IN_PROGRESS
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
 from memorist.hooks import hook_protocol, hook_time_limits
@@ -40,6 +39,7 @@ from memorist.hooks.hook_response import render_hook_output
 from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.hooks.late_texts import LateTexts
 from memorist.platforms import processes, sockets
+from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 from memorist.safety.secrets import redact
 from memorist.settings import HooksSettings
 
