@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import time
@@ -41,13 +42,10 @@ def close_locked(descriptor: int) -> None:
     was forked meanwhile, which has a copy of the descriptor. Where the system has no locks, there
     is none to let go of.
     """
-    try:
+    with contextlib.suppress(OSError):
         if HAS_FLOCK:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
-    except OSError:
-        os.close(descriptor)
-    else:
-        os.close(descriptor)
+    os.close(descriptor)
 
 
 def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:
