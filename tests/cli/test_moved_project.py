@@ -217,19 +217,21 @@ def test_a_home_can_be_copied_while_a_session_is_open(
 
 
 @pytest.mark.covers("AM-4")
+@pytest.mark.parametrize("remotes", [("shop", "site"), ("shop",), ()])
 def test_projects_that_change_places_keep_their_own_memory(
-    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remotes: tuple[str, ...]
 ) -> None:
     """Another repository at the place of one had its memory, and wrote into it. Each takes its own
-    over, there and back; one that only has another address, or was cloned anew from the same, is
-    the same.
+    over, there and back, whether they have remotes or not; one that only has another address, or
+    was cloned anew from the same, or began a new reflog, is the same.
     """
     site = tmp_path / "site"
     for folder, name in ((shop, "shop"), (site, "site")):
         folder.mkdir(exist_ok=True)
         git("init", cwd=folder)
         git("commit", "--allow-empty", "-m", name, cwd=folder)
-        git("remote", "add", "origin", f"git@example.com:team/{name}.git", cwd=folder)
+        if name in remotes:
+            git("remote", "add", "origin", f"git@example.com:team/{name}.git", cwd=folder)
         monkeypatch.chdir(folder)
         memorist("memory", "add", f"Only of the {name}.")
 
@@ -260,8 +262,9 @@ def test_projects_that_change_places_keep_their_own_memory(
     shop = (tmp_path / "aside").rename(shop)
 
     monkeypatch.chdir(shop)
-    git("remote", "set-url", "origin", "https://example.org/other/store.git", cwd=shop)
-    assert "Only of the shop" in described()
-    git("remote", "set-url", "origin", "https://example.org/other/shop", cwd=shop)
+    if remotes:
+        git("remote", "set-url", "origin", "https://example.org/other/store.git", cwd=shop)
+        assert "Only of the shop" in described()
+        git("remote", "set-url", "origin", "https://example.org/other/shop", cwd=shop)
     (shop / ".git" / "logs" / "HEAD").write_text("cloned anew\n")
     assert "Only of the shop" in described()

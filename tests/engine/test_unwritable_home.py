@@ -21,6 +21,7 @@ from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
+from memorist.errors import StoreError
 from memorist.events import ConversationCompacted, Event
 from memorist.forks.fork_spec import ForkDenied, ForkSpec, NoToolsPermission
 from memorist.models.model_pricing import ModelPrice
@@ -31,6 +32,7 @@ from memorist.store.session_rows import list_sessions
 from memorist.store.sqlite_database import UnsavedDatabaseConnection, open_database
 from memorist.system import SystemClock
 from memorist.testing import FrozenClock
+from support.past_sessions import ROUNDING, write_session
 from support.waiting import count_lock_waits
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -242,6 +244,36 @@ def test_commands_that_read_go_on(
                 assert "pnpm" in found.output or "nothing is wrong" in found.output, words
     finally:
         disk.unlock()
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC])
+@pytest.mark.parametrize("words", ["import --yes", "rollouts sync", "worker --once"])
+def test_past_sessions_are_not_extracted_where_nothing_can_be_kept(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, number: int, words: str
+) -> None:
+    """The command ends with an error that names the home: it extracted every session, said so, and
+    all of it was lost. Once the disk takes writes, the same command keeps them.
+    """
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEMORIST_ROLLOUTS__MAX_AGE_DAYS", "36500")
+    recorded = tmp_path / ".claude" / "projects" / "shop"
+    recorded.mkdir(parents=True)
+    write_session(recorded, "aaaa", ROUNDING, 5)
+    run = CliRunner().invoke
+    assert run(memorist_group, ["memory", "add", "Use pnpm, never npm"]).exit_code == 0
+    disk.lock(number)
+    try:
+        found = run(memorist_group, words.split())
+    finally:
+        disk.unlock()
+
+    assert isinstance(found.exception, StoreError), found.output
+    assert str(tmp_path / "home") in str(found.exception)
+    assert "extracted" not in found.output
+    assert "kept" not in found.output
+    assert run(memorist_group, words.split()).exit_code == 0
+    assert list((tmp_path / "home" / "memories" / "rollout_summaries").iterdir())
 
 
 def test_what_cannot_be_counted_asks_no_model(home: Path, disk: Disk) -> None:

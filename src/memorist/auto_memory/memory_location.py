@@ -23,6 +23,7 @@ from memorist.errors import InputError, SettingsError
 from memorist.platforms.regular_files import open_regular_file
 from memorist.ports import FileSystem
 from memorist.settings import AutoMemorySettings
+from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
 
 
@@ -255,7 +256,7 @@ def resolve_project_memory_layout(
         return layout.memory_layout_at(own)
     root = locate_project_root(Path(project))
     layouts = list_memory_layouts(layout, str(root))
-    return next(each for each in layouts if not _is_of_another_repository(each, root))
+    return next(each for each in layouts if not _is_of_another_repository(each, root, layout))
 
 
 def list_memory_layouts(layout: Layout, root: str) -> Iterator[MemoryLayout]:
@@ -266,26 +267,31 @@ def list_memory_layouts(layout: Layout, root: str) -> Iterator[MemoryLayout]:
     yield from (layout.memory_layout(f"{root}#{number}") for number in count(2))
 
 
-def _is_of_another_repository(memory_layout: MemoryLayout, root: Path) -> bool:
+def _is_of_another_repository(memory_layout: MemoryLayout, root: Path, layout: Layout) -> bool:
     try:
         known = decode_json(
             _read_small_file(memory_layout.project_record) or "", as_type=ProjectRecord
         )
     except msgspec.DecodeError:
         return False
-    return holds_another_repository(known, root)
+    return holds_another_repository(known, root, layout)
 
 
-def holds_another_repository(known: ProjectRecord, root: Path) -> bool:
+def holds_another_repository(known: ProjectRecord, root: Path, layout: Layout) -> bool:
     """Whether a folder holds another repository than the recorded one, as where two projects
-    changed places: no remote of the one has the name of one of the other's, and its reflog is not
-    that of the recorded clone. A repository that only got another address is the same.
+    changed places: its reflog is not that of the recorded clone, and no remote of the one has the
+    name of one of the other's or, where one of them has no remote, its clone is that of another
+    project of the home. A repository that only got another address, or a new reflog, is the same.
     """
     before, now = map(_list_remote_names, (known.identity, read_remote_identity(root)))
-    if not (before and now and known.clone) or before & now:
+    if not known.clone or before & now:
         return False
     lines = hash_reflog_lines(root)
-    return bool(lines) and known.clone not in lines
+    if not lines or known.clone in lines:
+        return False
+    if before and now:
+        return True
+    return any(each.clone in lines for each in list_projects_with_memory(DiskFiles(), layout))
 
 
 def _list_remote_names(identity: str) -> set[str]:

@@ -58,7 +58,7 @@ def find_possible_former_projects(
     for known in list_projects_with_memory(files, layout):
         former = Path(known.root)
         if not former.exists() or (
-            holds_another_repository(known, former)
+            holds_another_repository(known, former, layout)
             and layout.memory_layout(known.root).folder.exists()
         ):
             missing.append(known)
@@ -256,7 +256,7 @@ def rebind_memory(
     source = _find_memory_of_clone(files, layout, old_root, Path(root))
     target = resolve_project_memory_layout(layout, root, AutoMemorySettings())
     left = read_project_record(files, source)
-    is_replaced = left is not None and holds_another_repository(left, Path(old_root))
+    is_replaced = left is not None and holds_another_repository(left, Path(old_root), layout)
     if (
         Path(old_root).exists()
         and old_root != root
@@ -307,7 +307,7 @@ def _find_memory_of_clone(
     while (known := read_project_record(files, each)) is not None:
         if known.clone in lines and each.folder.exists():
             return each
-        if found is None and not holds_another_repository(known, root):
+        if found is None and not holds_another_repository(known, root, layout):
             found = each
         each = next(layouts)
     return found or each

@@ -92,7 +92,7 @@ from memorist.store.session_memory_mode import (
     save_rollouts_except_memory_off,
     set_memory_mode,
 )
-from memorist.store.sqlite_database import open_database
+from memorist.store.sqlite_database import UnsavedDatabaseConnection, open_database
 from memorist.store.state_database import list_recorded_damage
 
 ANY_AGE_DAYS = 36_500
@@ -361,7 +361,12 @@ class RolloutPipeline(RolloutStore):
         *,
         terms: JobClaimPolicy | None = None,
     ) -> WorkerDependencies:
-        """The dependencies of a worker."""
+        """The dependencies of a worker. Raises StoreError where what it makes cannot be kept."""
+        if isinstance(self._database, UnsavedDatabaseConnection):
+            raise StoreError(
+                f"what past sessions give cannot be kept in {self.layout.home}: "
+                f"{self._database.why}"
+            )
         return WorkerDependencies(
             state=self.state,
             settings=rollouts,

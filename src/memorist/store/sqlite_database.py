@@ -198,6 +198,9 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
 class UnsavedDatabaseConnection(sqlite3.Connection):
     """A copy of a database in memory: what is written to it is lost when it is closed."""
 
+    why: str
+    """Why the file cannot be used, in words."""
+
 
 DISK_ERRORS = frozenset(
     {
@@ -266,16 +269,18 @@ def open_unsaved_copy(
     """A copy of the database in memory, prepared as the file would be; an empty one where the file
     cannot be read either. One warning for each folder goes to the log `memorist`.
     """
+    why = explain_database_error(path, error)
     if _warned.isdisjoint((path.parent, *path.parents)):
         _warned.add(path.parent)
         _log.warning(
             "%s cannot be written (%s): memorist reads what is there, and keeps nothing new",
             path.parent,
-            explain_database_error(path, error),
+            why,
         )
     connection = sqlite3.connect(
         ":memory:", isolation_level=None, check_same_thread=False, factory=UnsavedDatabaseConnection
     )
+    connection.why = why
     with contextlib.suppress(sqlite3.Error, OSError):
         _copy_database(path, connection)
     try:
