@@ -308,25 +308,61 @@ def test_a_listener_that_fails_stops_no_agent(tmp_path: Path) -> None:
         assert "Fix the importer" in talk(attached).update_notes()
 
 
-def test_a_forked_child_passes_through(tmp_path: Path) -> None:
-    """The engine's thread stays with the parent; the child waits for nobody."""
+@pytest.mark.parametrize("is_used_before", [False, True])
+def test_a_forked_child_goes_on_with_an_engine_of_its_own(
+    tmp_path: Path, is_used_before: bool
+) -> None:
+    """As the workers of `gunicorn --preload` and of Celery do: what the parent attached works in
+    each child, also on a conversation that the parent has open, and the parent goes on afterwards.
+    """
     code = f"""
 import os
-from memorist.adapters.engine_thread import EngineThread, attach_or_open_engine_thread
+from memorist.adapters.engine_thread import EngineThread
+attached = EngineThread(home={str(tmp_path)!r})
+def ask(name, text):
+    conversation = attached.conversation(name, format="openai_chat")
+    messages = [{{"role": "user", "content": text}}]
+    conversation.prepare({{"model": "m", "messages": messages}})
+    return text in conversation.update_notes()
+if {is_used_before}:
+    ask("s", "Fix the importer, please.")
+children = []
+for name in ("s", "t"):
+    child = os.fork()
+    if child == 0:
+        done = ask(name, f"Write the exporter {{name}}, please.")
+        attached.close()
+        os._exit(0 if done else 1)
+    children.append(child)
+ended = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+print(ended, ask("s", "Read the manual, please."))
+attached.close()
+"""
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+
+    assert ran.stdout.split("\n")[0] == "[0, 0] True", ran.stderr
+    assert not ran.stderr
+    assert len([*tmp_path.glob("projects/*/*/transcript.jsonl")]) == 2
+
+
+def test_a_child_of_a_closed_engine_passes_through(tmp_path: Path) -> None:
+    """What was closed before the fork stays closed, and stops no agent."""
+    code = f"""
+import os
+from memorist.adapters.engine_thread import EngineThread
 attached = EngineThread(home={str(tmp_path)!r})
 conversation = attached.conversation("s", format="openai_chat")
+attached.close()
 request = {REQUEST!r}
-conversation.prepare(request)
 child = os.fork()
 if child == 0:
-    same = conversation.prepare(request) is request
-    attached.close()
-    os._exit(0 if same else 1)
+    os._exit(0 if conversation.prepare(request) is request else 1)
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    ended = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], env=dict(os.environ), timeout=300, check=False
-    )
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=120, check=False)
 
     assert ended.returncode == 0
 

@@ -29,10 +29,10 @@ from memorist.engine.project_folder import resolve_project
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.engine.tenants import MAX_IDLE_SECONDS, Tenants
-from memorist.errors import UsageError
+from memorist.errors import MemoristError, UsageError
 from memorist.events import EventListener
 from memorist.flags.flag_lookup import FlagSource
-from memorist.platforms.process_hooks import close_at_exit
+from memorist.platforms.process_hooks import close_at_exit, run_in_forked_children
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
 from memorist.store.home_layout import make_portable_folder_name
@@ -76,6 +76,7 @@ class EngineThread(ProcessBound):
     """One engine for any number of agents of a process.
 
     It runs in a daemon thread and outlives `asyncio.run`. A context manager; closes itself at exit.
+    In a forked child the first call opens an engine of the child's own, over the same home.
     A conversation with a user is kept in that user's own home, `users/NAME` in the home folder, as
     `Tenants` does: nothing of it is shown to another user.
 
@@ -97,42 +98,70 @@ class EngineThread(ProcessBound):
         **engine: Unpack[EngineArguments],
     ) -> None:
         self.listener = None if listener is None else guard_listener(listener)
-        self._owner_pid = os.getpid()
-        self._conversations: LruCache[HostConversation] = LruCache(max_size=MAX_KNOWN_CONVERSATIONS)
-        self._conversations_lock = threading.Lock()
-        self._sessions = SessionPool[str, Session](
-            Session.close,
-            clock=engine.get("clock") or SystemClock(),
-            limits=PoolLimits(MAX_IDLE_SECONDS, most_open),
-            on_error=_log_close_failure,
-        )
-        self._sessions.is_takeover_requested = lambda session: session.is_takeover_requested
         self._arguments = engine
+        self._most_open = most_open
+        self._conversations: LruCache[HostConversation] = LruCache(max_size=MAX_KNOWN_CONVERSATIONS)
         self.disk_pause = DiskFailurePauses(engine.get("clock") or SystemClock())
         """The pauses after the disk refused."""
         self.failures_after_close: set[tuple[str, str]] = set()
         """What was reported of all conversations once no calls are taken any more."""
-        self._users: Tenants | None = None
-        """The homes of users; touched in the engine's thread only."""
         self._has_warned_of_users = False
         self._closed = False
-        self._loop = EventLoopThread()
+        self._inherited: list[object] = []
+        """What a forked child has of its parent: kept, since closing would disturb the parent."""
+        self._conversations_lock = threading.Lock()
+        self._opening_lock = threading.Lock()
+        self._loop: EventLoopThread | None = self._open()
+        run_in_forked_children(self._leave_to_parent)
+        close_at_exit(self.close)
+
+    def _open(self) -> EventLoopThread:
+        """Begin a loop, and open the engine on it."""
+        self._sessions = SessionPool[str, Session](
+            Session.close,
+            clock=self._arguments.get("clock") or SystemClock(),
+            limits=PoolLimits(MAX_IDLE_SECONDS, self._most_open),
+            on_error=_log_close_failure,
+        )
+        self._sessions.is_takeover_requested = lambda session: session.is_takeover_requested
+        self._users: Tenants | None = None
+        """The homes of users; touched in the engine's thread only."""
+        loop = EventLoopThread()
         try:
-            self._engine = self.run(lambda: _open_engine(engine))
+            self._engine = loop.run(lambda: _open_engine(self._arguments))
         except BaseException:  # also for Ctrl-C: the loop must not run on without an engine
             self._closed = True
-            self._loop.stop(0.0)
+            loop.stop(0.0)
             raise
-        close_at_exit(self.close)
+        return loop
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: its parent has the thread and the open files, and may hold a lock."""
+        self._conversations_lock, self._opening_lock = threading.Lock(), threading.Lock()
+        self._inherited.append((self._loop, self._engine, self._sessions, self._users))
+        self._loop = None
+
+    def _open_loop(self) -> EventLoopThread:
+        """The engine's loop, begun anew in a forked child.
+
+        Raises UsageError after `close`, and in a child what opening the engine raises.
+        """
+        with self._opening_lock:
+            if self._closed:
+                raise UsageError("memorist was closed here; attach it again")
+            self._loop = self._loop or self._open()
+            return self._loop
 
     @property
     def is_closed(self) -> bool:
-        """Whether no calls are taken any more: after `close`, and in a forked child."""
-        return self._closed or os.getpid() != self._owner_pid
+        """Whether no calls are taken any more."""
+        return self._closed
 
     @property
     def engine(self) -> Memorist:
         """The engine. Its coroutines run in its own thread: pass them to `run` or `arun`."""
+        with contextlib.suppress(MemoristError, OSError):  # as a call will say
+            self._open_loop()
         return self._engine
 
     def conversation(
@@ -180,7 +209,7 @@ class EngineThread(ProcessBound):
         try:
             future = self._submit(work)
             error = future.exception(seconds)
-        except (UsageError, TimeoutError, CancelledError) as refused:
+        except (MemoristError, OSError, CancelledError) as refused:
             return EngineFailure(refused)
         return future.result() if error is None else EngineFailure(error)
 
@@ -194,7 +223,7 @@ class EngineThread(ProcessBound):
         try:
             asyncio.get_running_loop()
             future = self._submit(work)
-        except (UsageError, RuntimeError) as refused:
+        except (MemoristError, OSError, RuntimeError) as refused:
             return EngineFailure(refused)
         ending = asyncio.wrap_future(future)
         await asyncio.wait([ending], timeout=seconds)
@@ -204,14 +233,7 @@ class EngineThread(ProcessBound):
         return ending.result() if error is None else EngineFailure(error)
 
     def _submit(self, work: EngineWork[Result]) -> Future[Result]:
-        if os.getpid() != self._owner_pid:
-            raise UsageError(
-                "this process was forked from the one that attached memorist; attach it again "
-                "after a fork"
-            )
-        if self._closed:
-            raise UsageError("memorist was closed here; attach it again")
-        return self._loop.submit(work)
+        return self._open_loop().submit(work)
 
     def find_session(self, conversation: HostConversation) -> Session | None:
         """The session of a conversation while it is open."""
@@ -291,14 +313,16 @@ class EngineThread(ProcessBound):
 
         May be called twice, and from any thread.
         """
-        if self.is_closed:
+        with self._opening_lock:
+            loop = None if self._closed else self._loop
+            ending = None if loop is None else loop.submit(self._close_all)
+            self._closed = True
+        if loop is None or ending is None:
             return
-        ending = self._submit(self._close_all)
-        self._closed = True
         try:
             ending.result(MAX_CLOSE_WAIT_SECONDS)
         finally:
-            self._loop.stop(MAX_CLOSE_WAIT_SECONDS)
+            loop.stop(MAX_CLOSE_WAIT_SECONDS)
 
     async def _close_all(self) -> None:
         for error in await self._sessions.close():

@@ -58,7 +58,7 @@ class EngineRunner(Protocol):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no calls any more: after `close`, and in a forked child."""
+        """Whether it takes no calls any more."""
         ...
 
     def run(self, work: EngineWork[Result]) -> Result:

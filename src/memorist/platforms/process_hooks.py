@@ -11,11 +11,12 @@ from importlib import import_module
 
 
 def run_in_forked_children(action: Callable[[], object]) -> None:
-    """Have each child of this process begin with `action`: locks that another thread held, and
-    threads of native libraries, stay with the parent. Does nothing where processes do not fork.
+    """Have each child of this process begin with the bound method `action`, unless its object is
+    gone by then: locks that another thread held, and threads, stay with the parent. Does nothing
+    where processes do not fork.
     """
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=action)
+        os.register_at_fork(after_in_child=_call_while_alive(action))
 
 
 def close_at_exit(close: Callable[[], object]) -> None:
@@ -25,11 +26,16 @@ def close_at_exit(close: Callable[[], object]) -> None:
     come too late. The hook that is set last runs first, so theirs is set before.
     """
     import_module("concurrent.futures.thread")
-    closing = weakref.WeakMethod(close)
+    getattr(threading, "_register_atexit", atexit.register)(_call_while_alive(close))
 
-    def close_if_alive() -> None:
-        method = closing()
+
+def _call_while_alive(bound: Callable[[], object]) -> Callable[[], None]:
+    """A function that calls this bound method, and does not keep its object alive."""
+    reference = weakref.WeakMethod(bound)
+
+    def call() -> None:
+        method = reference()
         if method is not None:
             method()
 
-    getattr(threading, "_register_atexit", atexit.register)(close_if_alive)
+    return call
