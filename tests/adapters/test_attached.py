@@ -125,7 +125,9 @@ def test_what_memorist_cannot_use_is_sent_as_it_came_and_told_once(
 def test_a_folder_that_cannot_be_written_stops_no_agent(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The home is a file: every point passes through, and what was asked for says why."""
+    """The home is a file: every point passes through, and what was said is there when the session
+    goes on in this process.
+    """
     home = tmp_path / "home"
     home.write_text("not a folder")
     with EngineThread(home=home) as attached:
@@ -137,8 +139,7 @@ def test_a_folder_that_cannot_be_written_stops_no_agent(
         conversation.on_file_read("a.md")
         assert conversation.shrink_refused_request() is None
         conversation.close()
-        with pytest.raises(Exception, match=r"."):
-            conversation.update_notes()
+        assert REQUEST["messages"][0]["content"] in str(conversation.update_notes())
 
 
 def test_what_was_asked_for_says_why_it_is_not_done(tmp_path: Path) -> None:

@@ -398,6 +398,14 @@ def test_a_worker_is_started_at_most_once_in_half_an_hour(
         start(1e9 + START_INTERVAL_SECONDS),
     ] == [1, None, 1]
     assert start(1e9 - 10.0) == 1
+
+    def refuse(settings: bytes, environment: Mapping[str, str]) -> int:
+        raise BlockingIOError("no more processes")
+
+    with monkeypatch.context() as refusing:
+        refusing.setattr("memorist.engine.worker_process._spawn_worker", refuse)
+        assert start(2e9) is None
+    assert start(2e9 + 1) == 1  # the system refused: the next session tries again
     mark.write_bytes(b"\xffnever")
     assert start(1e9) == 1
     assert msgspec.json.decode(begun[0], type=Settings) == settings

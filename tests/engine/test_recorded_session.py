@@ -58,6 +58,20 @@ async def test_a_program_finds_a_session_reads_its_notes_and_hands_it_over(tmp_p
         assert "rounding of the totals" in each
 
 
+@pytest.mark.parametrize("id", ["chat.1", "user/42", "2026-11-28.log", "a b"])
+async def test_a_session_is_found_by_an_id_that_looks_like_a_file(tmp_path: Path, id: str) -> None:
+    """Any text is an id; a file that is not there is named as a file."""
+    async with Memorist(home=tmp_path / "home", model="structural") as engine:
+        session = await engine.open(id, project=str(tmp_path))
+        await session.prepare({"model": "m", "max_tokens": 10, "messages": []})
+
+    found = find_recorded_session(engine.layout, id)
+    missing = find_recorded_session(engine.layout, "shop/rollout.jsonl")
+
+    assert (found.id, found.path) == (id, session.layout.transcript)
+    assert (missing.layout, missing.path.is_file()) == (None, False)
+
+
 @pytest.mark.covers("CX-7")
 @pytest.mark.parametrize(("turns", "left"), [(0, 2), (1, 1), (9, 0)])
 async def test_a_rollback_takes_back_as_many_turns_as_it_says(

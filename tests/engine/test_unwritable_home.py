@@ -189,6 +189,27 @@ async def test_a_session_comes_home_when_the_disk_is_back(
     assert modes == {0}  # as private as a session that was saved all along
 
 
+async def test_a_session_is_opened_again_while_the_disk_is_away(
+    home: Path, tmp_path: Path, disk: Disk
+) -> None:
+    """As often as its host likes, with all that was said before; once the disk is back all of it
+    comes home, be the session open then or not.
+    """
+    said = [f"Step {number} of the importer." for number in range(4)]
+    async with Memorist(home=home, model="structural") as engine:
+        disk.lock()
+        for count in (1, 2, 3):
+            async with await engine.open("s", project=str(tmp_path)) as session:
+                await session.prepare(request(*said[:count]))
+        disk.unlock()
+        async with await engine.open("s", project=str(tmp_path)) as session:
+            await session.prepare(request(*said))
+            assert session.layout.folder.is_relative_to(home)
+    text = session.layout.transcript.read_text("utf-8")
+
+    assert [text.count(each) for each in said] == [1, 1, 1, 1]
+
+
 async def test_what_cannot_be_brought_home_is_said_to_be_lost(
     home: Path, tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -276,30 +276,34 @@ class Memorist(ProcessBound):
         home = self.layout.session_layout(project, redact_id_keeping_ids_distinct(session)).folder
         share = None if folder is not None else self._open_share(home)
 
-        async def open_at(where: Path | None) -> tuple[SessionLog, MemoryExtension]:
+        async def open_at(where: Path | None) -> Session:
             if share is not None:
                 await share.acquire(where or home)
             try:
                 log = self._open_log(session, project, format, known, where, listener)
-                return log, self._begin_session(log)
+                with log.release_on_error():
+                    memory = self._begin_session(log)
+                    return Session(
+                        log,
+                        lambda context: ContextExtension(
+                            context, log, memory, self.get_skill_discovery
+                        ),
+                        lambda: self.turn_memory_off(log),
+                        self._on_session_closed,
+                        share,
+                    )
             except BaseException:
                 if share is not None:
                     await share.release_without_saving()
                 raise
 
+        self._unsaved.move_to_home(home)
         try:
-            log, memory = await self._open_in_turn(lambda: open_at(folder))
+            opened = await self._open_in_turn(lambda: open_at(folder))
         except StoreError as error:
             if folder is not None or not is_storage_failure(error):
                 raise
-            log, memory = await open_at(self._unsaved.make_folder(home, error))
-        opened = Session(
-            log,
-            lambda context: ContextExtension(context, log, memory, self.get_skill_discovery),
-            lambda: self.turn_memory_off(log),
-            self._on_session_closed,
-            share,
-        )
+            opened = await open_at(self._unsaved.make_folder(home, error))
         self._sessions.add(opened)
         return opened
 
@@ -313,7 +317,7 @@ class Memorist(ProcessBound):
 
     def _on_session_closed(self, session: Session | ObservedSession) -> None:
         self._sessions.discard(session)
-        self._unsaved.move_to_home(session.layout.folder)
+        self._unsaved.on_session_closed(session.layout.folder)
 
     def observe_session(
         self,
@@ -337,28 +341,28 @@ class Memorist(ProcessBound):
         known = self._apply_off_switch(HostInfo())
         home = self.layout.session_layout(project, redact_id_keeping_ids_distinct(session)).folder
 
-        def open_at(where: Path | None) -> tuple[SessionLog, MemoryExtension]:
+        def open_at(where: Path | None, why_unsaved: str = "") -> ObservedSession:
             log = self._open_log(session, project, format, known, where, listener)
-            return log, self._begin_session(log)
+            with log.release_on_error():
+                memory = self._begin_session(log)
+                if loads is not None and project:
+                    own = ClientRuleReader(self._files, self.settings.context, self.environment)
+                    memory.omit_repeated_client_rules(partial(own.read_rules, loads, Path(project)))
+                return ObservedSession(
+                    log,
+                    memory,
+                    turn_memory_off=lambda: self.turn_memory_off(log),
+                    on_close=self._on_session_closed,
+                    why_unsaved=why_unsaved,
+                )
 
-        why_unsaved = ""
+        self._unsaved.move_to_home(home)
         try:
-            log, memory = open_at(None)
+            opened = open_at(None)
         except StoreError as error:
             if not is_storage_failure(error):
                 raise
-            log, memory = open_at(self._unsaved.make_folder(home, error))
-            why_unsaved = str(error)
-        if loads is not None and project:
-            own = ClientRuleReader(self._files, self.settings.context, self.environment)
-            memory.omit_repeated_client_rules(partial(own.read_rules, loads, Path(project)))
-        opened = ObservedSession(
-            log,
-            memory,
-            turn_memory_off=lambda: self.turn_memory_off(log),
-            on_close=self._on_session_closed,
-            why_unsaved=why_unsaved,
-        )
+            opened = open_at(self._unsaved.make_folder(home, error), str(error))
         self._sessions.add(opened)
         return opened
 
@@ -366,22 +370,15 @@ class Memorist(ProcessBound):
         return replace(host, memory=False) if is_disabled_by_environment(self.environment) else host
 
     def _begin_session(self, log: SessionLog) -> MemoryExtension:
-        """Begin a live session; its files are released where that fails."""
-        with log.release_on_error():
-            memory = self._memory_for(log.context)
-            past = open_past_session_recall(
-                log.context, self._open_shared_state, self._find_session_index, memory
-            )
-            return self._begin_live(log, memory, past)
-
-    def _begin_live(
-        self, log: SessionLog, auto_memory: AutoMemory | None, *more: SessionExtension | None
-    ) -> MemoryExtension:
         """Begin a live session with its extensions, and start their due work.
 
-        The order of the list is the order of their calls; `more` come after memorist's own.
+        The order of the list is the order of their calls.
         """
         context, host = log.context, log.context.host
+        auto_memory = self._memory_for(context)
+        past = open_past_session_recall(
+            context, self._open_shared_state, self._find_session_index, auto_memory
+        )
         held_out = decide_and_record_holdout(context)
         memory = self._open_memory_extension(log, auto_memory, held_out=held_out)
         extensions: list[SessionExtension] = []
@@ -393,7 +390,8 @@ class Memorist(ProcessBound):
             extensions.append(MagicDocs(context, tracker=log.tracker))
         if auto_memory is not None:
             extensions.append(open_dream_extension(auto_memory, context))
-        extensions += filter(None, more)
+        if past is not None:
+            extensions.append(past)
         if host.main and host.memory:
             extensions += (
                 PinnedTextExtension(context),

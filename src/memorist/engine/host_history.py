@@ -76,13 +76,21 @@ class HistoryAdditions(Struct, frozen=True):
         return tuple(message for entry in self.entries for message in entry.new_messages)
 
 
-def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
+MAX_NESTING = 200
+"""Levels of objects and lists in one another. Our choice: what is read of a request walks through
+all of them, within Python's limit of a thousand calls.
+"""
+
+
+def to_plain_json(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
     """Return a copy of a part of a request as plain JSON: reply objects of SDKs, which hosts put
     back into their history, other mappings and dataclasses become dicts, and keys that are no text
     what JSON makes of them.
 
-    Raises FormatError for a value that JSON cannot express.
+    Raises FormatError for a value that JSON cannot express, and for one that is nested too deeply.
     """
+    if depth > MAX_NESTING:
+        raise FormatError(f"the request is nested more than {MAX_NESTING} levels deep")
     kind = type(value)
     if kind is str or value is None or kind in _JSON_NUMBERS:
         return value
@@ -91,17 +99,18 @@ def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK tur
         return {
             key if type(key) is str else _to_json_key(key): inner
             if type(inner) is str
-            else to_plain_json(inner)
+            else to_plain_json(inner, depth + 1)
             for key, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [to_plain_json(inner) for inner in value]
+        return [to_plain_json(inner, depth + 1) for inner in value]
     if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        dumped = value.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        return to_plain_json(dumped, depth)
     if is_dataclass(value) and not isinstance(value, type):
         value = {each.name: getattr(value, each.name) for each in fields(value)}
     if isinstance(value, Mapping):
-        return to_plain_json(dict(value))
+        return to_plain_json(dict(value), depth)
     try:
         _encode(value)
     except TypeError as error:
@@ -281,6 +290,9 @@ class HostHistory:
     def add_request(self, items: Sequence[Any]) -> HistoryAdditions:
         """Record the history of a request that is about to be sent; return what is new in it."""
         start = self._match_known_entries(items)
+        # All of it is read before any of it counts as known: an entry that cannot be read would
+        # take those before it along, which the host sends again.
+        decoded = self._decode_entries(items, start or 0)
         if start is None:
             self._items = []
             self._user_name = ""
@@ -288,8 +300,17 @@ class HostHistory:
             self._digest_counts.clear()
             self._expected_echoes.clear()
             self.unchanged_count = 0
-            return HistoryAdditions(self._add_entries(items), rewritten=True)
-        return HistoryAdditions(self._add_entries(items[start:]))
+        return HistoryAdditions(self._add_entries(decoded), rewritten=start is None)
+
+    def _decode_entries(
+        self, items: Sequence[Any], start: int
+    ) -> list[tuple[Any, Sequence[Message]]]:
+        """The entries from `start` on as plain JSON, with their messages. Raises FormatError."""
+        plain = [replace_lone_surrogates(to_plain_json(item)) for item in items[start:]]
+        return [
+            (item, self._codec.decode_item(item, id=str(index)))
+            for index, item in enumerate(plain, start)
+        ]
 
     def add_reply(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Record a reply, so that the entries that echo it in the next request are not new.
@@ -369,15 +390,16 @@ class HostHistory:
         """One entry as it was last sent."""
         return self._items[index]
 
-    def _add_entries(self, items: Sequence[Any]) -> tuple[HostHistoryEntry, ...]:
+    def _add_entries(
+        self, decoded: Iterable[tuple[Any, Sequence[Message]]]
+    ) -> tuple[HostHistoryEntry, ...]:
         added = []
-        for item in items:
-            kept = replace_lone_surrogates(to_plain_json(item))
+        for kept, found in decoded:
             index = len(self._items)
             is_others = self._is_of_another_user(kept)
             messages = tuple(
                 replace(each, is_typed=False) if is_others or self._is_argument(each) else each
-                for each in map(self._identify, self._codec.decode_item(kept, id=str(index)))
+                for each in map(self._identify, found)
             )
             self._note_arguments(messages)
             new = tuple(message for message in messages if message.id not in self._known_ids)

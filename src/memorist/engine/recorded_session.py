@@ -43,12 +43,17 @@ def find_recorded_session(home: Layout, name: str) -> RecordedSession:
     Raises InputError where none or several are called so, and StoreError.
     """
     path = Path(name).expanduser()
-    if path.is_file() or (_names_file(path) and not path.is_dir()):
+    if path.is_file():
         return RecordedSession(path.stem, path.absolute())
     past = None if path.is_dir() else _find_past(home, name)
     if past is not None:
         return past
-    id, layout = _find_own(home, name)
+    try:
+        id, layout = _find_own(home, name)
+    except InputError:
+        if _names_file(path) and not path.is_dir():
+            return RecordedSession(path.stem, path.absolute())
+        raise
     return RecordedSession(id, layout.transcript, layout)
 
 
@@ -91,7 +96,7 @@ def build_structural_session_notes(session: RecordedSession, budget: NotesBudget
 
 
 def _names_file(path: Path) -> bool:
-    """Whether a name can only be that of a file: ids have neither folders nor endings."""
+    """Whether a name looks like that of a file more than like an id."""
     return len(path.parts) > 1 or bool(path.suffix)
 
 

@@ -123,6 +123,7 @@ class Session(ProcessBound):
             raw=log.runtime.settings.raw_transcripts,
         )
         self._is_closed = False
+        self._closing: asyncio.Task[None] | None = None
         self._resumed = False
         self._request: JsonObject | None = None
         self._last_sent: JsonObject | None = None
@@ -494,8 +495,9 @@ class Session(ProcessBound):
 
     async def end_turn(self) -> None:
         """End the turn: the reply had no tool calls and the host waits for its user, a natural
-        break.
+        break. Raises UsageError after `close`.
         """
+        self._check_open()
         self.tracker.on_turn_end()
         self._extensions.on_turn_end(self._parent_call(self._reply))
         self._save()
@@ -507,7 +509,10 @@ class Session(ProcessBound):
             self._share.save_in_background()
 
     def on_file_read(self, path: str | PurePath) -> None:
-        """Note that a file was read into the conversation by other means than a tool call."""
+        """Note that a file was read into the conversation by other means than a tool call. Raises
+        UsageError after `close`.
+        """
+        self._check_open()
         path = check_text("a path", str(path) if isinstance(path, PurePath) else path)
         self.tracker.ledger.work_record.files.record_read(path)
         self._extensions.on_file_read(path)
@@ -516,8 +521,9 @@ class Session(ProcessBound):
     async def update_notes(self) -> str:
         """Update the notes now, whatever the thresholds say, and return them (SM-11).
 
-        Raises NothingToDo for an empty conversation.
+        Raises NothingToDo for an empty conversation, UsageError after `close`.
         """
+        self._check_open()
         if not self.tracker.messages:
             raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
         await self.session_memory.update_notes(
@@ -532,8 +538,9 @@ class Session(ProcessBound):
         summary should hold.
 
         The outcome's `result` is None when nothing was compacted, and its `why` says why. Raises
-        NothingToDo for an empty conversation.
+        NothingToDo for an empty conversation, UsageError after `close`.
         """
+        self._check_open()
         check_text("what a summary should hold", instructions)
         check_strategy(strategy)
         if not self.tracker.messages or self._request is None:
@@ -546,8 +553,10 @@ class Session(ProcessBound):
         """Compact after the provider refused the last request as too long, and return the request
         to send instead.
 
-        Once for each prepared request; None when nothing more can be done.
+        Once for each prepared request; None when nothing more can be done. Raises UsageError after
+        `close`.
         """
+        self._check_open()
         if (
             self._request is None
             or self._recovery_tried
@@ -642,9 +651,14 @@ class Session(ProcessBound):
     async def close(self) -> None:
         """Wait for background work, at most a minute, write everything and release the files.
 
-        May be called twice.
+        May be called twice. A caller that is cancelled only waits no longer.
         """
         self._is_closed = True
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
         try:
             await self._log.close()
         finally:

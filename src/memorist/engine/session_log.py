@@ -72,7 +72,6 @@ class SessionLog:
         self._warned: set[str] = set()
         self.loss: StoreError | None = None
         """Why a part of the session was not saved, once it is closed; None where all of it is."""
-        """What the log was told of this session."""
         self._auto_compact = context.host.auto_compact
         self._traces = SessionTracer(runtime.settings.telemetry, context.id, runtime.clock)
         self._governor = BudgetGovernor(
@@ -95,10 +94,6 @@ class SessionLog:
         self.tracker = ConversationTracker(
             self._session_memory_settings, guard_token_counter(context.host.count_tokens)
         )
-        self._transcript = TranscriptWriter(
-            layout.transcript, redacts=not runtime.settings.raw_transcripts
-        )
-        self._events = EventLog(layout.events, runtime.clock)
         self.session_memory = SessionMemory(context, self.tracker, texts)
         texts_of_compaction = load_shipped_compaction_prompts()
         self.compactor = Compactor(context, self.tracker, self.session_memory, texts_of_compaction)
@@ -109,6 +104,13 @@ class SessionLog:
         self.known_ids: list[str] = []
         """Ids of the messages that an earlier process recorded."""
         self.extensions = ExtensionList((), self.emit)
+        self._transcript = TranscriptWriter(
+            layout.transcript, redacts=not runtime.settings.raw_transcripts
+        )
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._transcript.close)
+            self._events = EventLog(layout.events, runtime.clock)
+            undo.pop_all()
 
     def start(self, extensions: Iterable[SessionExtension]) -> None:
         """Read what is on disk, and begin: `extensions` follow the session after its notes, its
@@ -370,14 +372,19 @@ class SessionLog:
         return self._auto_compact and settings.enabled
 
     async def close(self) -> None:
-        """Wait for background work, at most a minute, write everything and release the files.
-
-        May be called twice.
+        """Wait for background work, at most a minute, write everything and release the files: also
+        where the wait is cancelled. May be called twice.
         """
         if self._closed:
             return
         self._closed = True
-        await self.extensions.aclose()
+        try:
+            await self.extensions.aclose()
+        finally:
+            self._close_files()
+
+    def _close_files(self) -> None:
+        """Write what is left, and release the files."""
         self._governor.release_reservations()
         self.emit(SessionClosed(self.tracker.messages, self.tracker.tokens))
         if not self._is_recorded:

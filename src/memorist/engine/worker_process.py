@@ -52,11 +52,16 @@ def start_worker_if_due(
         last = 0.0
     if 0.0 <= now - last < START_INTERVAL_SECONDS:
         return None
-    with contextlib.suppress(StoreError, OSError):
+    try:
         files.write(mark, str(now).encode())
         return _spawn_worker(
             msgspec.json.encode(settings), os.environ if environment is None else environment
         )
+    except OSError:
+        with contextlib.suppress(StoreError):
+            files.remove(mark)  # no worker was started
+    except StoreError:
+        pass
     return None
 
 

@@ -56,7 +56,11 @@ class RetryingAppendFile:
             self._unwritten += data
 
     def flush(self) -> None:
-        """Hand everything to the system. Raises StoreError; what is left is tried again later."""
+        """Hand everything to the system. Raises StoreError; what is left is tried again later,
+        and nothing is written once the file is closed: its descriptor may be another file's.
+        """
+        if self.closed and self._unwritten:
+            raise StoreError(f"Cannot write {self._path}: it is closed.")
         try:
             while self._unwritten:
                 del self._unwritten[: os.write(self._descriptor, self._unwritten)]
@@ -72,10 +76,10 @@ class RetryingAppendFile:
         """Write the rest and close the file. May be called twice. Raises StoreError."""
         if self.closed:
             return
-        self.closed = True
         try:
             self.flush()
         finally:
+            self.closed = True
             os.close(self._descriptor)
 
 
