@@ -44,7 +44,7 @@ def test_forgotten_words_are_read_once_for_each_state_of_the_history(
 
         change = MemoryChange(
             path="never-push-to-main.md",
-            before=memory.read_present_bytes("never-push-to-main.md"),
+            before=memory.folder.read_present_bytes("never-push-to-main.md"),
             after=None,
         )
         memory.write([change], ChangeReason(actor="user", what="forget"))

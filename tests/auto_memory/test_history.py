@@ -21,8 +21,8 @@ from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_history import FolderHistory
-from memorist.auto_memory.memory_undo import find_change_to_undo, undo_recorded_change
-from memorist.errors import InputError, NothingToDo, StoreError
+from memorist.auto_memory.memory_undo import find_newest_change_to_undo, undo_recorded_change
+from memorist.errors import NothingToDo, StoreError
 from memorist.settings import AutoMemorySettings
 from memorist.store import disk_files
 from memorist.store.disk_files import DiskFiles
@@ -67,8 +67,7 @@ def test_looking_at_a_history_that_is_not_there_makes_none(where: MemoryLayout) 
     history = FolderHistory(where.history)
 
     assert (history.list_changes(), history.map_paths_to_blob_ids()) == ([], {})
-    with pytest.raises(InputError):
-        history.resolve_change_id("abc")
+    assert history.find_changes("abc") == []
     assert not where.history.exists()
 
 
@@ -297,9 +296,10 @@ def test_where_a_history_was_deleted_all_is_recorded_again_and_no_undo_takes_it_
     assert set(later.history.map_paths_to_blob_ids()) >= {"a.md", "b.md", "c.md"}
     assert [later.has_untrusted_origin(f"{name}.md") for name in "abc"] == [False, True, False]
     for _ in "cb":
-        undo_recorded_change(later, None, find_change_to_undo(later.history))
-    with pytest.raises(NothingToDo):
-        find_change_to_undo(later.history)
+        newest = find_newest_change_to_undo(later.history)
+        assert newest is not None
+        undo_recorded_change(later, None, newest)
+    assert find_newest_change_to_undo(later.history) is None
     assert (folder.layout.folder / "a.md").is_file()
 
 

@@ -11,6 +11,7 @@ import time
 import zlib
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner, Result
@@ -203,6 +204,58 @@ def test_log_diff_undo_and_blame(shell: Shell) -> None:
     assert shell("memory", "undo", "--yes").exit_code == 0
     assert not (shell.folder / path).exists()
     assert "no change of memory to take back" in str(shell("memory", "undo", "--yes").exception)
+
+
+@pytest.mark.covers("AM-10")
+def test_a_change_is_found_by_its_id_wherever_it_is(shell: Shell) -> None:
+    """In capitals, and one that holds in every project, as `log` shows it. A beginning that a
+    change here and one there have is refused: the newer was taken back.
+    """
+    shell("memory", "add", "--everywhere", "--name", "tongue", "Answer in German.")
+    (there,) = shell.json("memory", "log", "everywhere/tongue")["changes"]
+    letter, begins = there["id"][0], ""
+    while begins != letter:
+        shell.add(f"Part {uuid4().hex} is built by {uuid4().hex}.")
+        begins = shell.json("memory", "log", "--limit", "1")["changes"][0]["id"][0]
+    before = shell("memory", "list").stdout
+
+    assert "+Answer in German." in shell("memory", "diff", there["id"][:12]).stdout
+    undone = shell("memory", "undo", letter, "--yes")
+    assert "2 changes of the history begin with" in str(undone.exception)
+    assert shell("memory", "list").stdout == before
+
+    assert shell("memory", "undo", there["id"][:12].upper(), "--yes").exit_code == 0
+    assert "tongue" not in shell("memory", "list").stdout
+
+
+@pytest.mark.covers("AM-10")
+def test_a_memory_that_grew_too_large_is_not_recorded_as_deleted(shell: Shell) -> None:
+    """The log named it removed, the next undo failed on it, and blame showed no line."""
+    path = shell.add("Use pnpm, never npm")
+    written = (shell.folder / path).read_text()
+    (shell.folder / path).write_text(written + "x\n" * 600_000)
+
+    assert "more than a memory may have" in str(shell("memory", "blame", path).exception)
+    assert [each["actor"] for each in shell.json("memory", "log")["changes"]] == ["user"]
+
+    (shell.folder / path).write_text(written)
+    assert f"{path}  [feedback, reviewed" in shell("memory", "list").stdout
+    assert shell("memory", "undo", "--yes").exit_code == 0
+    assert not (shell.folder / path).exists()
+
+
+def test_undo_of_the_index_alone_says_that_there_is_nothing_to_take_back(shell: Shell) -> None:
+    """It said "taken back", and took back nothing."""
+    shell.add("Use pnpm, never npm")
+    index = shell.folder / "MEMORY.md"
+    index.write_text(f"{index.read_text()}\n# Mine\n")
+    shell("memory", "list")
+    newest = shell.json("memory", "log")["changes"][0]
+    assert newest["paths"] == []
+
+    undone = shell("memory", "undo", newest["id"], "--yes")
+
+    assert "changed the index alone" in str(undone.exception)
 
 
 def test_undo_asks_first(shell: Shell) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 from typing import Self
 
-import msgspec
 from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import read_memory_anchors, replace_anchors
@@ -50,7 +49,7 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader
-from memorist.auto_memory.memory_undo import find_change_to_undo, undo_recorded_change
+from memorist.auto_memory.memory_undo import find_newest_change_to_undo, undo_recorded_change
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build_pending_purge
 from memorist.auto_memory.statement_changes import find_free_name
@@ -67,7 +66,13 @@ from memorist.auto_memory.superseded_proposals import (
     MemoryWithChangeTime,
     find_later_words_against_proposals,
 )
-from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path, merge_indexes
+from memorist.auto_memory.team_memory import (
+    MAX_TEAM_LOCATION_BYTES,
+    TEAM_PREFIX,
+    describe_team_readers,
+    is_team_path,
+    merge_indexes,
+)
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
     compute_review_digest,
@@ -96,7 +101,6 @@ from memorist.auto_memory.write_result import (
     redact_change,
 )
 from memorist.core.argument_types import check_text
-from memorist.core.json_decoding import decode_json
 from memorist.core.process_bound import ProcessBound
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
@@ -106,6 +110,7 @@ from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefus
 from memorist.ports import Clock, FileSystem
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
+from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import MemoryLayout
 
 LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
@@ -258,7 +263,7 @@ class AutoMemory(ProcessBound):
         waits_because: str,
     ) -> WriteResult:
         case = self.build_gate_context(reason.actor, evidence, {change.path for change in changes})
-        case = msgspec.structs.replace(case, is_reviewed=is_reviewed)
+        case = replace(case, is_reviewed=is_reviewed)
         verdicts = [
             apply_review_policy(judge_memory_change(change, case), self.settings, reason.actor)
             for change in changes
@@ -505,13 +510,10 @@ class AutoMemory(ProcessBound):
         """Who reads the team's memories, in words for the user; empty for a project without a team
         of its own.
         """
-        try:
-            data = self._files.read(self.layout.team_layout.location, limit=MAX_TEAM_LOCATION_BYTES)
-            location = decode_json(data, as_type=_TeamLocation)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return ""
-        branch = f", branch {location.branch}" if location.branch else ""
-        return f"everybody who can read {redact(location.remote).text}{branch}"
+        path = self.layout.team_layout.location
+        return describe_team_readers(
+            read_if_exists(self._files, path, limit=MAX_TEAM_LOCATION_BYTES) or b""
+        )
 
     def build_gate_context(
         self,
@@ -542,12 +544,8 @@ class AutoMemory(ProcessBound):
             and head.size <= MAX_FILE_BYTES
             and head.path not in changed_paths
         ]
-        evidence = msgspec.structs.replace(
-            evidence, outside_texts=(*evidence.outside_texts, *outside)
-        )
-        return msgspec.structs.replace(
-            given, evidence=evidence, existing_paths=tuple(head.path for head in heads)
-        )
+        evidence = replace(evidence, outside_texts=(*evidence.outside_texts, *outside))
+        return replace(given, evidence=evidence, existing_paths=tuple(head.path for head in heads))
 
     def _accept_suspicious(self, changes: Iterable[MemoryChange]) -> None:
         """Seal what the user wrote or accepted, so that it is shown even where it reads like an
@@ -833,33 +831,50 @@ class AutoMemory(ProcessBound):
         """Undo the newest change that is not undone yet, or the one whose id has this prefix;
         returns it.
 
-        Raises NothingToDo when there is none, WriteConflict when a file was changed again since.
+        Raises NothingToDo when there is none, InputError for a prefix that no id has or several
+        have, WriteConflict when a file was changed again since.
         """
-        owner = self._find_change_owner(id_prefix)
-        owner.folder.refresh()
-        recorded = find_change_to_undo(owner.folder.history, id_prefix)
-        if dry_run:
-            return recorded
-        other = self.everywhere if owner is self else self
-        undo_recorded_change(owner.folder, None if other is None else other.folder, recorded)
+        owner, recorded = (
+            self.find_change(id_prefix) if id_prefix else self._find_newest_change_to_undo()
+        )
+        if not dry_run:
+            other = self.everywhere if owner is self else self
+            undo_recorded_change(owner.folder, None if other is None else other.folder, recorded)
         return recorded
 
-    def _find_change_owner(self, id_prefix: str) -> AutoMemory:
-        """The folder that has this change, or the newest one: this project's or the user's own."""
-        if self.everywhere is None:
-            return self
-        newest: dict[AutoMemory, tuple[float, bool]] = {}
-        for each in (self, self.everywhere):
-            with contextlib.suppress(InputError, NothingToDo):
-                each.folder.refresh()
-                found = find_change_to_undo(each.folder.history, id_prefix)
-                # Within one second, a memory is moved after it was written.
-                newest[each] = (found.at, bool(found.why.move))
-        return max(newest, key=newest.__getitem__, default=self)
+    def find_change(self, id_prefix: str) -> tuple[AutoMemory, RecordedChange]:
+        """The change whose id has this prefix, here or in every project, and the memory that it is
+        of. Raises InputError for a prefix that no id has or several have.
+        """
+        found = [
+            (each, change)
+            for each in self._list_refreshed()
+            for change in (each.folder.history.find_changes(id_prefix) if id_prefix else ())
+        ]
+        if len(found) != 1:
+            raise InputError(
+                f"{len(found)} changes of the history begin with {id_prefix!r}; `memorist "
+                f"memory log` lists them"
+            )
+        return found[0]
 
-    def read_present_bytes(self, path: str) -> bytes | None:
-        """What the folder holds under a path; None for no file. Raises StoreError."""
-        return self.folder.read_present_bytes(path)
+    def _find_newest_change_to_undo(self) -> tuple[AutoMemory, RecordedChange]:
+        newest = [
+            (each, change)
+            for each in self._list_refreshed()
+            if (change := find_newest_change_to_undo(each.folder.history)) is not None
+        ]
+        if not newest:
+            raise NothingToDo("there is no change of memory to take back")
+        # Within one second, a memory is moved after it was written.
+        return max(newest, key=lambda pair: (pair[1].at, bool(pair[1].why.move)))
+
+    def _list_refreshed(self) -> list[AutoMemory]:
+        """This memory and that of every project, with what other programs changed recorded."""
+        owners = [each for each in (self, self.everywhere) if each is not None]
+        for each in owners:
+            each.folder.refresh()
+        return owners
 
     def list_proposals(self) -> list[Proposal]:
         """What waits for the user, of this project and of what holds in every project, oldest
@@ -924,7 +939,7 @@ class AutoMemory(ProcessBound):
         owner, given = self.find_proposal(id_prefix)
         if owner is not self:
             return owner.accept(given.id, text, tell=tell)
-        now = self.read_present_bytes(given.path)
+        now = self.folder.read_present_bytes(given.path)
         change = given.to_change(now, text)
         if is_already_applied(change, now):
             self.inbox.remove(given)
@@ -935,10 +950,10 @@ class AutoMemory(ProcessBound):
                 f"what you want of it with `memorist memory edit {shlex.quote(change.path)}`"
             )
         if now is not None and change.before is None:
-            change = msgspec.structs.replace(
+            change = replace(
                 change, path=self.find_free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md"))
             )
-        why = msgspec.structs.replace(
+        why = replace(
             given.why, actor="inbox", what=render_change_headline("accepted", given.why.what)
         )
         written = self.write([change], why, tell=tell)
@@ -983,13 +998,3 @@ class AutoMemory(ProcessBound):
 
 def _is_visible(header: MemoryHeader, reviewed_digests: Collection[str]) -> bool:
     return not header.doubts or header.content_digest in reviewed_digests
-
-
-MAX_TEAM_LOCATION_BYTES = 4_096
-
-
-class _TeamLocation(msgspec.Struct, frozen=True):
-    """What the file of a team's location says of its readers."""
-
-    remote: str
-    branch: str = ""

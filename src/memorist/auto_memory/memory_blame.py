@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.memory_history import FolderHistory
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError
 
@@ -41,15 +41,18 @@ def blame_lines(versions: Sequence[tuple[str, str]]) -> tuple[BlamedLine, ...]:
 
 
 def blame_memory(
-    history: FolderHistory, path: str
+    folder: MemoryFolder, path: str
 ) -> tuple[list[RecordedChange], tuple[BlamedLine, ...]]:
     """The changes of a memory, oldest first, and the change that each of its lines comes from.
 
-    Raises InputError for a memory that the history does not know.
+    Raises InputError for a memory that the history does not know, and one too large to be recorded.
     """
+    history = folder.history
     log = list(reversed(history.list_changes(path)))
     if not log:
         raise InputError(f"the history knows no memory {path}; `memorist memory list` shows all")
+    if path in folder.known_paths():
+        folder.read_memory_file(path)  # refuses what is too large
     data = [history.read_file(path, each.id) or b"" for each in log]
     texts = [replace_surrogates(each.decode("utf-8", "surrogateescape")) for each in data]
     return log, blame_lines([(each.id, text) for each, text in zip(log, texts, strict=True)])

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -30,7 +29,7 @@ from memorist.auto_memory.memory_changes import (
     find_memory_path_problem,
 )
 from memorist.auto_memory.memory_file import MemoryFile, Trust, parse_memory_file
-from memorist.auto_memory.memory_history import FolderHistory
+from memorist.auto_memory.memory_history import FolderHistory, find_restored_own_files
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
     MemoryUsage,
@@ -420,25 +419,34 @@ class MemoryFolderReader:
             files.pop(path, None)
         data: dict[str, bytes] = {}
         pending = self._read_pending()
-        passing = () if pending is None else tuple(pending.after)
-        own = self._find_trusted_paths(known, *passing)
+        expected = {} if pending is None else pending.after
+        own = self._find_trusted_paths(known)
         for path in found.changed:
-            read = self._scan_path(path, foreign=path not in own)
-            if (
-                read is not None
-                and path not in passing
-                and (
-                    newly_claims_user_trust(files.get(path, ABSENT_FILE), read[0])
-                    or self._puts_words_into_users_mouth(path, *read)
-                )
-            ):
-                read = self._scan_path(path, foreign=True)
+            read = self._scan_changed_file(
+                path, files.get(path, ABSENT_FILE), path in own, expected.get(path)
+            )
             files.pop(path, None)
             if read is not None:
                 files[path], data[path] = read
         self._believe_returned_files(files, data)
         self._scan, self._edited = FolderScan(known.lines, files=files, is_complete=not rest), None
         return data
+
+    def _scan_changed_file(
+        self, path: str, before: ScannedFile, is_trusted: bool, expected_blob: str | None
+    ) -> tuple[ScannedFile, bytes] | None:
+        """Read a file that is otherwise than in the scan. Where it has the `expected_blob` of the
+        pending change, it passed the gate; another program's bytes at the same path did not.
+        """
+        may_be_ours = is_trusted or expected_blob is not None
+        read = self._scan_path(path, foreign=not may_be_ours)
+        if read is None or not may_be_ours or read[0].blob == expected_blob:
+            return read
+        is_believed = is_trusted and not (
+            newly_claims_user_trust(before, read[0])
+            or self._puts_words_into_users_mouth(path, *read)
+        )
+        return read if is_believed else self._scan_path(path, foreign=True)
 
     def _puts_words_into_users_mouth(self, path: str, seen: ScannedFile, data: bytes) -> bool:
         """Whether another program changed what a memory of the user's says, and left its claim: an
@@ -475,14 +483,12 @@ class MemoryFolderReader:
             if read is not None and read[0].recorded_blob_id == new_files[path]:
                 files[path] = read[0]
 
-    def _find_trusted_paths(self, known: FolderScan, *passing: str) -> frozenset[str]:
+    def _find_trusted_paths(self, known: FolderScan) -> frozenset[str]:
         """Return the paths whose claim of origin is believed; after a partial scan, the history is
         used too.
         """
         return find_paths_with_trusted_origin(
-            known,
-            *passing,
-            *(() if known.files and known.is_complete else self._list_gated_paths()),
+            known, *(() if known.files and known.is_complete else self._list_gated_paths())
         )
 
     def _list_gated_paths(self) -> list[str]:
@@ -546,7 +552,10 @@ class MemoryFolderReader:
         known = self.history.map_paths_to_blob_ids()
         blobs = {path: seen.recorded_blob_id for path, seen in scan.files.items() if seen.blob}
         changes: dict[str, bytes | None] = {
-            path: None for path in known if path not in blobs and path not in rest
+            # One that is too large by now is there still: the history keeps what it has of it.
+            path: None
+            for path in known
+            if path not in scan.files and path not in rest
         }
         for path, blob in blobs.items():
             if known.get(path) != blob:
@@ -666,7 +675,7 @@ class MemoryFolderReader:
             data = encode_file_text_as_utf8(text)
             with suppress(WriteConflict):
                 self._files.write(path, data, expect=found)
-                self._update_scan_entry(below + INDEX_NAME)
+                self._update_scan_entry(below + INDEX_NAME, data)
                 return {below + INDEX_NAME: data}
         return {}
 
@@ -747,9 +756,13 @@ class MemoryFolderReader:
         path = self.layout.folder / prefix / INDEX_NAME
         return decode_file_text(read_if_exists(self._files, path, limit=MAX_FILE_BYTES) or b"")
 
-    def _update_scan_entry(self, path: str) -> None:
-        """Take a file written by us into the scan, so that the next scan does not read it again."""
+    def _update_scan_entry(self, path: str, written: bytes | None) -> None:
+        """Take a file written by us into the scan, so that the next scan does not read it again.
+        Where another program wrote since, the next scan is to find that.
+        """
         read, before = self._scan_path(path), self._loaded_scan()
+        if (read and read[0].blob) != (None if written is None else compute_blob_id(written)):
+            return
         files = dict(before.files)
         if read is None:
             files.pop(path, None)
@@ -768,33 +781,6 @@ class MemoryFolderReader:
         """Close the history's files."""
         self._changes.wait_for_relisting()
         self.history.close()
-
-
-_MAX_RETURN_CHANGES = 1_000
-"""Changes that are looked through for a file that came back. Our choice."""
-
-
-def find_restored_own_files(
-    history: FolderHistory, new_files: Mapping[str, str], present: Collection[str]
-) -> frozenset[str]:
-    """Return those of `new_files` (blob id by path) that are as memorist wrote them, under this
-    name or one that is not `present` any more, and that only another program has taken away since:
-    what they say of their origin is still true. A file that the user forgot is none of them.
-    """
-    blobs = frozenset(filter(None, new_files.values()))
-    returned: set[str] = set()
-    settled = set(present)
-    for change in islice(history.iter_changes(), _MAX_RETURN_CHANGES):
-        paths = set(change.paths) - settled
-        files = history.map_paths_to_blob_ids(change.id) if paths else {}
-        for path in paths:
-            blob = files.get(path, "")
-            if change.why.actor not in OUTSIDE_ACTORS:
-                settled.add(path)
-                returned.add(blob)
-            elif blob and blob not in blobs:
-                settled.add(path)
-    return frozenset(path for path, blob in new_files.items() if blob in returned & blobs)
 
 
 FORMER_HISTORY = "history.former"
@@ -907,7 +893,7 @@ class MemoryFolder(MemoryFolderReader):
                 replace_content_if_unchanged(
                     self._files, self.layout.folder / change.path, change.before, change.after
                 )
-                self._update_scan_entry(change.path)
+                self._update_scan_entry(change.path, change.after)
             written = {
                 change.path: change.after and redact_bytes(change.after) for change in real
             } | self._rebuild_indexes(former)

@@ -15,7 +15,7 @@ import shutil
 import sys
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -29,6 +29,7 @@ from memorist.auto_memory.git_objects import (
     store_blobs,
 )
 from memorist.auto_memory.memory_changes import (
+    OUTSIDE_ACTORS,
     ChangeReason,
     RecordedChange,
     parse_changed_paths,
@@ -381,26 +382,9 @@ class FolderHistory:
             )
         return found
 
-    def resolve_change_id(self, id_prefix: str) -> str:
-        """Return the full id of the change with this prefix.
-
-        Raises InputError when there is none or more than one.
-        """
-        found = [
-            commit.id.decode()
-            for commit in self.walk_commits()
-            if id_prefix and commit.id.decode().startswith(id_prefix)
-        ]
-        if len(found) != 1:
-            raise InputError(
-                f"{len(found)} changes of the history begin with {id_prefix!r}; `memorist "
-                f"memory log` lists them"
-            )
-        return found[0]
-
-    def find_change(self, id_prefix: str) -> RecordedChange:
-        """Return the change whose id has this prefix. Raises as `resolve_change_id`."""
-        return self.read_change(self._read_commit(self.resolve_change_id(id_prefix)))
+    def find_changes(self, id_prefix: str) -> list[RecordedChange]:
+        """The changes whose id has this prefix, in any case of letters, newest first."""
+        return [each for each in self.iter_changes() if each.id.startswith(id_prefix.lower())]
 
     def read_file(self, path: str, change: str) -> bytes | None:
         """Return a file's bytes as of a change; None where it did not exist."""
@@ -433,3 +417,30 @@ class FolderHistory:
         with self.translate_errors("read"):
             patch.write_tree_diff(out, self._open_or_create().object_store, base, commit.tree)
         return out.getvalue().decode("utf-8", "replace")
+
+
+_MAX_RETURN_CHANGES = 1_000
+"""Changes that are looked through for a file that came back. Our choice."""
+
+
+def find_restored_own_files(
+    history: FolderHistory, new_files: Mapping[str, str], present: Collection[str]
+) -> frozenset[str]:
+    """Return those of `new_files` (blob id by path) that are as memorist wrote them, under this
+    name or one that is not `present` any more, and that only another program has taken away since:
+    what they say of their origin is still true. A file that the user forgot is none of them.
+    """
+    blobs = frozenset(filter(None, new_files.values()))
+    returned: set[str] = set()
+    settled = set(present)
+    for change in islice(history.iter_changes(), _MAX_RETURN_CHANGES):
+        paths = set(change.paths) - settled
+        files = history.map_paths_to_blob_ids(change.id) if paths else {}
+        for path in paths:
+            blob = files.get(path, "")
+            if change.why.actor not in OUTSIDE_ACTORS:
+                settled.add(path)
+                returned.add(blob)
+            elif blob and blob not in blobs:
+                settled.add(path)
+    return frozenset(path for path, blob in new_files.items() if blob in returned & blobs)

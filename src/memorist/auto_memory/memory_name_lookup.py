@@ -60,7 +60,7 @@ def _is_unknown_name(memory: AutoMemory, path: str) -> bool:
     what keeps them from being a memory.
     """
     problem = find_memory_path_problem(f"{path.removesuffix('.md')}.md")
-    return problem is None and memory.read_present_bytes(path) is None
+    return problem is None and memory.folder.read_present_bytes(path) is None
 
 
 def _suggest_near_names(owners: Sequence[AutoMemory], wanted: str) -> str:

@@ -17,14 +17,10 @@ from memorist.errors import NothingToDo, WriteConflict
 from memorist.safety.secrets import redact_bytes
 
 
-def find_change_to_undo(history: FolderHistory, id_prefix: str = "") -> RecordedChange:
-    """The newest change that is not undone yet and that somebody made, or the one whose id has
-    this prefix: what was recorded again since a history was lost would take all memories out.
-
-    Raises NothingToDo when there is none, InputError for an unknown prefix.
+def find_newest_change_to_undo(history: FolderHistory) -> RecordedChange | None:
+    """The newest change that is not undone yet and that somebody made: what was recorded again
+    since a history was lost would take all memories out. None where there is none.
     """
-    if id_prefix:
-        return history.find_change(id_prefix)
     undone: set[str] = set()
     for each in history.iter_changes():
         if each.undoes and each.id not in undone:
@@ -36,7 +32,7 @@ def find_change_to_undo(history: FolderHistory, id_prefix: str = "") -> Recorded
             and not all(map(is_index_file, each.paths))
         ):
             return each
-    raise NothingToDo("there is no change of memory to take back")
+    return None
 
 
 def undo_recorded_change(
@@ -46,12 +42,16 @@ def undo_recorded_change(
     one is taken back in both.
 
     Raises WriteConflict when a file was changed again since, or another project took part in the
-    move.
+    move; NothingToDo for a change of the index alone.
     """
     halves = [(folder, recorded)]
     if recorded.why.move and other is not None:
         halves += _find_other_half_of_move(folder, other, recorded)
     plans = [(each, half, _plan_memory_undo(each, half)) for each, half in halves]
+    if not any(changes for _, _, changes in plans):
+        raise NothingToDo(
+            f"“{recorded.why.what}” changed the index alone, which is made from the memories"
+        )
     # What comes back is written first: a kill leaves a memory twice rather than nowhere.
     for each, half, changes in sorted(
         plans, key=lambda plan: any(change.after is None for change in plan[2])

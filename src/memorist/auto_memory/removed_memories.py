@@ -48,7 +48,7 @@ def find_removed_memory_by_name(memory: AutoMemory, name: str) -> RemovedMemory 
     """
     for path in dict.fromkeys((name, f"{name.removesuffix('.md')}.md", make_file_name(name))):
         change = next(iter(memory.folder.history.list_changes(path, 1)), None)
-        if change is None or memory.read_present_bytes(path) is not None:
+        if change is None or memory.folder.read_present_bytes(path) is not None:
             continue
         parent = memory.folder.history.find_parent_id(change.id)
         data = memory.folder.history.read_file(path, parent) if parent else None
@@ -65,7 +65,9 @@ def list_removed_paths(memory: AutoMemory) -> tuple[str, ...]:
         path for change in memory.folder.history.iter_changes() for path in change.paths
     )
     return tuple(
-        path for path in named if is_memory_file(path) and memory.read_present_bytes(path) is None
+        path
+        for path in named
+        if is_memory_file(path) and memory.folder.read_present_bytes(path) is None
     )
 
 

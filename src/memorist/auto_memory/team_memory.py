@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -20,6 +21,8 @@ from memorist.auto_memory.statements.statement_similarity import (
     extract_comparable_words,
     is_same_rule,
 )
+from memorist.core.json_decoding import decode_json
+from memorist.safety.secrets import redact
 
 TEAM_PREFIX = "team/"
 """Where a team's memories are, below the memory folder (Claude Code)."""
@@ -52,6 +55,28 @@ class TeamMemoryBody(Struct, frozen=True):
 
     path: str
     text: str
+
+
+MAX_TEAM_LOCATION_BYTES = 4_096
+
+
+class _TeamLocation(Struct, frozen=True):
+    """What the file of a team's location says of its readers."""
+
+    remote: str
+    branch: str = ""
+
+
+def describe_team_readers(location: bytes) -> str:
+    """Who reads the team's memories, by the file of its location, in words for the user; empty
+    where that names none.
+    """
+    try:
+        found = decode_json(location, as_type=_TeamLocation)
+    except msgspec.DecodeError:
+        return ""
+    branch = f", branch {found.branch}" if found.branch else ""
+    return f"everybody who can read {redact(found.remote).text}{branch}"
 
 
 def is_team_path(path: str) -> bool:

@@ -182,7 +182,7 @@ def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
     # first, as it says why a file in the folder cannot be read
     topic, doubts = memory.read_memory_with_suspicions(path) if present else (None, ())
     text = topic.text() if topic else ""
-    log, lines = blame_memory(memory.folder.history, path)
+    log, lines = blame_memory(memory.folder, path)
     blocks: list[PageBlock] = []
     if present:
         blocks.append(NumberBlock(pairs=_memory_numbers(context, path, log)))

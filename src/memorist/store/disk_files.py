@@ -308,7 +308,9 @@ def replace_content_if_unchanged(
     not as `before`, and StoreError.
     """
     if after is None:
-        files.remove(path)
+        if read_if_exists(files, path) != before:
+            raise WriteConflict(f"{path} was changed by another process meanwhile; read it.")
+        remove_if_exists(files, path)
     elif before is not None:
         files.write(path, after, expect=before)
     elif not files.create(path, after):

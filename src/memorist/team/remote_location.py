@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.team_memory import MAX_TEAM_LOCATION_BYTES
 from memorist.core.json_decoding import decode_json
 from memorist.errors import SettingsError
 from memorist.ports import FileSystem
@@ -28,7 +29,6 @@ _ONLY_GIT = re.compile(
     r"(?:ssh|git|file)://\S+|https?://\S+\.git/?|(?:[\w.-]+@)?[\w.-]+:(?!//)\S+|[\w-]+"
 )
 """The forms of an address that Git documents, but for a server's page without an ending."""
-_MAX_LOCATION_BYTES = 4_096
 
 
 class RemoteLocation(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ def resolve_remote_location(
     """
     try:
         return decode_json(
-            files.read(where.location, limit=_MAX_LOCATION_BYTES), as_type=RemoteLocation
+            files.read(where.location, limit=MAX_TEAM_LOCATION_BYTES), as_type=RemoteLocation
         )
     except (FileNotFoundError, msgspec.DecodeError):
         return RemoteLocation(remote=settings.remote) if settings.remote else None

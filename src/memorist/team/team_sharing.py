@@ -47,7 +47,7 @@ def move_memories_to_team(
 
 def _is_there(memory: AutoMemory, path: str, data: bytes) -> bool:
     """Whether the team's memory of this name says the same, as after a kill in between."""
-    present = memory.read_present_bytes(path)
+    present = memory.folder.read_present_bytes(path)
     return (
         present is not None
         and parse_memory_file(path, present).body == parse_memory_file(path, data).body

@@ -65,11 +65,11 @@ def memory_diff_command(change: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         memory.headers()
-        history = memory.folder.history
-        found = history.find_change(change) if change else next(history.iter_changes(), None)
+        newest = next(memory.folder.history.iter_changes(), None)
+        owner, found = memory.find_change(change) if change else (memory, newest)
         if found is None:
             raise InputError("there is no change yet")
-        text = history.render_change_diff(found.id)
+        text = owner.folder.history.render_change_diff(found.id)
     if as_json:
         output.print_json({"change": _change_object(found), "diff": text})
         return
@@ -106,7 +106,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        log, lines = blame_memory(owner.folder.history, path)
+        log, lines = blame_memory(owner.folder, path)
     if as_json:
         output.print_json(
             {"path": path, "changes": [_change_object(each) for each in log], "lines": lines}
