@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+import pytest
+
 from memorist.core.json_decoding import build_json_decoder, convert_value, decode_json
 
 SOURCES = Path(__file__).parents[2] / "src" / "memorist"
@@ -52,3 +55,12 @@ def test_a_type_has_one_decoder() -> None:
     assert build_json_decoder(tuple[int, ...]) is build_json_decoder(tuple[int, ...])
     assert decode_json(b"[1, 2]", as_type=tuple[int, ...]) == (1, 2)
     assert convert_value("3", int, strict=False) == 3
+
+
+@pytest.mark.parametrize("data", [b'["a\xff"]', b"[" * 100_000, b"{", b""])
+def test_what_cannot_be_decoded_is_one_error(data: bytes) -> None:
+    """Whoever reads a damaged file catches msgspec.DecodeError: bytes that are no UTF-8, and lists
+    within lists without end, are no other error.
+    """
+    with pytest.raises(msgspec.DecodeError):
+        decode_json(data, as_type=object)

@@ -48,10 +48,14 @@ def build_json_decoder(as_type: type[Value]) -> Callable[[bytes | str], Value]:
 
 
 def decode_json(data: bytes | str, *, as_type: type[Value]) -> Value:
-    """Decode JSON into a value of a type. Raises msgspec.DecodeError, msgspec.ValidationError and
-    UnicodeDecodeError.
+    """Decode JSON into a value of a type. Raises msgspec.ValidationError for a value of another
+    type, and msgspec.DecodeError for whatever else cannot be decoded, also for bytes that are no
+    UTF-8 and for lists within lists without end.
     """
-    return _DECODERS.get(as_type)(data)
+    try:
+        return _DECODERS.get(as_type)(data)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 def convert_value(value: object, as_type: type[Value], *, strict: bool = True) -> Value:

@@ -72,7 +72,7 @@ def parse_stage_one_answer(text: str) -> StageOneAnswer | UnusableAnswerReason:
         answer = decode_json(body.encode("utf-8", "replace"), as_type=StageOneAnswer)
     except msgspec.ValidationError as error:
         return UnusableAnswerReason(f"its object has not the three texts alone ({error}).")
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         loose = _parse_loose_answer(body) or _parse_repaired_answer(body)
         if loose is None:
             return UnusableAnswerReason("its JSON is broken.")

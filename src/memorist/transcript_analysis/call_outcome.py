@@ -405,7 +405,7 @@ def parse_codex_answers(text: str) -> list[str]:
 def _read_answers(text: str) -> dict[str, list[str]]:
     try:
         answers = decode_json(text, as_type=_AnswersObject).answers
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         return {}
     return {
         id: [words for answer in each.answers if (words := answer.removeprefix(_NOTE_MARK).strip())]
