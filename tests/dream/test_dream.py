@@ -889,7 +889,7 @@ async def test_daily_logs_only_grow_and_are_a_source(world: World) -> None:
         logs.add_line(
             f"day {day}\nwe moved\u202e the {secret} queue", world.clock.now() + day * DAY
         )
-    logs.add_line("second", world.clock.now() + 4 * DAY)
+    logs.add_line(f"second {secret[:9]}\u200b{secret[9:]}", world.clock.now() + 4 * DAY)
     with pytest.raises(InputError):
         logs.add_line(" \n ", world.clock.now())
     files = sorted((world.where.dream_state / "logs").rglob("*.md"))
@@ -909,6 +909,16 @@ async def test_daily_logs_only_grow_and_are_a_source(world: World) -> None:
     assert all(
         path.relative_to(world.where.folder.parent).parts[0] == "memory-state" for path in files
     )
+
+
+async def test_a_damaged_list_of_questions_stops_no_dream(world: World) -> None:
+    """It counts as empty: the questions are asked once more."""
+    world.put("a.md", data("Something.", name="a"))
+    asked = world.where.dream_state / "asked.json"
+    asked.parent.mkdir(parents=True, exist_ok=True)
+    asked.write_bytes(b'["a\xff"]')
+
+    assert (await world.dream().dream_now("asked for", ())).ran
 
 
 @pytest.mark.covers("DR-6")

@@ -34,7 +34,7 @@ class DailyLogs:
 
         Existing lines are never changed. Raises InputError for a text without any word, StoreError.
         """
-        said = strip_hidden_characters(redact(" ".join(replace_surrogates(text).split())).text)
+        said = redact(strip_hidden_characters(" ".join(replace_surrogates(text).split()))).text
         if not said.strip():
             raise InputError("a line of the log needs some text")
         time = format_utc_timestamp(at)

@@ -194,7 +194,7 @@ def _render_instructions(file: InstructionSource) -> str:
 
 def _escape_data(text: str) -> str:
     return neutralize_markup(
-        strip_hidden_characters(redact(replace_surrogates(text)).text), _MATERIAL_TAGS
+        redact(strip_hidden_characters(replace_surrogates(text))).text, _MATERIAL_TAGS
     )
 
 

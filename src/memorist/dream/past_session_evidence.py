@@ -22,6 +22,7 @@ from memorist.dream.dream_gates import SessionFileInfo
 from memorist.dream.dream_prompt import UserUtterance
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.errors import MemoristError, StoreError
+from memorist.platforms.regular_files import is_reachable_folder
 from memorist.ports import FileSystem
 from memorist.settings import ContextSettings
 from memorist.store.home_layout import SessionLayout
@@ -77,7 +78,7 @@ def read_instruction_sources(
     """Read the instruction files of both families that a session of the project would be given,
     each once.
     """
-    if not project or not Path(project).is_dir():
+    if not project or not is_reachable_folder(project):
         return ()
     folder = Path(project)
     loaded = [
