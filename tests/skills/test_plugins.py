@@ -97,6 +97,22 @@ def test_skills_of_plugins_go_by_the_plugins_name(home: Path) -> None:
     assert found.problems == ()
 
 
+def test_a_plugin_in_the_home_of_an_unknown_user_hides_no_skill(home: Path) -> None:
+    """A folder that begins with `~` and no user of this machine holds no skills, and is no error:
+    neither a plugin's nor one of `skills.roots`.
+    """
+    write(
+        home / ".claude/plugins/installed_plugins.json",
+        json.dumps({"plugins": {"forms@shop": [{"installPath": "~nobody-here/forms"}]}}),
+    )
+    places = SkillBaseFolders(
+        codex_home=str(home / ".codex"), claude_home=str(home / ".claude"), system=()
+    )
+    found = discover_skills(places, SkillsSettings(roots=("~nobody-here/skills",)))
+
+    assert [each.name for each in found.skills] == ["tests:run-local"]
+
+
 def test_a_project_turns_an_installed_plugin_on_or_off(home: Path, tmp_path: Path) -> None:
     """The nearest settings count; what is not installed cannot be turned on."""
     project = tmp_path / "shop"

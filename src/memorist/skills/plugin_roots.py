@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from memorist.platforms.user_home import expand_user
 from memorist.skills.cached_folder_listings import (
     describe_os_error,
     read_file_facts,
@@ -124,7 +125,7 @@ def _list_claude_plugins(
     )
     for key in enabled:
         if key in installed:
-            yield str(Path(installed[key]).expanduser().absolute()), key.rpartition("@")[0] or key
+            yield str(Path(expand_user(installed[key])).absolute()), key.rpartition("@")[0] or key
 
 
 def _list_codex_plugins(

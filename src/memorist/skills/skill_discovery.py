@@ -117,7 +117,7 @@ class CachingSkillDiscovery:
         """
         if not self._settings.enabled:
             return DiscoveredSkills()
-        extra = [str(Path(folder).expanduser().absolute()) for folder in self._settings.roots]
+        extra = [str(Path(expand_user(folder)).absolute()) for folder in self._settings.roots]
         project = os.path.realpath(self._locations.project or "/")
         skills: dict[str, Skill] = {}
         self._previous_cache, self._cache = self._cache, {}
