@@ -175,6 +175,17 @@ def test_a_damaged_database_is_named_and_nothing_is_lost(user: Path, agent: str)
     assert [each["agent"] for each in listed if each["agent"] == AGENTS[agent]]
 
 
+def test_a_workspace_on_another_host_keeps_no_chat_from_being_copied(user: Path) -> None:
+    """Cursor names the folder of a workspace by an address; one that Python takes for no address,
+    as over SSH to IPv6, is of no chat here.
+    """
+    (storage,) = user.rglob("workspaceStorage")
+    put(storage / "a0/workspace.json", b'{"folder": "vscode-remote://ssh-remote+[fe80::1]/shop"}')
+    done = memorist("import", "--from", "cursor", "--yes")
+
+    assert "to remember: 1 of Cursor" in done.stdout
+
+
 def test_an_agent_without_sessions_is_said_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ reason.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -419,3 +420,39 @@ def test_folders_that_are_not_there_hold_nothing(tmp_path: Path) -> None:
         == SourceScan()
     )
     assert [each.id for each in named(one).threads] == ["x1"]
+
+
+def test_one_odd_file_keeps_no_other_session_from_its_use(tmp_path: Path) -> None:
+    """A file in another encoding, a session of a folder whose name this system does not take, and
+    one whose clock was off by ages stop neither a search, `memorist import`, the list of sessions
+    nor a replay of all of them.
+    """
+    claude(tmp_path / "good.jsonl", ["Always mend the till with glue."], session="c1")
+    claude(
+        tmp_path / "long.jsonl", ["Always mend it with tape."], session="c2", cwd="/" + "a" * 300
+    )
+    wrong = claude(tmp_path / "clock.jsonl", ["Never mend all at once."], session="c3", at="AT")
+    first, last = wrong.read_text("utf-8").splitlines()
+    broken = last.replace('"AT"', "1e30")
+    wrong.write_text(f"{first}\n{broken}\n", "utf-8")
+    (tmp_path / "latin.jsonl").write_bytes(b'{"type":"user","note":"caf\xe9"}\n')
+
+    found = named(tmp_path)
+    home = {"MEMORIST_HOME": str(tmp_path.parent / "home")}
+    ran, listed, replayed = (
+        CliRunner().invoke(memorist_group, command, env=home)
+        for command in (
+            ["import", str(tmp_path), "--mine", "--yes", "--json"],
+            ["sessions"],
+            ["replay", str(tmp_path), "--out", str(tmp_path.parent / "out")],
+        )
+    )
+    synced = json.loads(ran.stdout)
+
+    assert [each.id for each in found.threads] == ["c3", "c1", "c2"]
+    assert [Path(each.path).name for each in found.skipped if each.is_damaged] == ["latin.jsonl"]
+    assert [synced[key] for key in ("found", "extracted", "failed")] == [3, 3, []], synced
+    assert synced["consolidated"] == 3
+    assert listed.exit_code == 0
+    assert "is no name of a folder" in replayed.output
+    assert (tmp_path.parent / "out" / "good" / "transcript.jsonl").exists()

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, SettingsError
-from memorist.platforms.regular_files import open_regular_file
+from memorist.platforms.regular_files import is_reachable, is_reachable_folder, open_regular_file
 from memorist.ports import FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
@@ -152,10 +152,10 @@ def locate_project_root(folder: Path) -> Path:
     check_utf8_folder_name(start)
     for candidate in (start, *start.parents):
         git = candidate / ".git"
-        if git.is_dir():
+        if is_reachable_folder(git):
             return resolve_repository_root(GitEntry(candidate))
-        if git.is_file():
-            text = _read_small_file(git)
+        text = _read_small_file(git)
+        if text is not None:
             named = parse_git_file(GitEntry(candidate, text))
             if named is None:
                 return candidate
@@ -163,14 +163,14 @@ def locate_project_root(folder: Path) -> Path:
             if common is None and _is_bare(named):
                 return named
             return resolve_repository_root(GitEntry(candidate, text, common))
-        if any((candidate / name).exists() for name in _OTHER_REPOSITORIES):
+        if any(is_reachable(candidate / name) for name in _OTHER_REPOSITORIES):
             return candidate
     return start
 
 
 def is_repository_root(folder: Path) -> bool:
     """Whether a repository begins in this very folder."""
-    return any((folder / name).exists() for name in (".git", *_OTHER_REPOSITORIES))
+    return any(is_reachable(folder / name) for name in (".git", *_OTHER_REPOSITORIES))
 
 
 def _is_bare(repository: Path) -> bool:

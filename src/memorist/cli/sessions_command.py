@@ -21,6 +21,7 @@ from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.engine.session_list import KnownSession, list_known_sessions
 from memorist.engine.session_resumption import find_session_resumption
 from memorist.errors import InputError, StoreError
+from memorist.platforms.regular_files import is_reachable, is_reachable_folder
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.store.sqlite_database import is_storage_failure
@@ -86,7 +87,7 @@ def _describe_sessions_of_namesakes(home: Layout) -> Iterator[str]:
     name = locate_project_root(Path.cwd()).name
     counts = Counter(each.project for each in list_known_sessions(home, None))
     for project, count in counts.items():
-        if Path(project).name == name and not Path(project).exists():
+        if Path(project).name == name and not is_reachable(project):
             yield output.make_terminal_safe_line(
                 f"{pluralize(count, 'session')} of {project}, which is not on this machine, may "
                 f"belong here; take over with: memorist memory rebind {shlex.quote(project)}"
@@ -118,10 +119,10 @@ def _print_one(home: Layout, name: str, *, as_json: bool) -> None:
         return
     click.echo(_render_line(entry, entry.id))
     file = own.file if own is not None else entry.file
-    missing = "" if Path(file).exists() else "   (no longer there)"
+    missing = "" if is_reachable(file) else "   (no longer there)"
     click.echo(f"recorded    {output.make_terminal_safe_line(file)}{missing}")
     if own is not None:
-        folder = own.folder if not own.folder or Path(own.folder).is_dir() else ""
+        folder = own.folder if not own.folder or is_reachable_folder(own.folder) else ""
         change = f"cd {shlex.quote(own.folder)} && " if folder else ""
         why = f"   (its folder is gone: {own.folder})" if own.folder and not folder else ""
         click.echo(f"open again  {output.make_terminal_safe_line(change + own.command + why)}")

@@ -69,6 +69,18 @@ def path_or_link_exists(path: str | Path) -> bool:
     return True
 
 
+def is_reachable(path: str | Path) -> bool:
+    """Whether a file or folder is there that may be looked at. False, and no error, for what is in
+    another user's home, and for a name that this system does not take: a recording may name either.
+    """
+    return os.path.exists(path)
+
+
+def is_reachable_folder(path: str | Path) -> bool:
+    """Whether that is a folder."""
+    return os.path.isdir(path)
+
+
 def find_access_refusal(path: Path) -> OSError | None:
     """Why a file cannot be written, or made in its folder, without opening it; None where the
     system names nothing against it.

@@ -173,8 +173,9 @@ class ReplayResult(Struct, frozen=True):
 async def replay_files_to_report(paths: list[Path], options: ReplayOptions) -> ReplayResult:
     """Replay files one after another.
 
-    A file that is not a session is reported and skipped. Raises StoreError when `out` cannot be
-    written, UsageError when it holds something else that would be replaced.
+    A file that is not a session, or names a project that is no folder, is reported and skipped.
+    Raises StoreError when `out` cannot be written, UsageError when it holds something else that
+    would be replaced.
     """
     with _rare_garbage_collection():
         return await _replay_all(paths, options)
@@ -204,7 +205,7 @@ async def _replay_all(paths: list[Path], options: ReplayOptions) -> ReplayResult
         for path, name in zip(paths, names, strict=True):
             try:
                 sessions.append(await _replay_one(engine, files, path, name, options))
-            except UnreadableSession as error:
+            except (UnreadableSession, UsageError) as error:
                 said = str(error)
                 unread.append(
                     UnreplayableFile(str(path), said if path.name in said else f"{path}: {said}")

@@ -198,7 +198,7 @@ def _find_chat_folders(storage: Path) -> dict[str, str]:
     """The project's folder of each chat, as the workspaces tell it."""
     found: dict[str, str] = {}
     for workspace_file in sorted(storage.glob("*/workspace.json")):
-        with suppress(OSError, sqlite3.Error):
+        with suppress(OSError, ValueError, sqlite3.Error):
             folder = urlsplit(_parse_row(read_regular_file(workspace_file)).text("folder"))
             if folder.scheme != "file":
                 continue

@@ -15,6 +15,7 @@ from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead
+from memorist.platforms.regular_files import path_or_link_exists
 from memorist.rollouts.session_metadata import read_head_lines
 from memorist.store.extract_rows import find_extract
 from memorist.store.rollout_rows import (
@@ -45,7 +46,7 @@ def find_parent_session(state: StateDatabase, session: Rollout, counts: Counts) 
             else extracted.extracted.forked_from
         )
     found = find_extraction_progress(state, parent) if parent else None
-    if found is None or not Path(found.rollout.path).exists():
+    if found is None or not path_or_link_exists(found.rollout.path):
         return None
     return found.rollout if counts(found) else None
 

@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.core.json_decoding import build_json_decoder
+from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten_to_one_line
+from memorist.core.utc_time import LATEST_SECOND
 from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
@@ -88,11 +89,6 @@ class _TimestampRecord(Struct):
     entry: _NestedTimestamp | None = None
 
 
-_decode_timestamp = build_json_decoder(_TimestampRecord)
-_decode_head = build_json_decoder(_HeadRecord)
-_decode_meta = build_json_decoder(_SessionMeta)
-
-
 def read_session_metadata(lines: Iterable[RawTranscriptLine]) -> SessionMetadata:
     """Read a session's metadata from its beginning. Raises UnreadableSession for any other file."""
     first = read_head_lines(lines)
@@ -138,8 +134,8 @@ def _codex_origin(lines: Iterable[RawTranscriptLine]) -> tuple[str, str, MemoryM
         if first is None or first.type != "session_meta":
             continue
         try:
-            meta = _decode_meta(first.payload)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            meta = decode_json(first.payload, as_type=_SessionMeta)
+        except msgspec.DecodeError:
             return "", "", "enabled"
         source = _source_name(meta.source)
         by_agent = source.startswith(_SUBAGENT_SOURCES) or bool(meta.parent_thread_id)
@@ -175,8 +171,8 @@ def _claude_origin(lines: Iterable[RawTranscriptLine]) -> tuple[str, str, Memory
 
 def _decode_record(data: bytes) -> _HeadRecord | None:
     try:
-        return _decode_head(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode_json(data, as_type=_HeadRecord)
+    except msgspec.DecodeError:
         return None
 
 
@@ -202,10 +198,12 @@ def find_newest_time(tail: bytes) -> float | None:
 
 
 def _record_time(line: bytes) -> float | None:
-    """Return the time of a record: its own, or that of its message (memorist's transcripts)."""
+    """Return the time of a record: its own, or that of its message (memorist's transcripts); None
+    for a number outside the calendar.
+    """
     try:
-        record = _decode_timestamp(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        record = decode_json(line, as_type=_TimestampRecord)
+    except msgspec.DecodeError:
         return None
     given = (
         record.timestamp
@@ -214,7 +212,9 @@ def _record_time(line: bytes) -> float | None:
         if record.entry is not None
         else None
     )
-    return float(given) if isinstance(given, int | float) else parse_iso_timestamp(given)
+    if isinstance(given, str | None):
+        return parse_iso_timestamp(given)
+    return given if 0 <= given <= LATEST_SECOND else None
 
 
 def find_last_memory_mode(tail: bytes) -> MemoryMode | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from memorist.platforms.regular_files import is_reachable_folder
 from memorist.platforms.user_home import expand_user
 
 _RECORDED_HOME = re.compile(
@@ -31,4 +32,4 @@ def is_recorded_by_user(folder: str) -> bool:
     if recorded is not None and recorded[1].casefold() != home.name.casefold():
         return False
     is_shared = recorded is not None and home.name.casefold() in _SHARED_NAMES
-    return (recorded is not None and not is_shared) or Path(folder).is_dir()
+    return (recorded is not None and not is_shared) or is_reachable_folder(folder)

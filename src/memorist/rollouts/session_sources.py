@@ -27,7 +27,11 @@ from memorist.core.json_decoding import decode_json
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine
-from memorist.platforms.regular_files import read_regular_file, read_regular_text_file
+from memorist.platforms.regular_files import (
+    is_reachable_folder,
+    read_regular_file,
+    read_regular_text_file,
+)
 from memorist.platforms.user_home import expand_user
 from memorist.ports import FileSystem
 from memorist.rollouts.removed_worktrees import (
@@ -168,7 +172,7 @@ def scan_for_changed_rollouts(
     kept = assign_repositories_seen_before(
         kept,
         [each for each in before.values() if isinstance(each, Rollout)],
-        {each.cwd for each in kept if each.cwd and not Path(each.cwd).is_dir()},
+        {each.cwd for each in kept if each.cwd and not is_reachable_folder(each.cwd)},
     )
     passed = [each for each in (*unchanged, *new) if isinstance(each, SkippedFile)]
     return SourceScan(threads=tuple(kept), skipped=(*passed, *copies))
@@ -361,7 +365,7 @@ def _find_repositories(
         for each in threads
         if each.path in remotes
         and extract_codex_repository_name(each.cwd)
-        and not Path(each.cwd).is_dir()
+        and not is_reachable_folder(each.cwd)
     }
     if not removed:
         return threads
@@ -380,7 +384,7 @@ def _begins_with_json(path: str) -> bool:
     """Whether the first line of a file is whole JSON, as far as it is read."""
     first, end, _ = _read_probe(path).lstrip().partition(b"\n")
     try:
-        msgspec.json.decode(first)
+        decode_json(first, as_type=object)
     except msgspec.DecodeError:
         return not end and len(first) >= _PROBE_BYTES
     return True
@@ -435,7 +439,7 @@ def _find_listed_project(folder: Path) -> str:
         listed = decode_json(
             read_regular_file(folder.parent.parent / "projects.json"), as_type=_GeminiProjects
         )
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError):
         return ""
     for path, name in listed.projects.items():
         digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
@@ -455,7 +459,7 @@ def find_repository_root_or_folder(cwd: str) -> str:
     machine.
     """
     try:
-        if Path(cwd).is_dir():
+        if is_reachable_folder(cwd):
             return str(locate_root_of_recorded_folder(cwd))
         around = extract_worktree_repository(cwd)
         return find_repository_root_or_folder(around) if around else cwd
