@@ -113,10 +113,22 @@ def load_settings(
 
 
 def build_user_settings_path(home: str) -> Path:
-    """The user's settings file in a home. Raises SettingsError where the user has none."""
+    """The user's settings file in a home. Raises SettingsError where the user has none, and for a
+    name that is blank or no UTF-8, which no database of ours can hold.
+    """
     if home.startswith("~") and (why := explain_unknown_home()):
         raise SettingsError(why)
-    return Path(home).expanduser() / "config.toml"
+    path = Path(home).expanduser() / "config.toml"
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        home = ""
+    if not home.strip():
+        raise SettingsError(
+            f"the home folder {str(path.parent)!a} has a name that is blank or not valid UTF-8; "
+            f"set MEMORIST_HOME to another folder"
+        )
+    return path
 
 
 def _speed_layers(settings: Settings) -> list[SettingsLayer]:

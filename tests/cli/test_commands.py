@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.main import memorist_group
-from memorist.errors import StoreError
+from memorist.errors import SettingsError, StoreError
 from memorist.store.transcript_writer import hold_transcript_writer_lock
 from support.program import run_program
 
@@ -224,8 +224,9 @@ def test_an_argument_that_is_no_utf_8_gets_one_clear_sentence(
     """What is stored is UTF-8: such an argument is a wrong call, and no traceback."""
     done = run(*words, os.fsdecode(b"\xff"), cwd=tmp_path)
 
-    assert done.stderr == "memorist: the argument '\\udcff' is not valid UTF-8\n"
-    assert done.returncode == 2
+    assert "\\udcff' " in done.stderr
+    assert "not valid UTF-8" in done.stderr
+    assert (done.stderr.count("\n"), done.returncode) == (1, 2)
 
 
 def test_an_interrupt_that_breaks_an_import_is_no_traceback(
@@ -391,6 +392,23 @@ def test_a_home_that_is_a_file_is_named_in_one_sentence(
         f"folder"
     )
     assert "Errno" not in done.output
+
+
+@pytest.mark.parametrize("name", ["  ", "/tmp/b\udcff"])
+def test_a_home_whose_name_cannot_be_used_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is no UTF-8 had its memories written and then ended with a traceback; a blank one
+    was a folder of blanks in the working folder.
+    """
+    monkeypatch.setenv("MEMORIST_HOME", name)
+    monkeypatch.chdir(tmp_path)
+
+    for command in ("status", "memory list", "config show", "config set model structural"):
+        done = CliRunner().invoke(memorist_group, command.split())
+        assert isinstance(done.exception, SettingsError), done.output
+        assert "set MEMORIST_HOME to another folder" in str(done.exception)
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.covers("OP-1")

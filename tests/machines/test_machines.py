@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import subprocess
@@ -17,10 +18,12 @@ from hypothesis import strategies as st
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
 from memorist.errors import RemoteUnavailable, StoreError
+from memorist.machines.machine_identity import load_machine_identity
 from memorist.machines.machine_merge import ProjectEntries, merge_project_entries
 from memorist.machines.machine_remote import GitMachineBranch
 from memorist.machines.snapshot_cipher import encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 from support.sweeps import sampled
 
 pytest.importorskip("cryptography")
@@ -207,6 +210,81 @@ def test_a_wrong_key_and_a_foreign_file_are_said(
     )
     assert "another key" in str(done.exception)
     assert len([*Path(place).glob("*.memorist")]) == 3
+
+
+@pytest.mark.parametrize("place", ["folder"], indirect=True)
+@pytest.mark.parametrize("stranger", ["folder", "pipe", "huge", "empty", "link", "second version"])
+def test_what_else_stands_at_the_place_holds_up_no_sync(
+    two: tuple[Machine, Machine], place: str, stranger: str
+) -> None:
+    """A folder ended it with a traceback, a pipe never, a file of gigabytes with the process; and
+    the changes of the other machine are received.
+    """
+    one, other = two
+    (own,) = Path(place).glob(f"{_name_of(one)}.memorist")
+    path = Path(place) / "stranger.memorist"
+    match stranger:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "link":
+            path.symlink_to(place + "/nowhere")
+        case "second version":
+            shutil.copy(own, path.with_name(f"{own.stem} (conflicted copy).memorist"))
+        case _:
+            path.touch()
+            os.truncate(path, 3 << 30 if stranger == "huge" else 0)
+
+    one.run("memory", "add", "--name", "release", "Releases on Tuesdays")
+    one.run("machines", "sync")
+    said = other.run("machines", "sync")
+
+    assert "1 other machine" in said
+    assert stranger == "link" or "left cannot be" in said
+    assert other.texts() == one.texts()
+
+
+@pytest.mark.parametrize("place", ["folder"], indirect=True)
+def test_a_machine_whose_own_file_cannot_be_read_publishes_nothing_anew(
+    two: tuple[Machine, Machine], place: str
+) -> None:
+    """What it deleted stands there alone: it would come back from a machine that still has it."""
+    one, other = two
+    one.run("memory", "forget", "use-pnpm.md", "--yes")
+    one.run("machines", "sync")
+    (own,) = Path(place).glob(f"{_name_of(one)}.memorist")
+    own.rename(aside := own.with_suffix(".aside"))
+    own.mkdir()
+
+    with pytest.raises(StoreError, match="cannot be read"):
+        one.run("machines", "sync")
+    own.rmdir()
+    aside.rename(own)
+
+    for machine in (one, other):
+        machine.run("machines", "sync")
+        assert machine.texts() == {}
+
+
+@pytest.mark.parametrize("place", ["folder"], indirect=True)
+def test_a_second_version_of_a_memory_stays_on_its_machine(two: tuple[Machine, Machine]) -> None:
+    """A program that keeps folders alike left it; no model is shown it, and it was published."""
+    one, other = two
+    (path,) = one.home.glob("projects/*/memory/use-pnpm.md")
+    copied = "use-pnpm.sync-conflict-20261128-120000-ABCDEF.md"
+    shutil.copy(path, path.with_name(copied))
+
+    for machine in (one, other):
+        machine.run("machines", "sync")
+
+    assert [*other.texts()] == ["use-pnpm.md"]
+    assert copied in one.texts()
+
+
+def _name_of(machine: Machine) -> str:
+    """What a machine is called among the user's."""
+    return load_machine_identity(Layout(machine.home)).machine
 
 
 NAMES = st.sampled_from(["a.md", "b.md"])

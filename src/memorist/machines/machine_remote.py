@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from memorist.errors import RemoteUnavailable
+from memorist.machines.snapshot_cipher import MAX_SNAPSHOT_BYTES
+from memorist.platforms.regular_files import read_regular_file
 from memorist.store.disk_files import DiskFiles, make_folders
 
 SUFFIX = ".memorist"
@@ -29,8 +31,10 @@ def draw_random_bytes(count: int) -> bytes:
 class MachineRemote(Protocol):
     """Holds one file for each machine."""
 
-    def read_files(self) -> dict[str, bytes]:
-        """Machine to content. Raises RemoteUnavailable, StoreError."""
+    def read_files(self) -> dict[str, bytes | OSError]:
+        """Machine to content, or to why that cannot be read. Raises RemoteUnavailable,
+        StoreError.
+        """
         ...
 
     def write_file(self, machine: str, data: bytes) -> None:
@@ -44,13 +48,23 @@ class SharedMachineFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read_files(self) -> dict[str, bytes]:
+    def read_files(self) -> dict[str, bytes | OSError]:
         """As the port says."""
         if not self._folder.is_dir():
             raise RemoteUnavailable(
                 f"{self._folder} is not there: connect its drive, or start what keeps it alike"
             )
-        return {path.stem: path.read_bytes() for path in sorted(self._folder.glob(f"*{SUFFIX}"))}
+        found: dict[str, bytes | OSError] = {}
+        for path in sorted(self._folder.glob(f"*{SUFFIX}")):
+            try:
+                found[path.stem] = read_regular_file(path, MAX_SNAPSHOT_BYTES)
+            except (
+                FileNotFoundError
+            ):  # it was taken away meanwhile, or is a link that leads nowhere
+                continue
+            except OSError as error:
+                found[path.stem] = error
+        return found
 
     def write_file(self, machine: str, data: bytes) -> None:
         """As the port says."""
@@ -69,7 +83,7 @@ class GitMachineBranch:
             "LC_ALL": "C",
         }
 
-    def read_files(self) -> dict[str, bytes]:
+    def read_files(self) -> dict[str, bytes | OSError]:
         """As the port says."""
         tip = self._fetch()
         if not tip:

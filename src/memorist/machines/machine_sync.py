@@ -18,9 +18,10 @@ from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find
 from memorist.auto_memory.memory_file import MemoryFile, Trust, parse_memory_file, with_provenance
 from memorist.auto_memory.memory_location import read_remote_identity
 from memorist.auto_memory.memory_manifest import is_index_file
+from memorist.auto_memory.merge_conflict import is_conflicted_copy
 from memorist.auto_memory.removed_memories import find_deliberately_deleted_paths
 from memorist.auto_memory.team_memory import TEAM_PREFIX
-from memorist.errors import InputError
+from memorist.errors import InputError, StoreError
 from memorist.machines.machine_identity import MachineIdentity, load_machine_identity
 from memorist.machines.machine_merge import (
     MachineSnapshot,
@@ -32,6 +33,7 @@ from memorist.machines.machine_merge import (
 from memorist.machines.machine_remote import draw_random_bytes, open_machine_remote
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.machines.synced_checksums import load_synced_checksums, save_synced_checksums
+from memorist.platforms.storage_errors import describe_storage_error
 from memorist.platforms.user_home import expand_user
 from memorist.store.disk_files import DiskFiles, check_folder_is_usable, read_if_exists
 from memorist.store.home_layout import Layout
@@ -101,10 +103,19 @@ def sync_machines(
 
 
 def _read_snapshots(
-    own: MachineIdentity, files: Mapping[str, bytes]
+    own: MachineIdentity, files: Mapping[str, bytes | OSError]
 ) -> tuple[dict[str, MachineSnapshot], tuple[str, ...]]:
+    """What the machines published, and which could not be read. Raises InputError where none could,
+    and StoreError where this machine's own could not: what it knows to be deleted stands there.
+    """
     found, troubles = {}, []
     for machine, data in files.items():
+        if isinstance(data, OSError):
+            why = f"what the machine {machine} left cannot be read: {describe_storage_error(data)}"
+            if machine == own.machine:
+                raise StoreError(why) from data
+            troubles.append(why)
+            continue
         try:
             found[machine] = decrypt_snapshot(own.key, machine, data)
         except InputError as error:
@@ -208,9 +219,10 @@ def _read_texts(
     memory: AutoMemory, published: ProjectEntries
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The memories of a folder; and the paths of what is no text or cut off, as after a power cut,
-    of what was forgotten and only put back by another program, and of links, which are not
-    followed, each with the beginning of what would be below it. What the team shares has a way of
-    its own. A claim to be the user's word that is not believed here is none on another machine.
+    of what was forgotten and only put back by another program, of second versions that a program
+    left which keeps folders alike, and of links, which are not followed, each with the beginning
+    of what would be below it. What the team shares has a way of its own. A claim to be the user's
+    word that is not believed here is none on another machine.
     """
     texts: dict[str, str] = {}
     hidden: dict[str, str] = {}
@@ -223,7 +235,12 @@ def _read_texts(
                 topic = parse_memory_file(path, data)
                 trust = memory.folder.determine_trust(topic)
                 former = published.get(path)
-                if not _is_text(data) or _is_cut_off(topic) or _came_back(topic, trust, former):
+                if (
+                    not _is_text(data)
+                    or _is_cut_off(topic)
+                    or _came_back(topic, trust, former)
+                    or is_conflicted_copy(path)
+                ):
                     hidden[path] = f"{path}/"
                     continue
                 if topic.provenance.trust is not trust:

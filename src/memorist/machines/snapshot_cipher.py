@@ -73,7 +73,8 @@ def decrypt_snapshot(key: str, machine: str, data: bytes) -> MachineSnapshot:
         found = decode_json(text, as_type=MachineSnapshot)
     except Exception as error:  # the cipher's own class is not known without the extra
         raise InputError(
-            f"what the machine {machine} left cannot be opened: another key, or damaged"
+            f"what the machine {machine} left cannot be opened: another key, damaged, or "
+            "a copy under another name"
         ) from error
     if found.machine != machine:
         raise InputError(f"what the machine {machine} left is another machine's")
