@@ -78,6 +78,16 @@ class ClaudeFile:
             "user", message={"role": "user", "content": content}, toolUseResult={"stdout": output}
         )
 
+    def replies(self, tool: str, arguments: dict[str, Any], result: str, *, refused: bool) -> None:
+        """A call whose result the client writes: what the person answered, or why they refused."""
+        name = f"toolu_{len(self.lines)}"
+        reply = {"id": f"{self._turn}r{len(self.lines)}", "role": "assistant", "model": "m"}
+        call = {"type": "tool_use", "id": name, "name": tool, "input": arguments}
+        self.add("assistant", message={**reply, "content": [call]})
+        answer = {"type": "tool_result", "tool_use_id": name, "content": result}
+        content = [answer | ({"is_error": True} if refused else {})]
+        self.add("user", message={"role": "user", "content": content}, toolUseResult=result)
+
     def injected(self, event: str, text: str) -> str:
         """What a hook had shown, as the agent writes it down."""
         return self.add(

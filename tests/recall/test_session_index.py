@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -141,6 +142,81 @@ def test_what_came_of_it_stands_below(answered: str, work: str, outcome: str) ->
     passage = Passage(line=1, at=0.0, said=PROMPT, answered=answered, work=work)
 
     assert describe_passage_outcome(PROMPT, passage) == outcome
+
+
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file). To tell you how to proceed, the "
+    "user said:\n"
+)
+
+
+@pytest.mark.covers("PS-1", "PS-2")
+def test_an_answer_and_the_reason_of_a_refusal_are_what_the_user_said(tmp_path: Path) -> None:
+    """An answer is quoted with the agent's question, a reason as it is; that of a shell command,
+    whose result a program may write, is not called typed.
+    """
+    asked = "Which ingress should the broker have, one service or two?"
+    file = ClaudeFile()
+    file.user("Plan the broker.")
+    file.replies(
+        "AskUserQuestion",
+        {"questions": [{"question": asked, "header": "Ingress", "options": []}]},
+        f'User has answered your questions: "{asked}"="One public service". You can now continue '
+        "with the user's answers in mind.",
+        refused=False,
+    )
+    file.says("The broker has one service now.")
+    edit = {"file_path": "/p/ingress.go", "old_string": "a", "new_string": "b"}
+    file.replies("Edit", edit, f"{REFUSED}the certificates rotate in Vault", refused=True)
+    file.says("Then Vault.")
+    file.replies("Bash", {"command": "rm x"}, f"{REFUSED}never delete it", refused=True)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(file.lines))
+    session = write_session(tmp_path, "11111111-a", ROUNDING, 5)
+
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        index.sync([replace(session, path=str(path)), write_session(tmp_path, "b", TALK)])
+        _, turns = index.read_passages_from("11111111", 0, 9)
+        found = index.search("one ingress service or two for the broker", project="/p")
+        text = render_passages("broker ingress", found[:1], load_prompt("recall/sessions"))
+        read = list(read_session_passages(path))
+
+    assert [(each.said, each.question) for each in turns] == [
+        ("Plan the broker.", ""),
+        ("One public service", asked),
+        ("the certificates rotate in Vault", ""),
+        ("never delete it", ""),
+    ]
+    assert [each.is_typed for each in read] == [True, True, True, False]
+    assert turns[1].work == "changed /p/ingress.go (failed)"
+    assert "session 11111111: “One public service”\n" in text
+    assert f"  in answer to “{asked}”; then the agent said: “The broker has one" in text
+
+
+def test_what_was_asked_beside_a_call_leaves_its_outcome_in_the_next_turn(tmp_path: Path) -> None:
+    """A call that runs when the user answers has its outcome in the turn that goes on."""
+    file = CodexFile()
+    file.user("Commit the rounding.")
+    asked = {"questions": [{"id": "how", "question": "Sign it?"}]}
+    calls = (
+        ("request_user_input", asked, '{"answers": {"how": {"answers": ["Signed"]}}}'),
+        ("exec_command", {"cmd": "git commit -m x"}, "Exit code: 0\n[main 1234567] x"),
+    )
+    for name, arguments, _ in calls:
+        call = {"type": "function_call", "name": name, "arguments": json.dumps(arguments)}
+        file.add("response_item", {**call, "call_id": name})
+    for name, _, output in calls:
+        file.add(
+            "response_item", {"type": "function_call_output", "call_id": name, "output": output}
+        )
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(file.lines))
+
+    first, second = read_session_passages(path)
+
+    assert (first.work, second.work) == ("", "$ git commit -m x")
+    assert (second.said, second.question) == ("Signed", "Sign it?")
 
 
 @pytest.mark.parametrize("kind", [ClaudeFile, CodexFile])

@@ -23,7 +23,12 @@ from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
-from memorist.recall.session_passages import MatchedPassage, cut_excerpt_around_words, format_day
+from memorist.recall.session_passages import (
+    MatchedPassage,
+    Passage,
+    cut_excerpt_around_words,
+    format_day,
+)
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.rollout_rows import list_rollouts
 
@@ -121,7 +126,7 @@ def _print_results(query: str, found: SearchResults) -> None:
         turn = each.passage
         head = f"{format_day(turn.at)}  {output.replace_invalid_utf8(each.path)}:{turn.line}"
         click.echo(f"session {number:<3} {head}")
-        for who, text in (("you", turn.said), ("agent", turn.answered), ("work", turn.work)):
+        for who, text in _list_parts(turn):
             _print_excerpt(who, text, words)
     for section in found.sections:
         location = f"{output.replace_invalid_utf8(section.document.path)}:{section.line}"
@@ -129,6 +134,15 @@ def _print_results(query: str, found: SearchResults) -> None:
         _print_excerpt("", section.text, words)
     if not found:
         click.echo("nothing found")
+
+
+def _list_parts(turn: Passage) -> tuple[tuple[str, str], ...]:
+    return (
+        ("agent", turn.question),
+        ("you", turn.said),
+        ("agent", turn.answered),
+        ("work", turn.work),
+    )
 
 
 def _print_excerpt(who: str, text: str, words: Collection[str]) -> None:
@@ -145,7 +159,7 @@ def _print_turn(index: SessionIndex, passages: Sequence[MatchedPassage], number:
     _, turns = index.read_passages_from(match.session, match.passage.line, 2)
     for turn in turns:
         click.echo(f"{format_day(turn.at)}  {output.replace_invalid_utf8(match.path)}:{turn.line}")
-        for who, text in (("you", turn.said), ("agent", turn.answered), ("work", turn.work)):
+        for who, text in _list_parts(turn):
             if text:
                 click.echo(f"\n{who}:\n{output.replace_invalid_utf8(text)}")
         click.echo("")
@@ -187,6 +201,7 @@ def _passage_row(each: MatchedPassage) -> dict[str, object]:
         "at": turn.at,
         "score": each.score,
         "evidence": each.evidence,
+        "question": turn.question,
         "said": turn.said,
         "answered": turn.answered,
         "work": turn.work,

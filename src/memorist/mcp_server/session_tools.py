@@ -77,7 +77,12 @@ def _open_index(path: Path, *, embeds: bool) -> SessionIndex:
 
 
 def _parts(turn: Passage) -> list[tuple[str, str]]:
-    named = (("user", turn.said), ("agent", turn.answered), ("work", turn.work))
+    named = (
+        ("agent", turn.question),
+        ("user", turn.said),
+        ("agent", turn.answered),
+        ("work", turn.work),
+    )
     return [(who, text) for who, text in named if text]
 
 

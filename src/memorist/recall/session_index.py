@@ -65,7 +65,7 @@ from memorist.transcript_analysis.invocation_log import (
     uses_rejected_argument,
 )
 
-SESSION_INDEX_VERSION = 12
+SESSION_INDEX_VERSION = 13
 """Version of the tables; a file of another version is rebuilt."""
 PARTS = ("said", "answered", "work", *(f"answered{at}" for at in range(1, MAX_ANSWER_PARTS)))
 """Entries of a turn in the ranker, by position. `answered` is the end of the answer, which is all
@@ -94,7 +94,7 @@ create table sessions (
 create table passages (
   number integer primary key, session integer not null, line integer not null,
   mark integer not null, reply_id text not null, is_typed integer not null, at real not null,
-  said text not null, answered text not null, work text not null,
+  said text not null, question text not null, answered text not null, work text not null,
   keys text not null, length integer not null);
 create index passages_by_session on passages (session, line);
 create table mended (
@@ -302,13 +302,14 @@ class SessionIndex:
         ranker has that, a kill came after all the others.
         """
         texts = self._database.execute(
-            "select said, answered, work from passages join sessions on sessions.number = session "
-            "where sessions.id = ? and passages.line = ?",
+            "select said, question, answered, work from passages join sessions on "
+            "sessions.number = session where sessions.id = ? and passages.line = ?",
             (session, line),
         ).fetchone()
         if texts is None:
             return []
-        said, answered, work = texts
+        said, question, answered, work = texts
+        asked = f"{question}\n{said}".strip()
         last, *earlier = split_answer_into_search_parts(answered) or [""]
         return [
             SearchEntry(
@@ -318,7 +319,7 @@ class SessionIndex:
                 fingerprint=f"{session}#{line}#{mark}#{part}",
             )
             for at, (part, text) in reversed(
-                [*enumerate(zip(PARTS, (said, last, work, *earlier), strict=False))]
+                [*enumerate(zip(PARTS, (asked, last, work, *earlier), strict=False))]
             )
             if text
         ]
@@ -389,14 +390,17 @@ class SessionIndex:
             ).lastrowid
             for each in passages:
                 texts = [
-                    _storable(redact(text).text) for text in (each.said, each.answered, each.work)
+                    _storable(redact(text).text)
+                    for text in (each.said, each.answered, each.work, each.question)
                 ]
                 end = texts[1][-ANSWER_PART_CHARS:]
-                keys = list_search_keys("\n".join((texts[0], end, texts[2])))
-                mark = zlib.crc32("\n".join(texts).encode())
+                keys = list_search_keys("\n".join((texts[0], end, *texts[2:])))
+                # One break more would change the marks of all turns, and so their vectors.
+                mark = zlib.crc32("\n".join(texts[: 4 if texts[3] else 3]).encode())
                 self._database.execute(
-                    "insert into passages (session, line, mark, at, said, answered, work, keys, "
-                    "length, reply_id, is_typed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "insert into passages (session, line, mark, at, said, answered, work, "
+                    "question, keys, length, reply_id, is_typed) "
+                    "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         number, each.line, mark, each.at, *texts, " ".join(set(keys)), len(keys),
                         _storable(each.reply_id), each.is_typed,
@@ -570,14 +574,15 @@ class SessionIndex:
         self, session: str, line: int, entry: EntryRank, evidence: QueryEvidenceMeter
     ) -> MatchedPassage | None:
         row = self._database.execute(
-            "select path, title, keys, length, at, said, answered, work, reply_id, is_typed "
-            "from passages join sessions on sessions.number = session where sessions.id = ? "
-            "and line = ?",
+            "select path, title, keys, length, at, said, question, answered, work, reply_id, "
+            "is_typed from passages join sessions on sessions.number = session where "
+            "sessions.id = ? and line = ?",
             (session, line),
         ).fetchone()
         if row is None:
             return None  # another process has just taken the session out
-        path, title, keys, length, at, said, answered, work, reply_id, is_typed = row
+        path, title, keys, length, at, *texts, reply_id, is_typed = row
+        said, question, answered, work = texts
         return MatchedPassage(
             session=session,
             path=path,
@@ -586,6 +591,7 @@ class SessionIndex:
                 line=line,
                 at=at,
                 said=said,
+                question=question,
                 answered=answered,
                 work=work,
                 reply_id=reply_id,
@@ -613,12 +619,14 @@ class SessionIndex:
             if found is None:
                 return "", ()
             rows = self._database.execute(
-                "select line, at, said, answered, work from passages where session = ? and "
-                "line >= ? order by line limit ?",
+                "select line, at, said, question, answered, work from passages where session = ? "
+                "and line >= ? order by line limit ?",
                 (found[0], line, count),
             ).fetchall()
         return found[1], tuple(
-            Passage(line=row[0], at=row[1], said=row[2], answered=row[3], work=row[4])
+            Passage(
+                line=row[0], at=row[1], said=row[2], question=row[3], answered=row[4], work=row[5]
+            )
             for row in rows
         )
 
@@ -647,7 +655,7 @@ def _leave_out_copies(matches: Iterable[MatchedPassage]) -> Iterator[MatchedPass
     seen: set[tuple[str, ...]] = set()
     for match in matches:
         turn = match.passage
-        copied = (turn.reply_id, turn.said, turn.answered, turn.work)
+        copied = (turn.reply_id, turn.said, turn.question, turn.answered, turn.work)
         if not turn.reply_id or copied not in seen:
             seen.add(copied)
             yield match

@@ -38,6 +38,11 @@ from memorist.transcript_analysis.tool_actions import (
     ToolAction,
     parse_tool_action,
 )
+from memorist.transcript_analysis.user_words_in_results import (
+    UserWordsInResult,
+    find_user_words_in_result,
+    parse_tool_action_unless_mcp,
+)
 
 MAX_SAID_CHARS = 4_000
 """Characters kept of what the user said in one turn; a longer text is a paste."""
@@ -63,7 +68,9 @@ _CLIENT_FOLDERS = frozenset({".claude", ".codex"})
 class Passage(Struct, frozen=True, kw_only=True):
     """One turn of a session: the user's words, the agent's, and the work.
 
-    What an agent says before its user does is a turn without the user's words.
+    What the user answers to a question of the agent, or gives as the reason of a refusal, begins a
+    turn as a prompt does. What an agent says before its user does is a turn without the user's
+    words.
     """
 
     line: int
@@ -71,6 +78,8 @@ class Passage(Struct, frozen=True, kw_only=True):
     at: float
     """Seconds since the epoch; 0 where the file tells no time."""
     said: str
+    question: str = ""
+    """The agent's question that the user's words answer; empty for a prompt and a refusal."""
     answered: str = ""
     work: str = ""
     """Commands with their outcome, and changed files, one a line."""
@@ -85,11 +94,15 @@ class Passage(Struct, frozen=True, kw_only=True):
 class _OpenTurn:
     """The turn that is being read."""
 
-    def __init__(self, message: Message, said: str) -> None:
+    def __init__(self, message: Message, said: str, question: str = "", *, is_typed: bool) -> None:
         self._start = message
         self._said = said
+        self._question = question
+        self._is_typed = is_typed
         self._answers: list[str] = []
         self._calls: dict[str, ToolAction] = {}
+        self._open: dict[str, ToolAction] = {}
+        """The calls without a result, as far as a tool of the client's own was called."""
         self._outcomes: dict[str, str] = {}
         """What stands behind a call, by its id."""
         self._reply_id = ""
@@ -101,13 +114,27 @@ class _OpenTurn:
             self._answers.append(text)
         for use in message.tool_uses:
             self._calls[use.id] = parse_tool_action(use)
+            self._open[use.id] = parse_tool_action_unless_mcp(use)
 
-    def on_result(self, result: ToolResult) -> None:
-        """Note a call's outcome. Codex marks no failure but by the exit code in the text."""
+    def on_result(self, result: ToolResult) -> tuple[UserWordsInResult, ...]:
+        """Note a call's outcome; returns what the user said in it. Codex marks no failure but by
+        the exit code in the text.
+        """
         action = self._calls.get(result.tool_use_id)
         if action is not None:
             outcome = parse_call_outcome(result, action, get_result_head_and_tail(result))
             self._outcomes[result.tool_use_id] = _FAILED if outcome.ok is False else ""
+        return find_user_words_in_result(result, self._open.pop(result.tool_use_id, None))
+
+    def begin_next(self, message: Message, replies: Sequence[UserWordsInResult]) -> _OpenTurn:
+        """The turn that begins with these words of the user; calls without a result go on in it."""
+        said = "\n".join(dict.fromkeys(each.text for each in replies))
+        questions = dict.fromkeys(each.question for each in replies if each.question)
+        is_typed = message.is_typed and all(each.proven for each in replies)
+        turn = _OpenTurn(message, redact(said).text, "\n".join(questions), is_typed=is_typed)
+        turn._calls = {id: self._calls.pop(id) for id in self._open}
+        turn._open = self._open
+        return turn
 
     def close(self) -> Passage:
         """The turn as a passage."""
@@ -115,10 +142,11 @@ class _OpenTurn:
             line=self._start.line,
             at=self._start.timestamp or 0.0,
             said=self._said[:MAX_SAID_CHARS],
+            question=self._question[:MAX_SAID_CHARS],
             answered="\n".join(self._answers)[-MAX_ANSWER_PARTS * ANSWER_PART_CHARS :],
             work="\n".join(dict.fromkeys(self._work_lines()))[:MAX_WORK_CHARS],
             reply_id=self._reply_id,
-            is_typed=self._start.is_typed,
+            is_typed=self._is_typed,
         )
 
     def _work_lines(self) -> Iterator[str]:
@@ -161,13 +189,15 @@ def _iter_turns(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
             if said:
                 if turn is not None:
                     yield turn.close()
-                turn = _OpenTurn(entry, said)
+                turn = _OpenTurn(entry, said, is_typed=entry.is_typed)
         elif entry.origin is Origin.MODEL:
-            turn = turn or _OpenTurn(entry, "")
+            turn = turn or _OpenTurn(entry, "", is_typed=entry.is_typed)
             turn.on_reply(entry)
-        if turn is not None:
-            for result in entry.tool_results:
-                turn.on_result(result)
+        if turn is not None and entry.tool_results:
+            replies = [each for result in entry.tool_results for each in turn.on_result(result)]
+            if replies:
+                ended, turn = turn, turn.begin_next(entry, replies)
+                yield ended.close()
     if turn is not None:
         yield turn.close()
 
@@ -320,7 +350,8 @@ def _select_by_evidence(matches: Sequence[MatchedPassage], needed: float) -> lis
 
 @lru_cache(JUDGEMENT_CACHE_SIZE)
 def _is_planted(passage: Passage) -> bool:
-    return is_injected_order_or_permission(f"{passage.said}\n{passage.answered}")
+    texts = (passage.said, passage.question, passage.answered)
+    return is_injected_order_or_permission("\n".join(texts))
 
 
 def format_day(at: float) -> str:
@@ -382,7 +413,8 @@ def is_quoted_in_texts(found: MatchedPassage, texts: Iterable[str]) -> bool:
 
 def describe_passage_outcome(query: str, passage: Passage) -> str:
     """What came of a passage, in one line: the files that were changed, whether it was committed,
-    and what the agent said of the query's words; empty where none of these is known.
+    and what the agent said of the query's words, behind the question that the user answered; empty
+    where none of these is known.
     """
     files, committed = _find_changes(passage.work)
     parts = []
@@ -395,7 +427,9 @@ def describe_passage_outcome(query: str, passage: Passage) -> str:
     end = passage.answered[-ANSWER_PART_CHARS:]
     if report := _find_report(end, parse_query(query).words):
         parts.append(f"the agent said: “{sanitize_line(report, MAX_REPORT_CHARS)}”")
-    return f"then {'; '.join(parts)}" if parts else ""
+    asked = sanitize_line(passage.question, MAX_QUOTE_CHARS)
+    outcome = f"then {'; '.join(parts)}" if parts else ""
+    return "; ".join(filter(None, (f"in answer to “{asked}”" if asked else "", outcome)))
 
 
 def _find_changes(work: str) -> tuple[list[str], bool]:

@@ -378,7 +378,7 @@ def render_user_answers(text: str, asked: tuple[tuple[str, str], ...] = ()) -> s
             f"“{_quote_line(questions[id])}” → {'; '.join(words)}"
             if questions.get(id)
             else "\n".join(words)
-            for id, words in _read_answers(text).items()
+            for id, words in parse_codex_answers(text).items()
             if words
         )
     pairs = _ANSWERED_QUESTION.findall(text)
@@ -395,14 +395,10 @@ class _AnswersObject(Struct):
     answers: dict[str, _AnswerList] = {}
 
 
-def parse_codex_answers(text: str) -> list[str]:
-    """The answers in Codex's result, `{"answers": {ID: {"answers": [TEXT, …]}}}`; empty for any
-    other text.
+def parse_codex_answers(text: str) -> dict[str, list[str]]:
+    """The answers in Codex's result, `{"answers": {ID: {"answers": [TEXT, …]}}}`, by the id of
+    their question; empty for any other text.
     """
-    return [words for each in _read_answers(text).values() for words in each]
-
-
-def _read_answers(text: str) -> dict[str, list[str]]:
     try:
         answers = decode_json(text, as_type=_AnswersObject).answers
     except msgspec.DecodeError:

@@ -21,6 +21,7 @@ from memorist.transcript_analysis.tool_actions import (
     OtherToolAction,
     ProposePlanAction,
     ToolAction,
+    list_questions_by_id,
     parse_tool_action,
 )
 
@@ -48,6 +49,9 @@ class UserWordsInResult(Struct, frozen=True):
     """Whether only the client can have written the result: its tool shows the person something and
     returns nothing from elsewhere.
     """
+    question: str = ""
+    """The agent's question that the words answer; empty where it is not known, and for a refusal.
+    """
 
 
 def find_user_words_in_result(
@@ -62,20 +66,23 @@ def find_user_words_in_result(
             return (UserWordsInResult(words, shows),) if 0 < len(words) <= MAX_REPLY_CHARS else ()
     if not isinstance(action, AskUserAction):
         return ()
-    answers = dict.fromkeys(_find_answers(result.text, action.questions))
-    return tuple(UserWordsInResult(text, True) for text in answers if len(text) <= MAX_REPLY_CHARS)
+    answers = dict.fromkeys(_find_answers(result.text, action))
+    return tuple(each for each in answers if len(each.text) <= MAX_REPLY_CHARS)
 
 
-def _find_answers(text: str, questions: tuple[str, ...]) -> Iterator[str]:
+def _find_answers(text: str, action: AskUserAction) -> Iterator[UserWordsInResult]:
     if text.lstrip().startswith("{"):
-        yield from parse_codex_answers(text)
+        questions = dict(list_questions_by_id(action))
+        for id, answers in parse_codex_answers(text).items():
+            for answer in answers:
+                yield UserWordsInResult(answer, True, questions.get(id, ""))
         return
-    for question in questions:
+    for question in action.questions:
         start = text.find(f'"{question}')
         start = text.find('"="', start + len(question)) if start >= 0 else -1
         end = _ANSWER_END.search(text, start + 3) if start >= 0 else None
         if end is not None and (answer := text[start + 3 : end.start()].strip()):
-            yield answer
+            yield UserWordsInResult(answer, True, question)
 
 
 def parse_tool_action_unless_mcp(use: ToolUse) -> ToolAction:
