@@ -100,6 +100,22 @@ def test_every_piece_of_a_session_is_named_by_the_table() -> None:
     )
 
 
+def test_the_number_of_a_message_is_no_beginning_of_an_id() -> None:
+    """Most ids begin with a digit or a letter of one: message 2 is the second, whatever the first
+    is called; longer beginnings are ids.
+    """
+    ids = ("2f00000-1", "9a00000-1", "1234567-1")
+    entries: list[TranscriptEntry] = [
+        Message(id=id, role="user", blocks=(TextBlock("Go."),), origin=Origin.USER) for id in ids
+    ]
+
+    found = {at: rebuild_recorded_window(entries, at).last_message for at in ("2", "9a", "1234567")}
+
+    assert found == {"2": ids[1], "9a": ids[1], "1234567": ids[2]}
+    with pytest.raises(InputError, match="no message '9'"):
+        rebuild_recorded_window(entries, "9")
+
+
 @pytest.mark.covers("CX-9")
 def test_a_turn_is_shown_as_the_model_saw_it_when_it_began() -> None:
     """Up to the person's words; nothing that came later; a turn that is not there is an error."""

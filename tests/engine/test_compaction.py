@@ -13,13 +13,14 @@ import msgspec
 import pytest
 from anthropic import AsyncAnthropic
 
+from memorist.budget import budget_governor
 from memorist.compaction.compaction_thresholds import compute_request_thresholds
 from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import RecordedSession, build_structural_session_notes
 from memorist.engine.session import Session
-from memorist.errors import NothingToDo
+from memorist.errors import NothingToDo, StoreError
 from memorist.events import (
     CacheBroke,
     CompactionFailed,
@@ -28,11 +29,13 @@ from memorist.events import (
     ResultsStored,
 )
 from memorist.forks.fork_request import FORK_MARK
+from memorist.forks.fork_spec import Receipt
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import HostInfo, Request
 from memorist.session_memory.structural_notes import NotesBudget
 from memorist.settings import CompactionSettings, Settings
+from memorist.store import receipt_rows
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.provider_server import ScriptedServer
@@ -784,3 +787,67 @@ async def test_instructions_and_tools_count_where_no_usage_is_reported(
 
     assert first_compaction(full) < first_compaction(alone)
     assert sum(after > before for before, after in pairwise(full)) > len(full) / 2
+
+
+async def test_a_summary_that_was_paid_for_stands_where_its_receipt_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that refuses for a while costs neither the summary nor, in the end, the account
+    of it.
+    """
+    counted, refused = list[str](), list[str]()
+    taken = receipt_rows.record_receipt
+
+    def record(database: Any, session: str, receipt: Receipt, *, reservation: int | None) -> int:
+        if not refused:
+            refused.append(receipt.outcome)
+            raise StoreError("the disk is full")
+        counted.append(receipt.outcome)
+        return taken(database, session, receipt, reservation=reservation)
+
+    monkeypatch.setattr(budget_governor, "record_receipt", record)
+    said = "<summary>\n" + "The user wants the importer to keep its last row. " * 40 + "</summary>"
+    model = ScriptedModel([Say(text=said), Say(text=said)])
+    pages = [f"Page {number}. " + "The importer drops the last row. " * 300 for number in range(9)]
+    history = [
+        {"role": role, "content": page}
+        for page, role in zip(pages, ["user", "assistant"] * 5, strict=False)
+    ]
+    async with Memorist(home=tmp_path, model=model) as engine:
+        session = await engine.open("s")
+        await session.prepare({"model": "m", "max_tokens": 900, "messages": history})
+        done = await session.compact(strategy="full")
+        assert done.result is not None
+        assert done.result.strategy == "full"
+        assert not counted
+
+    assert counted == refused == ["changed"]
+
+
+async def test_what_the_provider_cleared_is_told_once(tmp_path: Path) -> None:
+    """Each reply says again what was cleared in all: only more than before is news."""
+    events: list[Event] = []
+    compaction = CompactionSettings(micro_cached=True, micro_cached_results=1, micro_keep=1)
+    settings = Settings(home=str(tmp_path), model="structural", compaction=compaction)
+    async with Memorist(settings=settings) as engine:
+        session = await engine.open("s", listener=events.append)
+        messages: list[dict[str, Any]] = [{"role": "user", "content": "Look around."}]
+        for number, cleared in enumerate((0, 0, 0, 500, 500, 500, 900)):
+            await session.prepare({"model": "m", "max_tokens": 9, "messages": messages})
+            call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {}}
+            edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": cleared}
+            await session.observe(
+                {
+                    "role": "assistant",
+                    "content": [call],
+                    "context_management": {"applied_edits": [edit] if cleared else []},
+                }
+            )
+            result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "x" * 400}
+            messages += [
+                {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [result]},
+            ]
+
+    told = [each for each in events if isinstance(each, ConversationCompacted)]
+    assert [each.tokens_before - each.tokens_after for each in told] == [500, 400]

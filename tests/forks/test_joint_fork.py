@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from memorist.forks.fork_runner import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, ParentCall, Receipt
 from memorist.forks.joint_fork import JoinedForkRunner, merge_history_summaries
 from memorist.forks.text_edits import TextEdits
-from memorist.ports import Request
+from memorist.ports import Reply, Request
 from memorist.settings import SessionMemorySettings, Settings
 from memorist.testing import (
     FrozenClock,
@@ -232,6 +233,56 @@ async def test_one_that_is_cancelled_leaves_the_others_and_the_last_ends_the_run
     await asyncio.sleep(0)
 
     assert [each.outcome for each in recorded] == [ForkOutcome.CANCELLED] * 2
+    # The provider bills the request that was broken off: the last receipt holds what it used.
+    assert [each.requests for each in recorded] == [0, 1]
+    assert recorded[1].usage.input > 0
+    assert [each.label for each in recorded] == ["notes", "memories"]
+
+
+@pytest.mark.covers("FK-8")
+async def test_what_a_request_used_is_counted_once_whichever_fork_is_cancelled() -> None:
+    """Also that of one which asked alone, and where the first of several leaves before the
+    answer, of which it changes nothing any more.
+    """
+    answer = {"notes": {"lines": ["a"]}, "memories": {"lines": ["c"]}}
+    for labels, cancelled in ((("notes",), 0), (("notes", "memories"), 0)):
+        asked, goes_on = asyncio.Event(), asyncio.Event()
+        model = ScriptedModel(
+            [Say(text=msgspec.json.encode(answer).decode())], format="openai_chat"
+        )
+        send = model.send
+
+        async def send_slowly(
+            request: Request,
+            asked: asyncio.Event = asked,
+            goes_on: asyncio.Event = goes_on,
+            send: Callable[[Request], Awaitable[Reply]] = send,
+        ) -> Reply:
+            asked.set()
+            await goes_on.wait()
+            return await send(request)
+
+        model.send = send_slowly  # type: ignore[method-assign]
+        clock, recorded, files = FrozenClock(), list[Receipt](), InMemoryFiles()
+        joint, start = JoinedForkRunner(clock), partial(run_fork, clock=clock)
+        runs = [
+            asyncio.create_task(
+                joint.run(
+                    build_spec(each), model=model, files=files, record=recorded.append, start=start
+                )
+            )
+            for each in labels
+        ]
+        await asked.wait()
+        runs[cancelled].cancel()
+        await asyncio.wait({runs[cancelled]})
+        goes_on.set()
+        await asyncio.wait(runs)
+
+        assert sum(each.requests for each in recorded) == 1
+        assert [each.label for each in recorded] == list(labels)
+        assert recorded[0].outcome is ForkOutcome.CANCELLED
+        assert files.lstat(FOLDER / "notes/a.md") is None
 
 
 def test_what_several_summaries_hold_is_shown_once() -> None:

@@ -497,3 +497,21 @@ def test_names_are_the_same_when_a_file_system_could_think_so() -> None:
     """Case and Unicode form do not tell names apart."""
     assert may_be_same_file_name("CAFÉ", unicodedata.normalize("NFD", "café"))
     assert not may_be_same_file_name("a", "b")
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\x0c", "\x85", "\r", "\x1c"])
+async def test_lines_are_counted_as_they_are_shown(mark: str) -> None:
+    """A line is what ends with a line feed, whatever else in it a program may take for an end:
+    what is put behind line 1 stands behind what was shown as line 1.
+    """
+    files, path = InMemoryFiles(), Path("/n/a.md")
+    files.write(path, f"one{mark}half\ntwo\n".encode())
+    executor = ToolExecutor(FolderAccess(folder=Path("/n")), files)
+    shown = await executor.execute(ReadFileCall(path="a.md", numbered=True))
+    found = await executor.execute(SearchCall(pattern="two", show="lines"))
+
+    await executor.execute(InsertTextCall("a.md", 1, "new"))
+
+    assert shown.text.split("\n")[1].strip() == "2\ttwo"
+    assert found.text.endswith(":2:two")
+    assert files.read(path) == f"one{mark}half\nnew\ntwo\n".encode()

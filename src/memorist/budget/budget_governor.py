@@ -77,6 +77,8 @@ class BudgetGovernor:
         """Reservations by label, oldest first: one background run at a time for each label, plus
         one that the user asked for.
         """
+        self._unrecorded: list[Receipt] = []
+        """Receipts that the database refused; each is tried again with the next."""
 
     def request_admission(self, spec: ForkSpec, model: str) -> ForkGrant | ForkDenied:
         """Whether the fork may run. Work that cannot be counted, because the database refuses, does
@@ -137,18 +139,30 @@ class BudgetGovernor:
                 return ForkDenied(why=why, is_new=record_blocked_work(self._database, row))
 
     def record_receipt(self, receipt: Receipt) -> int:
-        """Record a receipt in place of its reservation; returns its number. Raises StoreError."""
-        ran = self._open[receipt.label] if receipt.outcome not in UNRUN_OUTCOMES else []
-        try:
-            return record_receipt(
-                self._database, self._session, receipt, reservation=ran.pop(0) if ran else None
+        """Record a receipt in place of its reservation; returns its number. Raises StoreError; it
+        is then recorded with the next one, or at the end.
+        """
+        if self._on_receipt is not None:
+            self._on_receipt(receipt)
+        self._unrecorded.append(receipt)
+        return self._record_waiting()
+
+    def _record_waiting(self) -> int:
+        """Record what waits, oldest first; returns the number of the last one."""
+        number = 0
+        while self._unrecorded:
+            receipt = self._unrecorded[0]
+            ran = self._open[receipt.label] if receipt.outcome not in UNRUN_OUTCOMES else []
+            number = record_receipt(
+                self._database, self._session, receipt, reservation=ran[0] if ran else None
             )
-        finally:
-            if self._on_receipt is not None:
-                self._on_receipt(receipt)
+            del ran[:1], self._unrecorded[0]
+        return number
 
     def release_reservations(self) -> None:
         """Release the remaining reservations: nothing of this session runs any more."""
+        with contextlib.suppress(StoreError):
+            self._record_waiting()
         open_, self._open = self._open, defaultdict(list)
         numbers = [number for each in open_.values() for number in each]
         if numbers:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import is_restored_message
-from memorist.compaction.measured_conversation import MeasuredConversation
+from memorist.compaction.measured_conversation import CUT_MARK_TOKENS, MeasuredConversation
 from memorist.compaction.newest_messages import (
     find_per_item_limit_to_fit,
     find_unanswered_start,
@@ -50,9 +50,6 @@ has not answered yet. Our choice: instructions without the request are of no use
 
 MIN_DIGEST_LIMIT_DIVISOR = 8
 """Beside what is unanswered, one part in so many of the limit is needed for what came before."""
-
-_CUT_MARK_TOKENS = 12
-"""Tokens of the mark that `truncate_middle` inserts."""
 
 _INSTRUCTION_ROLES = ("system", "developer")
 
@@ -158,7 +155,7 @@ def _shorten_preamble(lead: Sequence[Message], room: int, factor: float) -> list
     sizes = [estimate_text_tokens(text) for each in lead for text in _list_texts(each)]
     over = estimate_messages_tokens(lead, factor) - room
     left = sum(sizes) - int(over / factor) - len(sizes)
-    most = max(1, find_per_item_limit_to_fit(sizes, left) - _CUT_MARK_TOKENS)
+    most = max(1, find_per_item_limit_to_fit(sizes, left) - CUT_MARK_TOKENS)
     return [_cut_texts(each, most) for each in lead]
 
 

@@ -207,7 +207,7 @@ class ExtractSelection:
 # The short lists of an extractive summary: tasks, failures, files. Pure.
 
 
-_DONE_STATUSES = frozenset({"completed", "done", "cancelled", "deleted"})
+DONE_STATUSES = frozenset({"completed", "done", "cancelled", "deleted"})
 _TYPED_CORRECTION = "- The user: “"
 """Beginning of a correction in the notes' section."""
 
@@ -231,7 +231,7 @@ def render_task_list(ledger: TranscriptLedger, room: int) -> str:
     """Render the task list in its order; open tasks have priority where room is short."""
     tasks = list(ledger.work_record.tasks.values())
     lines = [f"- {task.text} ({task.status or 'pending'})" for task in tasks]
-    ranked = sorted(range(len(tasks)), key=lambda at: tasks[at].status in _DONE_STATUSES)
+    ranked = sorted(range(len(tasks)), key=lambda at: tasks[at].status in DONE_STATUSES)
     kept = set(fit_lines_into_tokens((lines[at] for at in ranked), room))
     return "\n".join(line for line in lines if line in kept)
 

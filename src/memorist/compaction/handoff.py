@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from memorist.compaction.extractive_summary import (
+    DONE_STATUSES,
     EXTRACTIVE_SUMMARY_ID,
     SUMMARY_OPENING,
     compact_messages_with_extracts,
@@ -57,8 +58,6 @@ _LEAVING = lazy_pattern(
     r"(?:<command-name>)?\W{0,2}(?:exit|quit|q|bye)\b\W*(?:<|\Z)", re.IGNORECASE
 )
 """Texts by which a user leaves a client: nothing is asked with them."""
-
-_DONE_STATUSES = frozenset({"completed", "done", "cancelled", "deleted"})
 
 
 class HandoffSource(Struct, frozen=True, kw_only=True):
@@ -129,7 +128,7 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem], budget: i
         messages = messages[:-1]
     typed = (strip_host_markup(get_typed_text(each)).strip() for each in reversed(messages))
     asked = put_typed_text_before_pastes(next(filter(None, typed), ""))
-    opened = [each for each in tasks if each.status not in _DONE_STATUSES]
+    opened = [each for each in tasks if each.status not in DONE_STATUSES]
     open_lines = [f"- open: {each.text} ({each.status or 'pending'})" for each in opened]
     if not asked and (before := find_handed_over_work_state(messages)) is not None:
         asked, open_lines = before.last_request, open_lines or list(before.open_tasks)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
-from memorist.compaction.measured_conversation import MeasuredConversation
+from memorist.compaction.measured_conversation import CUT_MARK_TOKENS, MeasuredConversation
 from memorist.core.messages import (
     MISSING_OUTPUT,
     Block,
@@ -63,9 +63,6 @@ MIN_PAST_ROOM_DIVISOR = 16
 
 WAY_BACK = "\n[whole text: "
 """Begins what stands behind a text that was cut in the middle: the id by which it is found."""
-
-_CUT_MARK_TOKENS = 12
-"""Tokens of the mark that `truncate_middle` inserts."""
 
 _MIN_TEXT_TOKENS = 40
 """Tokens below which no text is cut."""
@@ -354,9 +351,9 @@ def _cut_text(text: str, most: int, id: str) -> str:
     if estimate_text_tokens(text) <= most:
         return text
     way_back = f"{WAY_BACK}{id}]"
-    room = most - _CUT_MARK_TOKENS - estimate_text_tokens(way_back)
+    room = most - CUT_MARK_TOKENS - estimate_text_tokens(way_back)
     if room < _MIN_TEXT_TOKENS:
-        return truncate_middle(text, max(1, most - _CUT_MARK_TOKENS))
+        return truncate_middle(text, max(1, most - CUT_MARK_TOKENS))
     return truncate_middle(text, room) + way_back
 
 

@@ -142,9 +142,7 @@ class ResultClearingState(Struct, frozen=True, kw_only=True):
 
 
 class ConfirmedResultClearing(Struct, frozen=True):
-    """The provider confirmed that these results were cleared, and how many tokens that frees.
-    Written to the transcript.
-    """
+    """The provider confirmed that these results were cleared, and how many tokens that frees."""
 
     ids: tuple[str, ...]
     tokens: int
@@ -232,8 +230,8 @@ def read_clearing_confirmation(
 def drop_results_no_longer_in_history(
     clearing: ResultClearingState, messages: Sequence[Message]
 ) -> ResultClearingState:
-    """Keep those that still refer to a result after the history was replaced or cleared by time;
-    the provider's total restarts at 0.
+    """Keep those that still refer to a result. Where some no longer do, after the history was
+    replaced or cleared by time, the provider's total restarts at 0.
     """
     present = {use.id for message in messages for use in message.tool_uses}
     cleared = {
@@ -243,6 +241,8 @@ def drop_results_no_longer_in_history(
         if result.text in {CLEARED_TEXT, FOREIGN_CLEARED_TEXT}
     }
     left = tuple(name for name in clearing.ids if name in present and name not in cleared)
+    if left == clearing.ids:
+        return clearing
     return ResultClearingState(ids=left, unconfirmed_uses=left)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
+from memorist.compaction.measured_conversation import CUT_MARK_TOKENS, LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_per_item_limit_to_fit
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
@@ -42,9 +42,6 @@ _FRAME_TOKENS = 140
 """Tokens of what stands around the words in a summary: its opening, the transcript's path, a
 heading, the notice.
 """
-
-_CUT_MARK_TOKENS = 12
-"""Tokens of the mark that `truncate_middle` inserts."""
 
 
 class UtteranceOccurrences(Struct, frozen=True):
@@ -168,7 +165,7 @@ def _cut(utterance: UtteranceOccurrences, limit: int) -> UtteranceOccurrences:
     most = min(LONG_UTTERANCE_TOKENS, limit)
     if estimate_text_tokens(utterance.text) <= most:
         return utterance
-    text = truncate_middle(utterance.text, max(1, most - _CUT_MARK_TOKENS))
+    text = truncate_middle(utterance.text, max(1, most - CUT_MARK_TOKENS))
     return replace(utterance, text=text)
 
 

@@ -23,8 +23,14 @@ class RecordedWindow(Struct, frozen=True, kw_only=True):
     """Every message so far, including those that a compaction removed."""
 
 
+MAX_NUMBER_DIGITS = 6
+"""Digits up to which a number is that of a message, and no beginning of an id: ids begin with
+digits too.
+"""
+
+
 def rebuild_recorded_window(entries: Iterable[TranscriptEntry], until: str = "") -> RecordedWindow:
-    """Read up to a message, identified by its id, a prefix of its id, or its number counted from 1;
+    """Read up to a message, identified by its number counted from 1, its id, or a prefix of its id;
     to the end when `until` is empty.
 
     Raises InputError when there is no such message, or none at all.
@@ -32,6 +38,7 @@ def rebuild_recorded_window(entries: Iterable[TranscriptEntry], until: str = "")
     head: SessionHead | None = None
     window: list[Message] = []
     everything: list[Message] = []
+    number = int(until) if until.isdecimal() and len(until) <= MAX_NUMBER_DIGITS else None
     for entry in entries:
         match entry:
             case SessionHead():
@@ -41,7 +48,9 @@ def rebuild_recorded_window(entries: Iterable[TranscriptEntry], until: str = "")
             case Message():
                 window.append(entry)
                 everything.append(entry)
-                if until and (until == str(len(everything)) or entry.id.startswith(until)):
+                if number == len(everything) or (
+                    until and number is None and entry.id.startswith(until)
+                ):
                     break
             case _:
                 pass

@@ -52,7 +52,6 @@ MIN_TOOL_TOKENS = 64
 """Lower bound of the limit: less would not hold the cut marks."""
 CUT_MARK_TOKENS = 16
 """Tokens reserved for the cut mark within the limit, so that a cut output is not cut again."""
-"""Text in place of an image. Constant, so that the bytes of a prefix do not change."""
 OWN_FORMATS = {
     "anthropic": ("anthropic", "claude_code"),
     "openai_responses": ("openai_responses", "codex"),

@@ -95,7 +95,6 @@ class ContextExtension(SessionExtension):
         reject_unknown_context_sections(host.sections, self._family)
         self.pieces: tuple[ContextPiece, ...] = ()
         """The first context as it is shown."""
-        """What was looked up but is not in the context, or only in part."""
         self._world_state: SentWorldState = EMPTY_WORLD_STATE
         self._first_state: SentWorldState = EMPTY_WORLD_STATE
         """The world state that the first context told."""

@@ -356,14 +356,20 @@ class SessionLog:
         self._listener(event)
 
     def record_receipt(self, receipt: Receipt) -> None:
-        """Keep a fork's receipt and emit its event."""
+        """Keep a fork's receipt and emit its event. What the fork made stands also where the
+        database refuses the receipt.
+        """
         self.receipts.append(receipt)
-        number = self._governor.record_receipt(receipt)
-        self.emit(
-            ForkFinished(
-                number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd
+
+        def record() -> None:
+            number = self._governor.record_receipt(receipt)
+            self.emit(
+                ForkFinished(
+                    number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd
+                )
             )
-        )
+
+        self._write(record, "has a receipt that is not counted for now")
 
     @property
     def is_auto_compaction_enabled(self) -> bool:

@@ -146,7 +146,7 @@ async def _grep_lines(lines: ConcatenatedFiles, call: SearchCall) -> list[tuple[
         if ran.stop_reason and not ran.output:
             raise InputError(f"The search was {ran.stop_reason}: use a simpler pattern.")
         if ran.stop_reason or ran.status in (0, 1):
-            pairs = (line.split(":", 1) for line in ran.output.splitlines() if ":" in line)
+            pairs = (line.split(":", 1) for line in ran.output.split("\n") if ":" in line)
             return [(int(number), text) for number, text in pairs if number.isdigit()]
         said = ran.output.strip()
     raise InputError(f"The pattern cannot be used: {said[:200]}")

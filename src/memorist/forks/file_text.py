@@ -66,12 +66,14 @@ def apply_text_replacements(
 
 def insert_text_after_line(text: str, change: InsertTextCall) -> str | PatchRejection:
     """Insert a piece after a line; the piece becomes whole lines."""
-    lines = text.splitlines(keepends=True)
+    lines = [f"{line}\n" for line in text.split("\n")]  # as they are numbered when shown
+    lines[-1] = lines[-1][:-1]
+    lines = lines if lines[-1] else lines[:-1]
     if not 0 <= change.line <= len(lines):
         return PatchRejection(
             f"The file has {len(lines)} lines: insert_line is between 0 and {len(lines)}."
         )
-    if change.line and not lines[change.line - 1].endswith(("\n", "\r")):
+    if change.line and not lines[change.line - 1].endswith("\n"):
         lines[change.line - 1] += "\n"
     piece = (
         change.text

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -37,6 +38,29 @@ class _JoinedFork(Struct, frozen=True):
     result: asyncio.Future[Receipt]
 
 
+class _JoinedRun:
+    """Forks that gather for one request, and the receipt of what it used, until one of them has
+    recorded that.
+    """
+
+    def __init__(self) -> None:
+        self.forks: list[_JoinedFork] = []
+        self.used: list[Receipt] = []
+        self.task: asyncio.Task[None] | None = None
+        """Asks the model, once they have gathered."""
+
+    async def wait_if_nobody_else_does(self) -> None:
+        """Wait for the end of the request, whose use is known then, where no fork is left that
+        waits for its result.
+        """
+        if self.task is not None and all(each.result.done() for each in self.forks):
+            await asyncio.wait({self.task})
+
+    def take_used(self) -> Receipt | None:
+        """The receipt of what the request used; None before its end, and where a fork has it."""
+        return self.used.pop() if self.used else None
+
+
 class JoinedForkRunner:
     """Runs the forks of one session: those that wait for the same answer of the same conversation
     in one request.
@@ -44,8 +68,7 @@ class JoinedForkRunner:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._waiting: dict[int, list[_JoinedFork]] = {}
-        self._runs: set[asyncio.Task[None]] = set()
+        self._waiting: dict[int, _JoinedRun] = {}
 
     async def run(
         self,
@@ -60,34 +83,46 @@ class JoinedForkRunner:
         What the run took is in the receipt of the first; `record` is as for `run_fork`.
         """
         key = id(spec.parent.reply or spec.parent.request.body) if spec.parent else 0
-        waiting = self._waiting.get(key, [])
+        joined = self._waiting.get(key) or _JoinedRun()
         if (
             spec.form is None
             or spec.requested_by_user
-            or any(each.spec.label == spec.label for each in waiting)
+            or any(each.spec.label == spec.label for each in joined.forks)
         ):
             return await start(spec, model=model, files=files, record=record)
         result: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        if not waiting:
-            self._waiting[key] = waiting
-            run = asyncio.create_task(self._gather(key, model, start))
-            self._runs.add(run)
-            run.add_done_callback(self._runs.discard)
-        waiting.append(_JoinedFork(spec, spec.form, files, result))
+        joined.forks.append(_JoinedFork(spec, spec.form, files, result))
+        if joined.task is None:
+            self._waiting[key] = joined
+            joined.task = asyncio.create_task(self._gather(key, joined, model, start))
         try:
             receipt = await result
-        except asyncio.CancelledError:
-            cancelled = _own_receipt(spec, model.name, self._clock.now())
-            record(replace(cancelled, outcome=ForkOutcome.CANCELLED, said="It was cancelled."))
+        except BaseException as error:
+            if self._waiting.get(key) is not joined:
+                await joined.wait_if_nobody_else_does()
+            is_cancelled = isinstance(error, asyncio.CancelledError)
+            record(
+                replace(
+                    joined.take_used() or _own_receipt(spec, model.name, self._clock.now()),
+                    label=spec.label,
+                    why=spec.why,
+                    files=(),
+                    denied=(),
+                    outcome=ForkOutcome.CANCELLED if is_cancelled else ForkOutcome.FAILED,
+                    said="It was cancelled." if is_cancelled else str(error),
+                )
+            )
             raise
         record(receipt)
         return receipt
 
-    async def _gather(self, key: int, model: Model, start: ForkStart) -> None:
+    async def _gather(self, key: int, whole: _JoinedRun, model: Model, start: ForkStart) -> None:
         await self._clock.sleep(GATHER_SECONDS)
-        joined = [each for each in self._waiting.pop(key) if not each.result.done()]
+        del self._waiting[key]
+        joined = [each for each in whole.forks if not each.result.done()]
         if not joined:
             return
+        start = partial(start, record=whole.used.append)
         run = asyncio.create_task(_run_joined(joined, model, start))
         for each in joined:
             each.result.add_done_callback(
@@ -106,6 +141,7 @@ class JoinedForkRunner:
             elif error is not None:
                 each.result.set_exception(error)
             else:
+                whole.used.clear()
                 each.result.set_result(run.result()[number])
 
 
@@ -122,10 +158,13 @@ async def _run_joined(
     answer = answers[-1] if answers and whole.outcome is ForkOutcome.UNCHANGED else None
     is_cut = bool(whole.sent) and whole.sent[-1].stop_reason in CUT_OFF_REASONS
     receipts = []
-    for number, each in enumerate(joined):
-        receipt = whole if number == 0 else replace(
-            whole, requests=0, usage=Usage(), cost_usd=0.0, seconds=0.0, sent=()
-        )  # fmt: skip
+    rest = replace(whole, requests=0, usage=Usage(), cost_usd=0.0, seconds=0.0, sent=())
+    first = next((each for each in joined if not each.result.done()), None)
+    for each in joined:
+        receipt = whole if each is first else rest
+        if each.result.done():  # it was cancelled meanwhile
+            receipts.append(receipt)
+            continue
         receipt = replace(receipt, label=each.spec.label, why=each.spec.why, files=(), denied=())
         if answer is not None and is_cut and not answer.get(each.spec.label):
             receipt = replace(receipt, said=_CUT_BEFORE)
