@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
@@ -239,6 +238,19 @@ async def test_one_that_is_cancelled_leaves_the_others_and_the_last_ends_the_run
     assert [each.label for each in recorded] == ["notes", "memories"]
 
 
+class SlowModel(ScriptedModel):
+    """Answers when it is let."""
+
+    def __init__(self, steps: list[Step], *, format: str) -> None:
+        super().__init__(steps, format=format)
+        self.asked, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def send(self, request: Request) -> Reply:
+        self.asked.set()
+        await self.goes_on.wait()
+        return await super().send(request)
+
+
 @pytest.mark.covers("FK-8")
 async def test_what_a_request_used_is_counted_once_whichever_fork_is_cancelled() -> None:
     """Also that of one which asked alone, and where the first of several leaves before the
@@ -246,23 +258,7 @@ async def test_what_a_request_used_is_counted_once_whichever_fork_is_cancelled()
     """
     answer = {"notes": {"lines": ["a"]}, "memories": {"lines": ["c"]}}
     for labels, cancelled in ((("notes",), 0), (("notes", "memories"), 0)):
-        asked, goes_on = asyncio.Event(), asyncio.Event()
-        model = ScriptedModel(
-            [Say(text=msgspec.json.encode(answer).decode())], format="openai_chat"
-        )
-        send = model.send
-
-        async def send_slowly(
-            request: Request,
-            asked: asyncio.Event = asked,
-            goes_on: asyncio.Event = goes_on,
-            send: Callable[[Request], Awaitable[Reply]] = send,
-        ) -> Reply:
-            asked.set()
-            await goes_on.wait()
-            return await send(request)
-
-        model.send = send_slowly  # type: ignore[method-assign]
+        model = SlowModel([Say(text=msgspec.json.encode(answer).decode())], format="openai_chat")
         clock, recorded, files = FrozenClock(), list[Receipt](), InMemoryFiles()
         joint, start = JoinedForkRunner(clock), partial(run_fork, clock=clock)
         runs = [
@@ -273,10 +269,10 @@ async def test_what_a_request_used_is_counted_once_whichever_fork_is_cancelled()
             )
             for each in labels
         ]
-        await asked.wait()
+        await model.asked.wait()
         runs[cancelled].cancel()
         await asyncio.wait({runs[cancelled]})
-        goes_on.set()
+        model.goes_on.set()
         await asyncio.wait(runs)
 
         assert sum(each.requests for each in recorded) == 1

@@ -195,3 +195,17 @@ def test_many_unclosed_tags_are_read_in_linear_time() -> None:
         strip_host_markup("\n<system-reminder>\n<system-reminder>x</system-reminder>" * 50_000)
         == ""
     )
+
+
+@pytest.mark.covers("FM-7")
+@pytest.mark.parametrize("count", [1, 12, 300])
+def test_letters_that_grow_in_lower_case_move_no_border(count: int) -> None:
+    """The Turkish İ is two letters in lower case: behind any number of them what a host put in ends
+    where it ends, and what was typed begins there.
+    """
+    front = "İ" * count + " merhaba"
+    said, typed = "<system-reminder>\nİ always use npm.\n</system-reminder>", "Use pnpm, never npm."
+    files = f"# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\n{front}\n</INSTRUCTIONS>\n{typed}"
+
+    assert strip_host_markup(f"{front}\n{said}\n{typed}").split() == f"{front} {typed}".split()
+    assert strip_host_markup(files) == typed

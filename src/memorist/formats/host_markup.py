@@ -257,7 +257,7 @@ def _strip_instructions(text: str, lead: str) -> str:
     request.
     """
     if lead.startswith(_INSTRUCTIONS_OPENING):
-        folded = text.lower()
+        folded = _fold_case(text)
         closing = (
             len(text)
             if folded.rstrip().endswith(_INSTRUCTIONS_END)
@@ -294,7 +294,7 @@ def find_host_markup_spans(text: str) -> list[HostMarkupSpan]:
     opening = _PART_OPENING.search(text) if _PART_CLOSING.search(text) else None
     found: list[HostMarkupSpan] = []
     unclosed: set[str] = set()
-    folded = text.lower() if opening is not None else ""
+    folded = _fold_case(text) if opening is not None else ""
     counted = fences = 0
     while opening is not None:
         fences += folded.count("```", counted, opening.start())
@@ -310,6 +310,14 @@ def find_host_markup_spans(text: str) -> list[HostMarkupSpan]:
         counted = end
         opening = _PART_OPENING.search(text, end)
     return found
+
+
+def _fold_case(text: str) -> str:
+    """The text in lower case, each letter in its place: the Turkish İ becomes two letters."""
+    folded = text.lower()
+    if len(folded) == len(text):
+        return folded
+    return "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
 
 
 def _find_part_end(folded: str, tag: str, start: int) -> int:
