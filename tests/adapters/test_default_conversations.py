@@ -84,7 +84,7 @@ def test_each_of_several_chats_keeps_its_conversation(
         is_told_by_replies = chat.habit in ("context", "two", "three", "four")
         if same_opening or is_told_by_replies or chance.random() > 0.1:
             reply = {"choices": [{"message": said("assistant", text), "finish_reason": "stop"}]}
-            found.add_reply(FORMAT, reply)
+            known.add_reply(found, FORMAT, reply)
         chat.hear(text)
 
     assert [len(each) <= 1 for each in ids] == [True] * len(chats)
@@ -94,7 +94,7 @@ def test_each_of_several_chats_keeps_its_conversation(
 def ask(known: DefaultConversations, *history: Item, scope: str = "", answer: str = "") -> str:
     found = known.find_or_start(FORMAT, {"messages": list(history)}, scope)
     if answer:
-        found.add_reply(FORMAT, {"choices": [{"message": said("assistant", answer)}]})
+        known.add_reply(found, FORMAT, {"choices": [{"message": said("assistant", answer)}]})
     return found.id
 
 

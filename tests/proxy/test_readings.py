@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.proxy import request_body_cache as module
-from memorist.proxy.conversation_matching import hash_history_prefixes
 from memorist.proxy.declared_conversation import hash_instructions_and_tools
 from memorist.proxy.request_body import parse_request_body
 from memorist.proxy.request_body_cache import BodyCache
@@ -24,8 +23,7 @@ def sent(readings: BodyCache, messages: list[Any], **more: Any) -> tuple[int, in
     """Entries that were known from an earlier body, and all of them."""
     raw = json.dumps({"messages": messages, **more}).encode()
     reading = readings.parse_with_cache("anthropic", raw)
-    links = hash_history_prefixes("anthropic", reading.body.items, reading.links)
-    readings.store(reading, links)
+    readings.store(reading)
 
     alone = parse_request_body(raw, "messages")
     assert (reading.body.values, reading.body.entry_spans, reading.body.key_spans) == (
@@ -33,7 +31,6 @@ def sent(readings: BodyCache, messages: list[Any], **more: Any) -> tuple[int, in
         alone.entry_spans,
         alone.key_spans,
     )
-    assert links == hash_history_prefixes("anthropic", alone.items)
     assert reading.shape == hash_instructions_and_tools("anthropic", alone)
     return reading.body.shared_entries, len(alone.items)
 
@@ -99,7 +96,7 @@ def test_a_body_that_two_requests_go_on_from_is_let_go_once() -> None:
     readings = BodyCache()
     raw = json.dumps(anthropic([user(OPENING), assistant("Yes.")])).encode()
     first = readings.parse_with_cache("anthropic", raw)
-    readings.store(first, [])
+    readings.store(first)
     both = [
         readings.parse_with_cache(
             "anthropic",
@@ -108,7 +105,7 @@ def test_a_body_that_two_requests_go_on_from_is_let_go_once() -> None:
         for text in "ab"
     ]
     for reading in both:
-        readings.store(reading, [])
+        readings.store(reading)
 
     assert [reading.body.shared_entries for reading in both] == [2, 2]
     assert readings._size == sum(len(reading.body.raw) for reading in both)

@@ -31,7 +31,10 @@ from memorist.proxy.conversation_store import (
     parse_key_salt,
     parse_stored_conversations,
 )
-from memorist.proxy.declared_conversation import read_declared_conversation
+from memorist.proxy.declared_conversation import (
+    hash_instructions_and_tools,
+    read_declared_conversation,
+)
 from memorist.proxy.upstream_exchange import ReplyEndDetector
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import Say, ScriptedServer
@@ -78,6 +81,7 @@ class Provider:
                 identity=read_declared_conversation(headers or {}, asked),
                 caller=caller,
                 body=asked,
+                shape=hash_instructions_and_tools("anthropic", asked),
             )
         )
         if isinstance(found, UnrelatedCall):
@@ -182,6 +186,46 @@ def test_a_conversation_that_says_nothing_of_itself_goes_on_after_a_restart(
 
 def ask(proxy: RunningProxy, messages: list[Any], key: str = KEY, **headers: str) -> Answer:
     return proxy.ask("/v1/messages", anthropic(messages), headers={"x-api-key": key, **headers})
+
+
+@pytest.mark.covers("IN-3")
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_clients_that_send_their_newest_messages_alone_keep_their_sessions(
+    proxied: Proxied, count: int
+) -> None:
+    """Two at once, under one key, which begin alike; also over a restart of the proxy, and where a
+    reply is made again or the last message is worded anew.
+    """
+    with ScriptedServer(lambda request: Say(text=f"Reply {len(server.received)}.")) as server:
+        proxy = proxied(server)
+        talks: list[list[Any]] = [[], []]
+        sessions: list[set[str | None]] = [set(), set()]
+
+        def send(name: int) -> str:
+            request = {"model": "m", "messages": talks[name][-count:]}
+            found = proxy.ask("/v1/chat/completions", request)
+            sessions[name].add(found.session)
+            return str(found.body["choices"][0]["message"]["content"])
+
+        for turn in range(8):
+            for name, talk in enumerate(talks):
+                talk.append(user("Hello." if not turn else f"{name} asks {turn}."))
+                reply = send(name)
+                if turn in (5, 6):
+                    talk[-1] = user(f"{name} asks {turn} anew.") if turn == 6 else talk[-1]
+                    reply = send(name)
+                talk.append(assistant(reply))
+            if turn == 3:
+                proxy.close()
+                proxy = proxied(server)
+        proxy.close()
+
+    assert [len(each) for each in sessions] == [1, 1]
+    assert sessions[0] != sessions[1]
+    transcripts = [proxy.transcript(str(each)) for (each,) in sessions]
+    for turn in range(1, 8):
+        said = [transcripts[name].count(f"{name} asks {turn}.") for name in (0, 1)]
+        assert said == [1, 1], turn
 
 
 @pytest.mark.covers("IN-3")
@@ -390,7 +434,7 @@ def test_a_file_that_is_spoilt_stops_nothing(tmp_path: Path, spoilt: bytes) -> N
     path.write_bytes(spoilt)
 
     found = ConversationStore(DiskFiles(), path)
-    found.save(entry := StoredConversation(id="new", format="anthropic", asked=b"end"))
+    found.save(entry := StoredConversation(id="new", format="anthropic", response=b"end"))
 
     assert [*ConversationStore(DiskFiles(), path).conversations] == [entry]
     assert ConversationStore(DiskFiles(), path).salt == found.salt
@@ -404,7 +448,7 @@ def test_a_file_that_is_spoilt_stops_nothing(tmp_path: Path, spoilt: bytes) -> N
             id=st.text(),
             format=st.text(),
             name=st.text(),
-            asked=st.binary(max_size=16),
+            response=st.binary(max_size=16),
         ),
         max_size=5,
     ),
@@ -433,13 +477,13 @@ def test_the_file_stays_small_and_holds_the_newest(
     found = ConversationStore(DiskFiles(), path)
     for number in range(500):
         found.save(
-            StoredConversation(id=f"c{number % 9}", format="anthropic", asked=b"%d" % number)
+            StoredConversation(id=f"c{number % 9}", format="anthropic", response=b"%d" % number)
         )
 
     assert path.read_bytes().count(b"\n") <= 5 + 20 + 1
     again = ConversationStore(DiskFiles(), path)
     assert again.salt == found.salt
-    assert [entry.asked for entry in again.conversations] == [
+    assert [entry.response for entry in again.conversations] == [
         b"495",
         b"496",
         b"497",
@@ -491,7 +535,7 @@ def test_a_disk_that_is_full_is_told_once_and_stops_nothing(
     """What is known then is known as long as the process runs."""
     found = ConversationStore(Full(), tmp_path / "conversations.jsonl")
     for number in range(3):
-        found.save(StoredConversation(id="c", format="anthropic", asked=b"%d" % number))
+        found.save(StoredConversation(id="c", format="anthropic", response=b"%d" % number))
 
-    assert [entry.asked for entry in found.conversations] == [b"2"]
+    assert [entry.response for entry in found.conversations] == [b"2"]
     assert [record.getMessage().count("after a restart") for record in caplog.records] == [1]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import threading
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.tools import ToolRuntime
@@ -46,74 +48,79 @@ from memorist.adapters.tool_scope import is_in_tool, tool_scope
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool_definition
+from memorist.engine.history_matching import (
+    HistoryMatcher,
+    KnownHistory,
+    RequestHistory,
+    hash_scope,
+)
 from memorist.errors import FormatError
 from memorist.ports import HostInfo
 
-MAX_ENDED_TURNS = 10_000
-"""Conversations without an id whose continuation is recognised. Our choice: some MB."""
+MAX_UNTHREADED_RUNS = 10_000
+"""Conversations without an id that can be gone on with. Our choice."""
 
 
-class StatelessSessionMatcher:
-    """Recognises the conversations of a host that sends the whole history and no id.
+class _UnthreadedRun(NamedTuple):
+    """A run without a thread: its session, and the history that it began with."""
 
-    A new history continues the conversation whose last turn ended with its beginning. Only what
-    users and the model said counts, as web clients drop tool calls. Where several conversations
-    said the same so far, each is continued once: until then they are interchangeable.
+    session: str
+    known: KnownHistory
+    length: int
+
+
+class UnthreadedRuns:
+    """The runs of a host that sends the whole history and no id, told apart by their histories.
+
+    Only what users and the model said counts, as web clients drop tool calls; what users say first
+    is anybody's. May be used by several threads.
     """
 
     def __init__(self) -> None:
-        self._by_run: dict[str, str] = {}
-        self._by_history: dict[str, list[str]] = {}
+        self._lock = threading.Lock()
+        self._runs: OrderedDict[str, _UnthreadedRun] = OrderedDict()
+        self._histories: HistoryMatcher[str] = HistoryMatcher(MAX_UNTHREADED_RUNS)
 
-    def find_session_of_run(self, run: str, user: str, said: Iterable[tuple[str, str]]) -> str:
-        """Return the session of a run.
+    def find_session(self, run: str, user: str, messages: Sequence[BaseMessage]) -> str:
+        """Return the session of a run; `run` names it, the same for all of its requests."""
+        with self._lock:
+            if run not in self._runs:
+                self._runs[run] = self._begin(run, _read_history(user, messages))
+            if len(self._runs) > MAX_UNTHREADED_RUNS:
+                self._runs.popitem(last=False)
+            return self._runs[run].session
 
-        `run` names the run, the same for all of its requests; `said` is role and text of each
-        message of its history.
-        """
-        known = self._by_run.get(run)
-        if known is not None:
-            return known
-        prefixes = _hash_prefixes(user, said)
-        session = self._find_continued(prefixes) or run
-        _remember(self._by_run, run, session)
-        if len(prefixes) > 1:  # the same history again is a retry; a first message is anybody's
-            _remember(self._by_history, prefixes[-1], [session])
-        return session
+    def _begin(self, run: str, history: RequestHistory[BaseMessage]) -> _UnthreadedRun:
+        if len(history) < 2:
+            return _UnthreadedRun(run, history.begin(), len(history))
+        match = self._histories.find(history)
+        session = run if match is None else match.key
+        known = history.begin() if match is None else match.continue_history()
+        self._histories.remember(session, known)
+        return _UnthreadedRun(session, known, len(history))
 
-    def on_turn_end(self, run: str, user: str, said: Iterable[tuple[str, str]]) -> None:
-        """Note the history with which a turn of a known run ended."""
-        session = self._by_run.get(run)
-        prefixes = [] if session is None else _hash_prefixes(user, said)
-        if session is not None and prefixes:
-            waiting = self._by_history.get(prefixes[-1], [])
-            _remember(self._by_history, prefixes[-1], [*waiting, session])
-
-    def _find_continued(self, prefixes: list[str]) -> str | None:
-        for prefix in reversed(prefixes):
-            waiting = self._by_history.get(prefix)
-            if waiting:
-                return waiting.pop(0)
-        return None
+    def on_turn_end(self, run: str, user: str, messages: Sequence[BaseMessage]) -> None:
+        """Note the history with which a turn ended, if it is of a run without a thread."""
+        with self._lock:
+            ended = self._runs.get(run)
+            if ended is not None:
+                reply = _read_history(user, messages).steps(ended.length)
+                self._histories.remember(ended.session, ended.known.with_reply(reply))
 
 
-Remembered = TypeVar("Remembered")
+def _read_history(user: str, messages: Sequence[BaseMessage]) -> RequestHistory[BaseMessage]:
+    said = [message for message in messages if _is_said(message)]
+    return RequestHistory(said, _describe_message, hash_scope(user))
 
 
-def _remember(known: dict[str, Remembered], key: str, value: Remembered) -> None:
-    known.pop(key, None)
-    known[key] = value
-    if len(known) > MAX_ENDED_TURNS:
-        del known[next(iter(known))]
+def _is_said(message: BaseMessage) -> bool:
+    """Whether a client sends a message back as it was: what users and the model said."""
+    is_call = bool(getattr(message, "tool_calls", None))
+    return isinstance(message, HumanMessage | AIMessage) and bool(message.text) and not is_call
 
 
-def _hash_prefixes(user: str, said: Iterable[tuple[str, str]]) -> list[str]:
-    """A hash of each beginning of a history, the shortest first."""
-    running, found = hashlib.sha256(repr(user).encode()), []
-    for each in said:
-        running.update(repr(each).encode())
-        found.append(running.hexdigest())
-    return found
+def _describe_message(message: BaseMessage) -> tuple[bool, str]:
+    return isinstance(message, HumanMessage), f"{message.type} {message.text}"
 
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
@@ -173,7 +180,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._session_value = session
         self._is_main = main
         self._has_warned_of_graph = False
-        self._stateless = StatelessSessionMatcher()
+        self._unthreaded_runs = UnthreadedRuns()
         self.tools: Sequence[BaseTool] = [self._build_fetch_tool()] if fetch else []
 
     def conversation(self, session: str, *, user: str = "", project: str = "") -> HostConversation:
@@ -264,7 +271,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> HostConversation:
         conversation = self._run_conversation(runtime, messages)
         run = _name_by_first_message(messages)
-        self._stateless.on_turn_end(run, conversation.name.user, _said(messages))
+        self._unthreaded_runs.on_turn_end(run, conversation.name.user, messages)
         return conversation
 
     def _request_conversation(self, request: ModelRequest[Any]) -> HostConversation:
@@ -289,7 +296,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if nested:
             names.append(first)
         elif not names:
-            names.append(self._stateless.find_session_of_run(first, owner.user, _said(messages)))
+            names.append(self._unthreaded_runs.find_session(first, owner.user, messages))
         self.session = "/".join(names)
         return self.attached.conversation(
             self.session,
@@ -347,15 +354,6 @@ def _name_by_first_message(messages: Sequence[BaseMessage]) -> str:
         return str(uuid.UUID(id))
     except ValueError:
         return f"{id}-{hashlib.sha256(repr(messages[0].content).encode()).hexdigest()[:12]}"
-
-
-def _said(messages: Sequence[BaseMessage]) -> Iterator[tuple[str, str]]:
-    """Role and text of what users and the model said, which a client sends back as it was."""
-    for message in messages:
-        if isinstance(message, HumanMessage | AIMessage):
-            text = str(message.text)
-            if text and not getattr(message, "tool_calls", None):
-                yield message.type, text
 
 
 class LangChainRequest:

@@ -7,14 +7,15 @@ from __future__ import annotations
 import logging
 import os
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Self, TypedDict, Unpack
 
-from memorist.adapters.default_conversations import DefaultConversation, DefaultConversations
+from memorist.adapters.default_conversations import DefaultConversations
 from memorist.adapters.engine_thread import (
     EngineArguments,
     EngineThread,
@@ -96,11 +97,11 @@ class WireCall:
         self,
         conversation: HostConversation,
         sequence: NewestCallTracker,
-        unnamed: DefaultConversation | None,
+        note_reply: Callable[[object], None] = lambda _: None,
     ) -> None:
         self.conversation = conversation
         self._sequence = sequence
-        self._unnamed = unnamed
+        self._note_reply = note_reply
         self._number = 0
 
     @property
@@ -163,10 +164,6 @@ class WireCall:
         await self.conversation.aobserve(reply)
         if ends_turn(self.conversation.format, reply):
             await self.conversation.aend_turn()
-
-    def _note_reply(self, reply: object) -> None:
-        if self._unnamed is not None:
-            self._unnamed.add_reply(self.conversation.format, reply)
 
     def observe_body(self, content_type: str, data: bytes) -> None:
         """As `observe`, for a body as it came over the wire; ignored unless it holds a whole
@@ -282,12 +279,16 @@ class WireAdapter:
         if id is None and current.get(self._context_key, "") is None:
             return None
         owner = self._identity.resolve(body)
-        name, unnamed = id or current.get(self._context_key) or self._session, None
-        if not name:
-            unnamed = self._unnamed.find_or_start(format, body, repr((owner, format)))
-            name = unnamed.id
-            _CURRENT_CONVERSATION.set({**current, self._unnamed: name})
-        return WireCall(self._open_conversation(name, format, owner), self._sequence, unnamed)
+        name = id or current.get(self._context_key) or self._session
+        if name:
+            return WireCall(self._open_conversation(name, format, owner), self._sequence)
+        call = self._unnamed.find_or_start(format, body, repr((owner, format)))
+        _CURRENT_CONVERSATION.set({**current, self._unnamed: call.id})
+        return WireCall(
+            self._open_conversation(call.id, format, owner),
+            self._sequence,
+            partial(self._unnamed.add_reply, call, format),
+        )
 
     def has_provider_history(self, body: JsonObject, fields: Collection[str]) -> bool:
         """Whether one of these fields leaves a request's history, or part of it, with the provider.

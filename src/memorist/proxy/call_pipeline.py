@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -22,11 +22,9 @@ from memorist.proxy.body_limit import LARGE_BODY_BYTES
 from memorist.proxy.conversation_matching import (
     CallInConversation,
     ConversationMatcher,
-    HistoryPrefixDigest,
     IncomingCall,
     ProxyConversation,
     UnrelatedCall,
-    hash_history_prefixes,
     to_stored_conversation,
 )
 from memorist.proxy.conversation_store import ConversationStore
@@ -168,23 +166,23 @@ class CallPipeline:
         salt = run_engine_call(lambda: self._home(tenant).store.salt)
 
         plain = await self._unpack(raw, headers.get("content-encoding", ""))
+        is_large = len(plain) > LARGE_BODY_BYTES
 
         def read() -> tuple[ParsedBodyWithCacheInfo, IncomingCall]:
             reading = self._bodies.parse_with_cache(route.format, plain, tenant)
             who = read_declared_conversation(headers, reading.body)
-            links: Sequence[HistoryPrefixDigest] = ()
-            if who.certainty not in ("named", "likely") and not who.unrelated_reason:
-                links = hash_history_prefixes(route.format, reading.body.items, reading.links)
-            return reading, IncomingCall(
+            call = IncomingCall(
                 format=route.format,
                 identity=who,
                 caller=hash_api_key_of_caller(headers, salt),
                 body=reading.body,
-                known_links=links,
                 shape=reading.shape,
             )
+            if is_large and who.certainty not in ("named", "likely"):
+                call.history.read_newest()
+            return reading, call
 
-        if len(plain) > LARGE_BODY_BYTES:
+        if is_large:
             reading, call = await asyncio.to_thread(run_engine_call, read)
         else:
             reading, call = run_engine_call(read)
@@ -206,8 +204,7 @@ class CallPipeline:
     ) -> CallInConversation | UnrelatedCall:
         """Find the conversation of a request that was read, and keep the reading for the next."""
         found = self._home(tenant).matcher.find_or_start_conversation(call)
-        is_related = isinstance(found, CallInConversation)
-        self._bodies.store(reading, list(call.known_links) if is_related else [])
+        self._bodies.store(reading)
         if isinstance(found, CallInConversation):
             found.conversation.tenant = tenant
         return found
@@ -248,7 +245,7 @@ class CallPipeline:
 
         try:
             if (
-                conversation.scope or conversation.format == "openai_responses"
+                call.known_history is not None or conversation.format == "openai_responses"
             ):  # the next request is matched by this reply, so it is decoded at once
                 reply = run_engine_call(read)
                 if reply is not None:

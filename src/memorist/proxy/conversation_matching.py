@@ -2,32 +2,33 @@
 
 No I/O.
 
-A client that declares nothing sends its whole history with each request. A request whose history
-begins with all of a known one, including the model's reply, continues that conversation. One that
-shares only a beginning, a retry of an opening that was answered, and a request with another key
-start conversations of their own: starting over is better than mixing two.
+A client that declares nothing is followed by the histories that it sends
+(`engine.history_matching`), among the conversations of its key, and of its name and project where
+it gives some. A request with other instructions and other tools is not part of them.
 
 Known conversations can be saved (`to_stored_conversation`) and restored by the next process.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
-from memorist.engine.host_history import compute_message_digest, replace_lone_surrogates
-from memorist.formats.codec_registry import find_codec
-from memorist.proxy.conversation_store import StoredConversation
-from memorist.proxy.declared_conversation import (
-    DeclaredConversation,
-    RequestShape,
-    hash_instructions_and_tools,
+from memorist.engine.history_matching import (
+    HistoryMatcher,
+    KnownHistory,
+    RequestHistory,
+    hash_messages,
+    hash_scope,
+    read_request_history,
 )
+from memorist.proxy.conversation_store import StoredConversation
+from memorist.proxy.declared_conversation import DeclaredConversation, RequestShape
 from memorist.proxy.request_body import RequestBody
 
 MAX_CONVERSATIONS = 10_000
@@ -39,15 +40,6 @@ MAX_REMEMBERED_RESPONSES, MAX_RESPONSE_BYTES = 1_000, 268_435_456
 """Replies of the Responses API whose history is remembered for `previous_response_id`, and bytes of
 the requests that the histories came in: a request with pictures has megabytes. Our choice.
 """
-
-
-class HistoryPrefixDigest(Struct, frozen=True):
-    """A position in a history: the chained hash of all entries up to it, and whether they include a
-    model reply.
-    """
-
-    digest: bytes
-    has_model_reply: bool = False
 
 
 class ProxyConversation(Struct, eq=False, kw_only=True):
@@ -68,16 +60,10 @@ class ProxyConversation(Struct, eq=False, kw_only=True):
     """The project that its client declared; None if it did not."""
     restored_project: str = ""
     """The project found by an earlier process; used if its requests no longer name one."""
-    scope: bytes = b""
-    """The scope in which its history is looked up; empty if its client names it."""
     shape: RequestShape = ("", "")
     """Instructions and tools of the newest request."""
-    request_end: HistoryPrefixDigest | None = None
-    """The end of the newest request's history."""
-    history_ends: tuple[bytes, bytes] = (b"", b"")
-    """The keys it is found by: the end of the newest request's history, and that of its reply once
-    it has arrived.
-    """
+    history: KnownHistory | None = None
+    """What it is found by; None if its client names it."""
     response_id: str = ""
     """The newest reply's id, if the provider keeps the history."""
     response_key: bytes = b""
@@ -95,6 +81,10 @@ class CallInConversation(Struct, frozen=True, kw_only=True):
     """Bytes of the request that no earlier one had."""
     has_full_history: bool = True
     """The client sent the whole history; otherwise the provider holds a part of it."""
+    scope: bytes = b""
+    """The scope of its history."""
+    known_history: KnownHistory | None = None
+    """The history of its conversation with this call; None if the client names it."""
 
 
 class UnrelatedCall(Struct, frozen=True):
@@ -103,7 +93,7 @@ class UnrelatedCall(Struct, frozen=True):
     why: str
 
 
-class IncomingCall(Struct, frozen=True, kw_only=True):
+class IncomingCall(Struct, frozen=True, kw_only=True, dict=True):
     """A model call as it arrived."""
 
     format: str
@@ -111,10 +101,15 @@ class IncomingCall(Struct, frozen=True, kw_only=True):
     caller: str
     """A hash of its API key; see `hash_api_key_of_caller`."""
     body: RequestBody
-    known_links: Sequence[HistoryPrefixDigest] = ()
-    """The links of the entries that the body shares with an earlier one."""
-    shape: RequestShape | None = None
-    """The shape of the body if it was computed already."""
+    shape: RequestShape
+    """The shape of the body."""
+
+    @cached_property
+    def history(self) -> RequestHistory[object]:
+        """The history in the body, as it is looked up."""
+        who = self.identity
+        scope = hash_scope(self.caller, self.format, who.name, who.project or "")
+        return read_request_history(self.format, self.body.items, scope, self.shape[0])
 
 
 class ConversationMatcher:
@@ -136,7 +131,7 @@ class ConversationMatcher:
         self._read_history = read_history
         self._restored_responses: dict[bytes, ProxyConversation] = {}
         self._named: OrderedDict[tuple[str, str, str], ProxyConversation] = OrderedDict()
-        self._ends: OrderedDict[bytes, ProxyConversation] = OrderedDict()
+        self._unnamed: HistoryMatcher[ProxyConversation] = HistoryMatcher(MAX_CONVERSATIONS)
         self._responses: OrderedDict[tuple[str, str], tuple[ProxyConversation, list[Any], int]] = (
             OrderedDict()
         )
@@ -150,14 +145,14 @@ class ConversationMatcher:
             id=each.id, format=each.format, is_main_agent=each.is_main_agent,
             has_typing_user=each.has_typing_user, project=each.declared_project, name=each.name,
             declared_project=each.declared_project, restored_project=each.folder, shape=each.shape,
-            history_ends=(each.asked, each.answered), response_key=each.response,
+            response_key=each.response,
         )  # fmt: skip
         if each.response:
             self._restored_responses[each.response] = conversation
         if each.name:
             self._named[each.name, each.format, each.declared_project or ""] = conversation
-        for end in filter(None, conversation.history_ends):
-            self._index_end(conversation, end)
+        if each.history is not None:
+            self._remember_history(conversation, each.history)
 
     def find_or_start_conversation(self, call: IncomingCall) -> CallInConversation | UnrelatedCall:
         """Match a model call to its conversation, or start a new one."""
@@ -169,31 +164,20 @@ class ConversationMatcher:
         previous = values.get("previous_response_id") if call.format == "openai_responses" else None
         if previous:
             return self._continue_response(call, str(previous))
-        conversation = self._match_conversation(call)
-        if isinstance(conversation, UnrelatedCall):
-            return conversation
-        return CallInConversation(
-            conversation=conversation,
-            request=values,
-            caller=call.caller,
-            own_bytes=_count_own_bytes(call.body),
-        )
+        named = self._match_declared(call)
+        return named or self._match_by_history(call)
 
-    def _match_conversation(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
-        certainty = asked.identity.certainty
-        if certainty in ("named", "likely"):
-            conversation = self._match_by_name(asked)
-            if certainty == "named":
-                return conversation
-            shape = asked.shape or hash_instructions_and_tools(asked.format, asked.body)
-            if (
-                conversation.shape == ("", "")
-                or conversation.shape[0] == shape[0]
-                or conversation.shape[1] == shape[1]
-            ):
-                conversation.shape = shape
-                return conversation
-        return self._match_by_history(asked)
+    def _match_declared(self, asked: IncomingCall) -> CallInConversation | None:
+        """The call in the conversation that its client names; None if it is not that one's."""
+        if asked.identity.certainty not in ("named", "likely"):
+            return None
+        conversation = self._match_by_name(asked)
+        if asked.identity.certainty == "likely":
+            known, shape = conversation.shape, asked.shape
+            if known != ("", "") and known[0] != shape[0] and known[1] != shape[1]:
+                return None
+            conversation.shape = shape
+        return _build_call(asked, conversation)
 
     def _match_by_name(self, asked: IncomingCall) -> ProxyConversation:
         name, folder = asked.identity.name, asked.identity.project
@@ -219,65 +203,34 @@ class ConversationMatcher:
             self._named.popitem(last=False)
         return conversation
 
-    def _match_by_history(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
-        who = asked.identity
-        scope = _hash_scope(asked.caller, asked.format, who.name, who.project or "")
-        links = hash_history_prefixes(asked.format, asked.body.items, asked.known_links)
-        shape = asked.shape or hash_instructions_and_tools(asked.format, asked.body)
-        conversation = self._find_continued(scope, links)
-        if (
-            conversation is not None
-            and conversation.shape[0] != shape[0]
-            and conversation.shape[1] != shape[1]
-        ):
+    def _match_by_history(self, asked: IncomingCall) -> CallInConversation | UnrelatedCall:
+        history, shape = asked.history, asked.shape
+        match = self._unnamed.find(history)
+        if match is not None and match.key.shape[0] != shape[0] and match.key.shape[1] != shape[1]:
             if not asked.body.values.get("tools"):
                 return UnrelatedCall("another kind of request about a conversation")
-            conversation = None
-        if conversation is None:
-            id = f"{who.name[:60]}-{self._new_id()}" if who.name else self._new_id()
-            main = who.is_main_agent and who.certainty != "likely"
-            conversation = ProxyConversation(
-                id=id,
-                format=asked.format,
-                is_main_agent=main,
-                has_typing_user=who.has_typing_user,
-                project=who.project,
-                declared_project=who.project,
-            )
-        conversation.scope, conversation.shape = scope, shape
-        self._set_request_end(conversation, links[-1] if links else HistoryPrefixDigest(b""))
-        return conversation
-
-    def _find_continued(
-        self, scope: bytes, links: Sequence[HistoryPrefixDigest]
-    ) -> ProxyConversation | None:
-        for link in reversed(links):
-            end = _hash_end(scope, link)
-            conversation = self._ends.get(end)
-            if conversation is None:
-                continue
-            answered = conversation.history_ends[1]
-            if (
-                not answered or answered == end or link.has_model_reply
-            ):  # a retry of an unanswered request, or a reply that the client rewrote
-                return conversation
-        return None
-
-    def _set_request_end(self, conversation: ProxyConversation, asked: HistoryPrefixDigest) -> None:
-        for end in conversation.history_ends:
-            if self._ends.get(end) is conversation:
-                del self._ends[end]
-        conversation.request_end, conversation.history_ends = (
-            asked,
-            (_hash_end(conversation.scope, asked), b""),
+            match = None
+        conversation = (
+            self._start_unnamed(asked.identity, asked.format) if match is None else match.key
         )
-        self._index_end(conversation, conversation.history_ends[0])
+        conversation.shape = shape
+        known = history.begin() if match is None else match.continue_history()
+        self._remember_history(conversation, known)
+        return _build_call(asked, conversation, history.scope, known)
 
-    def _index_end(self, conversation: ProxyConversation, end: bytes) -> None:
-        self._ends[end] = conversation
-        self._ends.move_to_end(end)
-        while len(self._ends) > 2 * MAX_CONVERSATIONS:
-            self._ends.popitem(last=False)
+    def _start_unnamed(self, who: DeclaredConversation, format: str) -> ProxyConversation:
+        return ProxyConversation(
+            id=f"{who.name[:60]}-{self._new_id()}" if who.name else self._new_id(),
+            format=format,
+            is_main_agent=who.is_main_agent and who.certainty != "likely",
+            has_typing_user=who.has_typing_user,
+            project=who.project,
+            declared_project=who.project,
+        )
+
+    def _remember_history(self, conversation: ProxyConversation, known: KnownHistory) -> None:
+        conversation.history = known
+        self._unnamed.remember(conversation, known)
 
     def _continue_response(
         self, asked: IncomingCall, previous: str
@@ -321,7 +274,7 @@ class ConversationMatcher:
         self, caller: str, previous: str
     ) -> tuple[ProxyConversation, list[Any], int] | None:
         """The conversation of a reply that an earlier process saw, with its recorded history."""
-        conversation = self._restored_responses.get(_hash_scope(caller, previous))
+        conversation = self._restored_responses.get(hash_scope(caller, previous))
         history = None if conversation is None else self._read_history(conversation.id)
         if conversation is None or history is None:
             return None
@@ -348,12 +301,11 @@ class ConversationMatcher:
         Must be called before the client can continue from it.
         """
         conversation = call.conversation
-        if conversation.scope and conversation.request_end is not None:
-            conversation.history_ends = (
-                conversation.history_ends[0],
-                _hash_end(conversation.scope, _extend_link(conversation.request_end, messages)),
+        known = call.known_history
+        if known is not None and conversation.history is known:
+            self._remember_history(
+                conversation, known.with_reply(hash_messages(call.scope, messages))
             )
-            self._index_end(conversation, conversation.history_ends[1])
         if (
             conversation.format == "openai_responses"
             and reply.get("id")
@@ -367,13 +319,29 @@ class ConversationMatcher:
                 else list(given or ())
             )
             conversation.response_id = str(reply["id"])
-            conversation.response_key = _hash_scope(call.caller, conversation.response_id)
+            conversation.response_key = hash_scope(call.caller, conversation.response_id)
             self._remember_response(
                 (call.caller, conversation.response_id),
                 conversation,
                 [*history, *(reply.get("output") or ())],
                 call.own_bytes,
             )
+
+
+def _build_call(
+    asked: IncomingCall,
+    conversation: ProxyConversation,
+    scope: bytes = b"",
+    known_history: KnownHistory | None = None,
+) -> CallInConversation:
+    return CallInConversation(
+        conversation=conversation,
+        request=asked.body.values,
+        caller=asked.caller,
+        own_bytes=_count_own_bytes(asked.body),
+        scope=scope,
+        known_history=known_history,
+    )
 
 
 def _count_own_bytes(body: RequestBody) -> int:
@@ -386,49 +354,12 @@ def to_stored_conversation(conversation: ProxyConversation) -> StoredConversatio
     """What the next process needs to know of a conversation; None if it could not be found
     again.
     """
-    if not (conversation.name or conversation.history_ends[0] or conversation.response_key):
+    if not (conversation.name or conversation.history or conversation.response_key):
         return None
     return StoredConversation(
         id=conversation.id, format=conversation.format, is_main_agent=conversation.is_main_agent,
         has_typing_user=conversation.has_typing_user, name=conversation.name,
         declared_project=conversation.declared_project,
         folder=conversation.project or conversation.restored_project,
-        shape=conversation.shape, asked=conversation.history_ends[0],
-        answered=conversation.history_ends[1], response=conversation.response_key,
+        shape=conversation.shape, history=conversation.history, response=conversation.response_key,
     )  # fmt: skip
-
-
-def _hash_scope(*parts: str) -> bytes:
-    """A hash of the scope in which a history is looked up; it reveals none of the parts."""
-    return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
-
-
-def _hash_end(scope: bytes, link: HistoryPrefixDigest) -> bytes:
-    return hashlib.blake2b(link.digest, key=scope, digest_size=16).digest()
-
-
-def hash_history_prefixes(
-    format: str, items: Sequence[Any], known_links: Sequence[HistoryPrefixDigest] = ()
-) -> list[HistoryPrefixDigest]:
-    """The digest of each prefix of a history, one for each entry; those of its beginning may be
-    known.
-
-    Raises FormatError.
-    """
-    links, reading = list(known_links[: len(items)]), find_codec(format)
-    last = links[-1] if links else HistoryPrefixDigest(b"")
-    for index in range(len(links), len(items)):
-        last = _extend_link(
-            last, reading.decode_item(replace_lone_surrogates(items[index]), id=str(index))
-        )
-        links.append(last)
-    return links
-
-
-def _extend_link(link: HistoryPrefixDigest, messages: Iterable[Message]) -> HistoryPrefixDigest:
-    for message in messages:
-        mark = hashlib.blake2b(
-            link.digest + compute_message_digest(message).encode(), digest_size=16
-        ).digest()
-        link = HistoryPrefixDigest(mark, link.has_model_reply or message.role == "assistant")
-    return link

@@ -12,13 +12,14 @@ import msgspec
 from msgspec import Struct, field
 
 from memorist.core.json_decoding import build_json_decoder
+from memorist.engine.history_matching import KnownHistory
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 
 MAX_STORED_CONVERSATIONS = 10_000
 """Conversations that are stored: as many as `MAX_CONVERSATIONS`.
 
-Our choice; a line takes about 300 bytes.
+Our choice; a line takes about a kilobyte.
 """
 MAX_STALE_LINES = 10_000
 """Outdated lines that the file may hold; with one more it is rewritten. Our choice."""
@@ -54,7 +55,7 @@ class ConversationStore:
 
     def save(self, entry: StoredConversation | None) -> None:
         """Store what is known of a conversation now."""
-        if entry is None or self._conversations.get(entry.key) == entry:
+        if entry is None or entry == next(reversed(self._conversations.values()), None):
             return
         self._conversations[entry.key] = entry
         self._conversations.move_to_end(entry.key)
@@ -115,8 +116,7 @@ class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     declared_project: str | None = field(default=None, name="told")
     folder: str = ""
     shape: tuple[str, str] = ("", "")
-    asked: bytes = b""
-    answered: bytes = b""
+    history: KnownHistory | None = None
     response: bytes = b""
     """A hash of the newest reply's id, where the provider keeps the history."""
 

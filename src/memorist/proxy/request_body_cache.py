@@ -7,7 +7,6 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from memorist.formats.codec_registry import find_codec
-from memorist.proxy.conversation_matching import HistoryPrefixDigest
 from memorist.proxy.declared_conversation import (
     RequestShape,
     get_instructions_and_tools,
@@ -32,7 +31,6 @@ class CachedRequestBody(Struct, frozen=True, eq=False):
 
     key: BodyCacheKey
     body: RequestBody
-    links: list[HistoryPrefixDigest]
     shape: RequestShape
 
 
@@ -40,8 +38,6 @@ class ParsedBodyWithCacheInfo(Struct, frozen=True):
     """A body that was just parsed."""
 
     body: RequestBody
-    links: list[HistoryPrefixDigest]
-    """Links of the entries that it shares with an earlier body."""
     shape: RequestShape
     key: BodyCacheKey
     earlier: CachedRequestBody | None
@@ -81,7 +77,7 @@ class BodyCache:
         )
         if kept is None:
             return ParsedBodyWithCacheInfo(
-                body, [], hash_instructions_and_tools(format, body), key, None
+                body, hash_instructions_and_tools(format, body), key, None
             )
         same = all(
             one is other
@@ -92,14 +88,10 @@ class BodyCache:
             )
         )
         return ParsedBodyWithCacheInfo(
-            body,
-            kept.links[: body.shared_entries],
-            kept.shape if same else hash_instructions_and_tools(format, body),
-            key,
-            kept,
+            body, kept.shape if same else hash_instructions_and_tools(format, body), key, kept
         )
 
-    def store(self, reading: ParsedBodyWithCacheInfo, links: list[HistoryPrefixDigest]) -> None:
+    def store(self, reading: ParsedBodyWithCacheInfo) -> None:
         """Cache a body for the next request.
 
         It replaces the body that it extends, unless the two share little more than an opening.
@@ -108,7 +100,7 @@ class BodyCache:
             reading.earlier.body.entry_spans
         ):
             self._drop(reading.earlier)
-        kept = CachedRequestBody(reading.key, reading.body, links, reading.shape)
+        kept = CachedRequestBody(reading.key, reading.body, reading.shape)
         self._kept[kept] = None
         self._size += len(kept.body.raw)
         alike = self._alike.setdefault(kept.key, [])
