@@ -7,6 +7,7 @@ their source.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -895,7 +896,7 @@ def build_settings(name: str, values: dict[str, Any]) -> Settings:
     given = {key: value for key, value in msgspec.to_builtins(found).items() if key in values}
     wrong = next(_find_out_of_range(given, ()), None)
     if wrong is not None:
-        raise SettingsError(f"{name}: {wrong}; no setting is a number below 0")
+        raise SettingsError(f"{name}: {wrong}; no setting is a number below 0, or infinite")
     return found
 
 
@@ -904,7 +905,7 @@ def _find_out_of_range(value: object, path: tuple[str, ...]) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _find_out_of_range(inner, (*path, str(key)))
-    elif isinstance(value, int | float) and not value >= 0:  # also what is no number at all
+    elif isinstance(value, int | float) and not 0 <= value < math.inf:  # nor what is no number
         yield f"{'.'.join(path)} is {value}"
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -605,3 +608,29 @@ def test_a_command_loads_only_what_it_works_with(
     loaded = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
     assert "memorist.cli.main" in loaded
     assert [name for name in loaded if any(f"{name}.".startswith(f"{b}.") for b in banned)] == []
+
+
+def test_a_browser_that_waits_for_the_page_gets_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As one in a terminal does, which is opened where there is no screen: the page is served while
+    it waits.
+    """
+    pytest.importorskip("starlette")
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    web_server = import_module("memorist.page.web_server")
+    served, opened = threading.Event(), threading.Event()
+
+    def open_and_wait(_: str) -> None:
+        if served.wait(20):
+            opened.set()
+
+    def serve(_: object, listening: socket.socket) -> None:
+        with listening:
+            served.set()
+            opened.wait(20)
+
+    monkeypatch.setattr("webbrowser.open", open_and_wait)
+    monkeypatch.setattr(web_server, "serve_page", serve)
+    assert CliRunner().invoke(memorist_group, ["ui"]).exit_code == 0
+    assert opened.is_set()

@@ -107,6 +107,7 @@ def test_every_other_line_and_comment_stays(home: Path) -> None:
         (("set", "session_memory", "x"), "there is no setting"),
         (("set", "recall.limit", "many"), "Expected `int`"),
         (("set", "recall.limit", "-1"), "no setting is a number below 0"),
+        (("set", "spend.day_cost_usd", "inf"), "is inf; no setting is a number below 0, or inf"),
         (("set", "models.window", "null"), "memorist config unset"),
         (("set", "model", "x", "--project"), "a project's file may not set model"),
         (("unset", "modle"), "there is no setting 'modle'"),

@@ -466,6 +466,19 @@ def test_every_memory_about_a_word_is_forgotten_at_once(shell: Shell) -> None:
     assert shell("memory", "forget", "--all").exit_code
     shell("memory", "forget", "--all", "--yes")
     assert shell.json("memory", "list")["memories"] == []
+    for words in (("--all", "--yes"), ("--all", "--hard", "--yes")):
+        assert shell("memory", "forget", *words).stdout == "there are no memories here\n"
+
+
+def test_the_folder_of_every_project_alone_is_no_memory(shell: Shell) -> None:
+    """Its log is shown, and nobody is told to move it away."""
+    shell("memory", "add", "--everywhere", "I am the backend lead")
+
+    assert "add: I am the backend lead" in shell("memory", "log", "everywhere/").stdout
+    for command in ("show", "why"):
+        with pytest.raises(InputError) as refused:
+            raise shell("memory", command, "everywhere/").exception or AssertionError(command)
+        assert "move it away" not in str(refused.value)
 
 
 def test_everything_that_waits_is_rejected_at_once(shell: Shell) -> None:
@@ -541,10 +554,12 @@ def test_the_inbox_shows_accepts_edits_and_rejects(shell: Shell) -> None:
             "edit",
             third,
             "--text",
-            "---\nname: n\ndescription: d\n---\nA harmless text.\n",
+            "-",
+            given="---\nname: n\ndescription: d\n---\nA harmless text.\n",
         ).exit_code
         == 0
     )
+    assert "A harmless text." in str([path.read_text() for path in shell.folder.glob("*.md")])
 
     assert shell.json("memory", "inbox")["waiting"] == []
     rows = shell.json("memory", "list")["memories"]

@@ -228,6 +228,17 @@ def test_a_sync_in_which_everything_failed_ends_with_a_status(
     assert {each["thread"] for each in failed} == {"c1", "x1"}
 
 
+def test_a_sync_whose_consolidation_fails_ends_with_a_status(sessions: Path, home: Path) -> None:
+    """What the sessions gave is not memory yet, whatever was extracted."""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "memories-state").write_text("in the way")
+    ran = memorist("rollouts", "sync", "--sessions", str(sessions))
+
+    assert ran.exit_code == 1
+    assert "2 extracted" in ran.stdout
+    assert "failed: global" in ran.stdout
+
+
 @pytest.mark.covers("RO-2")
 @pytest.mark.parametrize("command", [["rollouts", "sync"], ["import", "--yes"]])
 def test_a_model_that_cannot_be_had_costs_no_session_an_attempt(

@@ -105,6 +105,8 @@ def test_one_search_finds_every_kind(shop: Path, tmp_path: Path) -> None:
     whole = run(main, ["search", "bankers rounding", "--open", "1"])
     assert "you:\nNo: bankers rounding, per line, never on the invoice total." in whole.output
     assert "agent:\nDone, per line." in whole.output
+    opened = json.loads(run(main, ["search", "bankers rounding", "--open", "1", "--json"]).output)
+    assert opened["turns"][0]["answered"] == "Done, per line."
     assert run(main, ["search", "bankers rounding", "--open", "9"]).exit_code == 1
     assert run(main, ["search", "kubernetes ingress"]).output == "nothing found\n"
 

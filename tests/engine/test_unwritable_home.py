@@ -32,6 +32,7 @@ from memorist.store.session_rows import list_sessions
 from memorist.store.sqlite_database import UnsavedDatabaseConnection, open_database
 from memorist.system import SystemClock
 from memorist.testing import FrozenClock
+from rollouts.conftest import claude
 from support.past_sessions import ROUNDING, write_session
 from support.waiting import count_lock_waits
 
@@ -507,6 +508,28 @@ def test_a_search_goes_on_where_the_database_is_locked(
     assert found.exit_code == 0
     assert "pnpm" in found.stdout
     assert "not searched: what is new" in found.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("rollouts", "retry"), ("rollouts", "reset", "--yes"), ("rollouts", "leave-out", "one")],
+)
+def test_a_correction_of_past_sessions_that_would_be_lost_is_refused(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    """On a disk that takes no writes no session is left out in words alone."""
+    claude(
+        tmp_path / ".claude" / "projects" / "p" / "one.jsonl", ["Always run the linter.", "Thanks."]
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    disk.lock()
+    done = CliRunner().invoke(memorist_group, command)
+    disk.unlock()
+
+    assert isinstance(done.exception, StoreError)
+    assert f"cannot be kept in {tmp_path / 'home'}" in str(done.exception)
 
 
 def test_a_database_that_is_locked_before_it_is_brought_up_to_date_is_read(

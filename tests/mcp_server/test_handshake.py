@@ -82,3 +82,29 @@ def test_a_version_of_later_days_is_left_to_the_sdk() -> None:
     request = INITIALIZE | {"params": params | {"protocolVersion": "2099-01-01"}}
 
     assert ask(["-m", "memorist", "mcp"], [request]) == ask(["-c", SDK_ALONE], [request])
+
+
+def test_requests_that_a_script_pipes_in_are_answered() -> None:
+    """Its input ends right behind the last of them, which has no line end; one that was withdrawn
+    is not waited for.
+    """
+    status = {"name": "status", "arguments": {}}
+    asked: list[dict[str, Any]] = [
+        *FIRST,
+        {"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": status},
+        {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": status},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}},
+        {"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": status},
+    ]
+    served = subprocess.run(
+        [sys.executable, "-m", "memorist", "mcp", "--project", "."],
+        input="\n".join(map(json.dumps, asked)),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    answers = {each["id"]: each for each in map(json.loads, served.stdout.splitlines())}
+
+    assert {"one", 2, 3, "two", 6} <= {*answers}
+    assert "memories:" in answers["two"]["result"]["content"][0]["text"]
+    assert "memories:" in answers[6]["result"]["content"][0]["text"]

@@ -79,6 +79,35 @@ async def test_what_the_user_said_comes_back_as_their_standing_instruction(
     assert all("standing instruction" in text for text in (found, said, read))
 
 
+async def test_a_memory_of_every_project_has_one_path_in_every_tool(
+    connect: Connect, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a search names it, so do reading, explaining and forgetting it; each also takes the name
+    without its ending, and the address of the resource.
+    """
+    monkeypatch.chdir(shop)
+    for words in (("--everywhere", "I am the backend lead"), ("The till is green",)):
+        added = await asyncio.to_thread(
+            CliRunner().invoke, memorist_group, ["memory", "add", *words]
+        )
+        assert added.exit_code == 0
+    path = "everywhere/i-am-the-backend-lead.md"
+    async with connect() as asker:
+        found = await asker.ask("memory_search", query="who is the backend lead?")
+        read = await asker.ask("memory_read", path=path)
+        why = await asker.ask("why", path=path, query="who is the backend lead?")
+        names = [
+            await asker.ask("why", path=name)
+            for name in ("the-till-is-green", "memorist://memory/the-till-is-green.md")
+        ]
+
+    assert path in found
+    assert f"\npath: {path}\n" in read
+    assert f"[memorist] {path}, as data" in why
+    assert "yes, 1 of 1" in why
+    assert all(each.startswith("[memorist] the-till-is-green.md, as data") for each in names)
+
+
 async def test_every_tool_is_told_with_its_schema(connect: Connect) -> None:
     """Names, descriptions and types of all arguments; unknown arguments are excluded; what only
     reads says so.

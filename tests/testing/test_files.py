@@ -130,3 +130,13 @@ def test_the_checks_find_a_file_system_that_breaks_a_rule() -> None:
     """A suite that cannot fail would prove nothing."""
     with pytest.raises(AssertionError, match="not made again"):
         check_files(Forgetful, ROOT)
+
+
+def test_relative_paths_are_told_apart_by_their_folders() -> None:
+    """They begin at the root; the first folder of each was left out, so that the second file took
+    the place of the first.
+    """
+    files = InMemoryFiles({"a/notes.md": b"one", "b/notes.md": b"two"})
+
+    assert files.read(Path("a/notes.md")) == b"one"
+    assert files.read(Path("/b/notes.md")) == b"two"

@@ -18,10 +18,11 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
     """The folder and the path of the memory that is called `name`, or that alone has it in its path
     or its name; of a former one where none of those that are there has.
 
-    Raises InputError where several have, and where none has, with the names that are near.
+    A folder alone (`everywhere/`) has an empty path. Raises InputError where several have, and
+    where none has, with the names that are near.
     """
     owner, path = memory.find_memory_folder_and_path(name)
-    if not name or owner.has_memory(path):
+    if not path or owner.has_memory(path):
         return owner, path
     removed = find_removed_memory_by_name(owner, path)
     if removed is not None:

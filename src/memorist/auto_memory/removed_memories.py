@@ -46,6 +46,8 @@ def find_removed_memory_by_name(memory: AutoMemory, name: str) -> RemovedMemory 
     """The memory that the folder of `memory` once had under a path, with or without `.md`; None
     where the history has none.
     """
+    if not name:  # the folder itself
+        return None
     for path in dict.fromkeys((name, f"{name.removesuffix('.md')}.md", make_file_name(name))):
         change = next(iter(memory.folder.history.list_changes(path, 1)), None)
         if change is None or memory.folder.read_present_bytes(path) is not None:

@@ -98,7 +98,7 @@ def search_command(
         if since is not None:
             found = _keep_since(found, since, limit)
         if number is not None:
-            _print_turn(index, found.passages, number)
+            _print_turn(index, found.passages, number, as_json=as_json)
         elif as_json:
             output.print_json(_render_json(found))
         else:
@@ -151,12 +151,18 @@ def _print_excerpt(who: str, text: str, words: Collection[str]) -> None:
         click.echo(f"            {who:<6}{output.replace_invalid_utf8(part)}")
 
 
-def _print_turn(index: SessionIndex, passages: Sequence[MatchedPassage], number: int) -> None:
+def _print_turn(
+    index: SessionIndex, passages: Sequence[MatchedPassage], number: int, *, as_json: bool
+) -> None:
     """Print one found turn and the one after it, whole. Raises InputError."""
     if number > len(passages):
         raise InputError(f"the search found {len(passages)} turns of past sessions")
     match = passages[number - 1]
     _, turns = index.read_passages_from(match.session, match.passage.line, 2)
+    if as_json:
+        rows = [_turn_row(match.session, match.path, turn) for turn in turns]
+        output.print_json({"turns": rows})
+        return
     for turn in turns:
         click.echo(f"{format_day(turn.at)}  {output.replace_invalid_utf8(match.path)}:{turn.line}")
         for who, text in _list_parts(turn):
@@ -192,15 +198,16 @@ def _render_json(found: SearchResults) -> dict[str, object]:
 
 
 def _passage_row(each: MatchedPassage) -> dict[str, object]:
-    turn = each.passage
+    found = {"kind": "session", "score": each.score, "evidence": each.evidence}
+    return found | _turn_row(each.session, each.path, each.passage)
+
+
+def _turn_row(session: str, file: str, turn: Passage) -> dict[str, object]:
     return {
-        "kind": "session",
-        "session": each.session,
-        "file": each.path,
+        "session": session,
+        "file": file,
         "line": turn.line,
         "at": turn.at,
-        "score": each.score,
-        "evidence": each.evidence,
         "question": turn.question,
         "said": turn.said,
         "answered": turn.answered,

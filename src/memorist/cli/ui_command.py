@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
 
 import click
@@ -36,5 +37,7 @@ def ui_command(port: int, language: str | None, no_browser: bool) -> None:
     access = access_module.PageAccess(listening.getsockname()[1])
     click.echo(f"memorist ui at {access.start_address}")
     if not no_browser:
-        webbrowser.open(access.start_address)
+        # In a thread: one of a terminal, as where there is no screen, waits for the first answer.
+        start = access.start_address
+        threading.Thread(target=webbrowser.open, args=(start,), daemon=True).start()
     server.serve_page(server.PageServer(access, language or ""), listening)

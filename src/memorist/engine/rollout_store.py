@@ -8,11 +8,12 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from memorist.errors import StoreError
 from memorist.ports import Clock
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import JobClaimPolicy, build_lease_policy
-from memorist.store.state_database import StateDatabase, open_state_database
+from memorist.store.state_database import SqliteStateDatabase, StateDatabase, open_state_database
 from memorist.system import SystemClock
 
 
@@ -32,6 +33,13 @@ class RolloutStore:
     def claim_terms(self) -> JobClaimPolicy:
         """The terms on which jobs are claimed."""
         return build_lease_policy(self.settings.rollouts)
+
+    def require_saved_state(self) -> None:
+        """Raises StoreError where a correction that the user asks for would be lost."""
+        if isinstance(self.state, SqliteStateDatabase) and (why := self.state.unsaved_reason):
+            raise StoreError(
+                f"what is known of past sessions cannot be kept in {self.layout.home}: {why}"
+            )
 
 
 @contextlib.contextmanager

@@ -27,6 +27,8 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 is left to the SDK. Dates of the specification's revisions.
 """
 CHUNK_BYTES = 64 * 1024
+MAX_LAST_ANSWERS_SECONDS = 10.0
+"""Longest wait for answers once the client's requests have ended. Our choice."""
 INPUT, OUTPUT = 0, 1
 END_MARK = b"\0"
 """Behind the last answer; no answer holds it."""
@@ -139,6 +141,45 @@ def _write(target: int, data: bytes) -> None:
         data = data[os.write(target, data) :]
 
 
+class OpenRequests:
+    """The client's requests that are not answered yet. The SDK drops them when its input ends, as
+    it does at once behind requests that a script pipes in. Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._ids: set[int | str] = set()
+        self._changed = threading.Condition()
+
+    def on_client_lines(self, lines: bytes) -> None:
+        """Note what the client asks and withdraws."""
+        with self._changed:
+            for message in map(_decode, lines.split(b"\n")):
+                params, id = message.get("params"), message.get("id")
+                if message.get("method") == "notifications/cancelled" and isinstance(params, dict):
+                    self._ids.discard(str(params.get("requestId")))
+                elif "method" in message and isinstance(id, int | str):
+                    self._ids.add(str(id))
+            self._changed.notify_all()
+
+    def on_server_lines(self, lines: bytes) -> None:
+        """Note what the server answers."""
+        answers = (each for each in map(_decode, lines.split(b"\n")) if "method" not in each)
+        with self._changed:
+            self._ids -= {str(each.get("id")) for each in answers}
+            self._changed.notify_all()
+
+    def on_client_gone(self) -> None:
+        """Note that nobody reads answers any more."""
+        with self._changed:
+            self._ids.clear()
+            self._changed.notify_all()
+
+    def wait_until_answered(self) -> None:
+        """Wait for all answers, at most `MAX_LAST_ANSWERS_SECONDS`."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._ids, MAX_LAST_ANSWERS_SECONDS)
+
+
 @contextmanager
 def replay_handshake(handshake: ReceivedHandshake) -> Iterator[None]:
     """Put pipes in the place of standard input and output: what was held comes first, and the
@@ -150,11 +191,14 @@ def replay_handshake(handshake: ReceivedHandshake) -> Iterator[None]:
     os.dup2(from_server[1], OUTPUT)
     os.close(to_server[0])
     os.close(from_server[1])
+    requests = OpenRequests()
     threading.Thread(
-        target=_relay, args=(real_input, to_server[1], handshake.replay), daemon=True
+        target=_relay, args=(real_input, to_server[1], handshake.replay, requests), daemon=True
     ).start()
     writing = threading.Thread(
-        target=_relay_output, args=(from_server[0], real_output, handshake.answered), daemon=True
+        target=_relay_output,
+        args=(from_server[0], real_output, handshake.answered, requests),
+        daemon=True,
     )
     writing.start()
     try:
@@ -165,19 +209,26 @@ def replay_handshake(handshake: ReceivedHandshake) -> Iterator[None]:
         os.dup2(real_output, OUTPUT)
 
 
-def _relay(source: int, target: int, first: bytes) -> None:
-    """Copy line by line until the source ends; a reader that is gone ends it too."""
+def _relay(source: int, target: int, first: bytes, requests: OpenRequests) -> None:
+    """Copy line by line until the source ends and its requests are answered; a reader that is gone
+    ends it too.
+    """
     pending: list[bytes] = []
     try:
         part = first or os.read(source, CHUNK_BYTES)
         while part:
             lines, end, rest = part.rpartition(b"\n")
             if end:
-                _write(target, _replace_lone_surrogates(b"".join((*pending, lines, end))))
+                whole = b"".join((*pending, lines, end))
+                requests.on_client_lines(whole)
+                _write(target, _replace_lone_surrogates(whole))
                 pending.clear()
             pending.append(rest)
             part = os.read(source, CHUNK_BYTES)
-        _write(target, b"".join(pending))
+        if last := b"".join(pending):
+            requests.on_client_lines(last)
+            _write(target, last + b"\n")
+        requests.wait_until_answered()
     except OSError:
         pass
     finally:
@@ -191,20 +242,20 @@ def _replace_lone_surrogates(lines: bytes) -> bytes:
     return _ESCAPE.sub(lambda found: rb"\ufffd" if found["lone"] else found[0], lines)
 
 
-def _relay_output(source: int, target: int, drop_first: bool) -> None:
-    """Copy the server's answers, without the first line if it is the second answer to
+def _relay_output(source: int, target: int, drop_first: bool, requests: OpenRequests) -> None:
+    """Copy the server's answers line by line, without the first if it is the second answer to
     `initialize`: nothing else can come before it.
     """
-    received = b""
+    pending = b""
     try:
-        while part := os.read(source, CHUNK_BYTES):
-            received += part.removesuffix(END_MARK)
-            if drop_first and b"\n" in received:
-                received, drop_first = received.partition(b"\n")[2], False
-            if not drop_first:
-                _write(target, received)
-                received = b""
-            if part.endswith(END_MARK):
-                return
+        while pending != END_MARK and (part := os.read(source, CHUNK_BYTES)):
+            lines, end, pending = (pending + part).rpartition(b"\n")
+            answers = lines + end
+            requests.on_server_lines(answers)
+            if drop_first and end:
+                answers, drop_first = answers.partition(b"\n")[2], False
+            _write(target, answers)
     except OSError:
         pass  # the client is gone
+    finally:
+        requests.on_client_gone()

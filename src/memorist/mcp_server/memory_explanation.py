@@ -17,6 +17,7 @@ from memorist.mcp_server.result_rendering import (
 from memorist.mcp_server.tool_arguments import WhyArguments
 from memorist.recall.memory_rendering import EVERYWHERE_HEADING, SAID_HEADING, group_index_by_origin
 from memorist.recall.memory_selection import select_relevant_memories
+from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.memory_uses import list_uses_of_memory
 
 
@@ -25,10 +26,11 @@ def explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
 
     Raises InputError, StoreError.
     """
-    memory = project.memory
+    memory, path = project.memory.find_memory_folder_and_path(arguments.path)
     memory.headers()
-    topic, doubts = memory.read_memory_with_suspicions(arguments.path)
-    name = to_safe_line(topic.path)
+    topic, doubts = memory.read_memory_with_suspicions(path)
+    shown_path = f"{'' if memory is project.memory else EVERYWHERE_PREFIX}{topic.path}"
+    name = to_safe_line(shown_path)
     lines = [f"[memorist] {name}, as data: where it comes from.", *render_memory_origin(topic)]
     lines += [f"withheld from models: {doubt}" for doubt in doubts]
     lines += [
@@ -44,13 +46,13 @@ def explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
         ),
     ]
     if arguments.query.strip():
-        heads = {head.path: head for head in memory.headers()}
+        heads = ReachableMemory(project.memory).headers()
         matches = project.search.search(arguments.query, 4 * project.settings.recall.limit)
         picks = select_relevant_memories(arguments.query, matches, heads, project.settings.recall)
         lines += [
             "",
             f"recalled for “{to_safe_line(arguments.query)}”: "
-            f"{render_memory_recall_explanation(topic.path, matches, picks, doubts)}",
+            f"{render_memory_recall_explanation(shown_path, matches, picks, doubts)}",
         ]
     return "\n".join(lines)
 

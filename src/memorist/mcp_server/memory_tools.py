@@ -43,6 +43,7 @@ from memorist.mcp_server.result_rendering import (
     to_safe_line,
 )
 from memorist.mcp_server.tool_arguments import (
+    MEMORY_URI,
     MemoryForgetArguments,
     MemoryReadArguments,
     MemorySearchArguments,
@@ -62,7 +63,6 @@ MAX_MATCHES = 200
 """Best matches that a search considers: more than an answer holds, even for one kind among four."""
 MAX_LISTED_USER_MEMORIES = 20
 """Memories of every project that a search lists, the newest. Our choice."""
-MEMORY_URI = "memorist://memory"
 JOINT_ORDER_REASON = "together with another memory it reads like an order planted for an agent"
 
 
@@ -211,13 +211,13 @@ class MemoryTools:
 
         Raises InputError when there is none of that path, or it may not be shown.
         """
-        topic = self.read_memory_file(arguments.path)
+        _, prefix, topic = self._read_allowed_memory(arguments.path)
         trust = topic.provenance.trust
         text = sanitize_for_model(topic.body)
         # Who has not read the end would write the memory without it.
         ends_here = len(text) <= arguments.start + MAX_ANSWER_CHARS - RESERVED_FRAME_CHARS
         values = {
-            "path": to_safe_line(topic.path),
+            "path": to_safe_line(prefix + topic.path),
             "version": compute_memory_version(topic.text())
             if ends_here
             else "(given with the end of the text)",
@@ -230,19 +230,27 @@ class MemoryTools:
         }
         return render_template(load_prompt("mcp/memory"), values, strict=True).strip()
 
-    def read_memory_file(self, path: str) -> MemoryFile:
-        """Return a memory that may be shown, and record the use. Raises InputError."""
-        memory, path = self._memory.find_memory_folder_and_path(path.removeprefix(f"{MEMORY_URI}/"))
+    def _find_memory(self, name: str) -> tuple[AutoMemory, str, str]:
+        """The memory folder that has what a client calls `name`, the prefix of its paths, and the
+        path there.
+        """
+        memory, path = self._memory.find_memory_folder_and_path(name)
+        return memory, "" if memory is self._memory else EVERYWHERE_PREFIX, path
+
+    def _read_allowed_memory(self, name: str) -> tuple[AutoMemory, str, MemoryFile]:
+        """The folder of a memory that may be shown, the prefix of its paths, and the memory; the
+        use is recorded. Raises InputError.
+        """
+        memory, prefix, path = self._find_memory(name)
         topic, doubts = memory.read_memory_with_suspicions(path)
-        prefix = "" if memory is self._memory else EVERYWHERE_PREFIX
         what: MemoryUseKind = "withheld" if doubts else "read"
         self._record_uses([self._build_use(prefix + topic.path, what, "; ".join(doubts))])
         if doubts:
             raise InputError(
-                f"{topic.path} is withheld: {'; '.join(doubts)}; the user can look at it: "
-                f"memorist memory show {shlex.quote(topic.path)}"
+                f"{prefix}{topic.path} is withheld: {'; '.join(doubts)}; the user can look at it: "
+                f"memorist memory show {shlex.quote(prefix + topic.path)}"
             )
-        return topic
+        return memory, prefix, topic
 
     def write_memory(self, arguments: MemoryWriteArguments) -> str:
         """Write a new memory, or change one.
@@ -304,10 +312,7 @@ class MemoryTools:
     def _change(
         self, arguments: MemoryWriteArguments, source: FoundUserQuote | None
     ) -> WriteResult:
-        before = self.read_memory_file(arguments.path)
-        memory, _ = self._memory.find_memory_folder_and_path(
-            arguments.path.removeprefix(f"{MEMORY_URI}/")
-        )
+        memory, prefix, before = self._read_allowed_memory(arguments.path)
         if arguments.version != compute_memory_version(before.text()):
             given = (
                 f"{arguments.version!r} is not its version"
@@ -315,7 +320,7 @@ class MemoryTools:
                 else "the version is missing"
             )
             raise WriteConflict(
-                f"{before.path} is not changed: {given}; read it with memory_read to its "
+                f"{prefix}{before.path} is not changed: {given}; read it with memory_read to its "
                 f"end, and write all of it with the version that is given there"
             )
         header = {"type": arguments.kind} | (
@@ -335,9 +340,7 @@ class MemoryTools:
             arguments,
             source,
         )
-        if memory is self._memory:
-            return written
-        return merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
+        return merge_everywhere_result(WriteResult(), written, prefix)
 
     def _write_judged(
         self,
@@ -374,9 +377,7 @@ class MemoryTools:
 
         Raises InputError, WriteConflict, StoreError.
         """
-        memory, path = self._memory.find_memory_folder_and_path(
-            arguments.path.removeprefix(f"{MEMORY_URI}/")
-        )
+        memory, prefix, path = self._find_memory(arguments.path)
         topic = memory.folder.read_memory_file(path)
         evidence = (
             self._dependencies.find_quote(arguments.quote, arguments.session)
@@ -392,10 +393,9 @@ class MemoryTools:
             session=evidence.session if evidence else self._session_label,
             quote=arguments.quote if is_explicit else "",
         )
+        written = merge_everywhere_result(WriteResult(), memory.forget([topic.path], why), prefix)
         return self._add_quote_remark(
-            render_write_result(memory.forget([topic.path], why), FORGOTTEN),
-            arguments.quote,
-            evidence,
+            render_write_result(written, FORGOTTEN), arguments.quote, evidence
         )
 
     @staticmethod

@@ -35,6 +35,7 @@ from memorist.mcp_server.handshake import describe_tools
 from memorist.mcp_server.tool_arguments import (
     MAX_NAME_CHARS,
     MAX_QUERY_CHARS,
+    MEMORY_URI,
     parse_mcp_tool_arguments,
 )
 
@@ -50,7 +51,6 @@ DispatchResult = TypeVar("DispatchResult")
 ROOTS_KEY = "roots"
 ROOTS_TIMEOUT_SECONDS = 5.0
 """Longest wait for a client's roots, which it knows without asking its user."""
-INDEX_URI = "memorist://memory"
 NOTES_URI = "memorist://notes"
 MARKDOWN = "text/markdown"
 _CLIENT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -182,7 +182,7 @@ class McpServer:
     ) -> types.ListResourcesResult:
         found = [
             types.Resource(
-                uri=INDEX_URI, name="index", title="Memories of this project", mime_type=MARKDOWN
+                uri=MEMORY_URI, name="index", title="Memories of this project", mime_type=MARKDOWN
             )
         ]
         try:
@@ -210,7 +210,7 @@ class McpServer:
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
-                    uri_template=f"{INDEX_URI}/{{+path}}",
+                    uri_template=f"{MEMORY_URI}/{{+path}}",
                     name="memory",
                     title="A memory",
                     mime_type=MARKDOWN,
@@ -290,17 +290,17 @@ class McpServer:
 
 
 def _read_uri(dispatcher: ToolDispatcher, root: Path, uri: str, client: str) -> str:
-    if uri.rstrip("/") == INDEX_URI:
+    if uri.rstrip("/") == MEMORY_URI:
         return dispatcher.read_index(root)
     for start, read in (
-        (f"{INDEX_URI}/", partial(dispatcher.read_memory, client=client)),
+        (f"{MEMORY_URI}/", partial(dispatcher.read_memory, client=client)),
         (f"{NOTES_URI}/", dispatcher.read_notes),
     ):
         if uri.startswith(start):
             return read(root, replace_surrogates(unquote(uri.removeprefix(start)))[:MAX_NAME_CHARS])
     raise InputError(
-        f"there is no resource {replace_surrogates(uri)[:MAX_NAME_CHARS]!r}; {INDEX_URI} names the "
-        f"memories"
+        f"there is no resource {replace_surrogates(uri)[:MAX_NAME_CHARS]!r}; {MEMORY_URI} names "
+        f"the memories"
     )
 
 

@@ -17,6 +17,8 @@ from memorist.core.json_decoding import convert_value
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, UsageError
 
+MEMORY_URI = "memorist://memory"
+"""Address of the index as a resource; a memory's has its path behind it."""
 MAX_QUERY_CHARS = 20_000
 """Characters of the longest query: a pasted log or review is looked up as it is."""
 MAX_TEXT_CHARS = 20_000
@@ -312,7 +314,9 @@ def parse_mcp_tool_arguments(name: str, arguments: Mapping[str, Any]) -> ToolArg
     return replace(
         asked,
         **{
-            field: replace_surrogates(value)
+            field: replace_surrogates(value).removeprefix(f"{MEMORY_URI}/")
+            if field == "path"
+            else replace_surrogates(value)
             for field, value in asdict(asked).items()
             if isinstance(value, str)
         },

@@ -199,7 +199,8 @@ def set_past_session_use(id: str, *, take_in: bool) -> str:
             id,
             "enabled" if take_in else "disabled",
             past.claim_terms,
-        )
+        ),
+        is_change=True,
     )
     if take_in:
         return translate("It may become memory again")

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from memorist.errors import SettingsError, StoreError
 from memorist.platforms.processes import is_named_process_dead
 from memorist.store.sqlite_database import (
+    UnsavedDatabaseConnection,
     is_database_damage,
     move_damaged_database_aside,
     open_database,
@@ -73,6 +74,12 @@ class SqliteStateDatabase:
     def __init__(self, database: sqlite3.Connection, now: Callable[[], float] = time.time) -> None:
         self._database = database
         self._now = now
+
+    @property
+    def unsaved_reason(self) -> str:
+        """Why what is written is lost when it is closed; empty where it is not."""
+        kept = self._database
+        return kept.why if isinstance(kept, UnsavedDatabaseConnection) else ""
 
     def query(self, statement: str, values: SqlValues | None = None) -> Sequence[Mapping[str, Any]]:
         """The rows that a query returns."""

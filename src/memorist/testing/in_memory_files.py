@@ -27,7 +27,7 @@ class _Link(Struct, frozen=True):
 
 class InMemoryFiles:
     """`Files` in memory. Folders exist when something is in them, and when they were made with
-    `folder`.
+    `folder`. A relative path begins at the root.
 
     Faults: paths in `read_only` and below cannot be changed, paths in `unreadable` and below cannot
     be read, and `capacity` (bytes of all files together; None: no limit) makes the disk full. A
@@ -197,7 +197,7 @@ class InMemoryFiles:
     def _follow(self, path: Path, left: list[int]) -> Path:
         """Follow links. `left` holds the number of links that may still be followed."""
         real = Path("/")
-        for part in path.parts[1:]:
+        for part in (real / path).parts[1:]:
             if part == "..":
                 real = real.parent
                 continue

@@ -49,15 +49,9 @@ def memory_forget_command(
         if hard:
             require_person(home, "forgetting for good")
         found: dict[AutoMemory, list[str]] = {}
-        if every:
-            found[memory] = [head.path for head in memory.headers()]
-        for owner, path in (
-            _find_about(memory, words)
-            if words
-            else [find_named_memory(memory, each) for each in paths]
-        ):
+        for owner, path in _find_chosen(memory, paths, words, every=every):
             found.setdefault(owner, []).append(path)
-        if (words or every) and any(found.values()) and not hard:
+        if (words or every) and found and not hard:
             named = ", ".join(path for owned in found.values() for path in owned)
             confirm_or_abort(f"Forget {named}?", yes=yes)
         for owner, owned in found.items():
@@ -69,13 +63,25 @@ def memory_forget_command(
                 _print_forgotten(home, owner, owned)
                 continue
             print_write_outcome(owner.forget(owned), "forgotten")
+    if not found:
+        click.echo(f"no memory has the words {words!r}" if words else "there are no memories here")
     if words:
-        if not found:
-            click.echo(f"no memory has the words {words!r}")
         click.echo(
             f"past sessions are kept: memorist search {shlex.quote(words)} shows them, memorist "
             f"rollouts leave-out ID keeps one out of memory"
         )
+
+
+def _find_chosen(
+    memory: AutoMemory, paths: Sequence[str], words: str, *, every: bool
+) -> Iterator[tuple[AutoMemory, str]]:
+    """The memories that a command names by paths, by words, or as every one of this project."""
+    if every:
+        yield from ((memory, head.path) for head in memory.headers())
+    elif words:
+        yield from _find_about(memory, words)
+    else:
+        yield from [find_named_memory(memory, each) for each in paths]
 
 
 def _find_about(memory: AutoMemory, words: str) -> Iterator[tuple[AutoMemory, str]]:

@@ -16,6 +16,7 @@ from memorist.cli.memory.project_memory_access import (
     edit_text,
     open_project_memory,
     print_write_outcome,
+    read_given_text,
 )
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_minute
@@ -125,7 +126,10 @@ def memory_inbox_accept_command(ids: tuple[str, ...], yes: bool) -> None:
 @memory_inbox_group.command("edit")
 @click.argument("id")
 @click.option(
-    "--text", default=None, help="The file's text to write instead. [default: your editor]"
+    "--text",
+    default=None,
+    help="The file's text to write instead; `-` reads it from standard input. [default: your "
+    "editor]",
 )
 def memory_inbox_edit_command(id: str, text: str | None) -> None:
     """Change a waiting change in your editor, then make it.
@@ -135,7 +139,7 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
     with open_project_memory() as (home, memory):
         require_person(home, "accepting a memory")
         _, given = memory.find_proposal(id)
-        words = text if text is not None else edit_text(given.after or "")
+        words = edit_text(given.after or "") if text is None else read_given_text(text)
         if words is None:
             click.echo("nothing changed; it waits still")
             return

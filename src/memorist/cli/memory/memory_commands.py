@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -32,15 +31,16 @@ from memorist.cli.memory.client_counterparts import (
 )
 from memorist.cli.memory.project_memory_access import (
     KIND_CHOICE,
+    check_encoding,
     confirm_or_abort,
     confirm_unread_memory,
     edit_text,
     open_project_memory,
     print_write_outcome,
+    read_given_text,
 )
-from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text
 from memorist.core.utc_time import format_utc_timestamp
-from memorist.errors import NothingToDo, UsageError
+from memorist.errors import NothingToDo
 from memorist.store.disk_files import DiskFiles
 from memorist.team.team_remote import AuthorHistoryFile
 
@@ -257,9 +257,9 @@ def memory_add_command(
 
     Example: memorist memory add "Use pnpm, never npm"
     """
-    words = _read_given_text(text).strip()
+    words = read_given_text(text).strip()
     for given in (name, description):
-        _check_encoding(given)
+        check_encoding(given)
     with open_project_memory() as (home, memory):
         if everywhere and memory.everywhere is None:
             raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
@@ -272,23 +272,6 @@ def memory_add_command(
             agent=find_author(home, words),
         )
         print_write_outcome(written, "remembered for every project" if everywhere else "remembered")
-
-
-def _read_given_text(text: str) -> str:
-    """The text of an argument, or for `-` that of standard input. Raises UsageError as
-    `_check_encoding` does.
-    """
-    given = text
-    if text == "-":
-        given = decode_file_text(sys.stdin.buffer.read()).replace("\r\n", "\n")
-    _check_encoding(given)
-    return given
-
-
-def _check_encoding(given: str) -> None:
-    """Raises UsageError for bytes that no encoding explains, which would be lost."""
-    if count_undecoded_bytes(given):
-        raise UsageError("the text is not in UTF-8; convert it, as with `iconv -f latin1 -t utf-8`")
 
 
 @click.command("move")
@@ -331,7 +314,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
         require_person(home, "editing a memory")
         owner, path = find_named_memory(memory, path)
         before = owner.folder.read_memory_file(path).text()
-        given = edit_text(before) if text is None else _read_given_text(text)
+        given = edit_text(before) if text is None else read_given_text(text)
         withheld = owner.read_memory_with_suspicions(path)[1]
         is_users_own = get_shown_trust(owner, path) in USER_TRUST
         if given is None or (given == before and is_users_own and not withheld):

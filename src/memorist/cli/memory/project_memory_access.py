@@ -19,6 +19,8 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
 from memorist.cli.agent_shell import require_person
 from memorist.cli.command_environment import load_project_settings
+from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text
+from memorist.errors import UsageError
 
 KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
 
@@ -88,6 +90,23 @@ def edit_text(before: str) -> str | None:
     if not chosen and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal for an editor; give the new text by --text")
     return click.edit(before, extension=".md")
+
+
+def read_given_text(text: str) -> str:
+    """The text of an argument, or for `-` that of standard input. Raises UsageError as
+    `check_encoding` does.
+    """
+    given = text
+    if text == "-":
+        given = decode_file_text(sys.stdin.buffer.read()).replace("\r\n", "\n")
+    check_encoding(given)
+    return given
+
+
+def check_encoding(given: str) -> None:
+    """Raises UsageError for bytes that no encoding explains, which would be lost."""
+    if count_undecoded_bytes(given):
+        raise UsageError("the text is not in UTF-8; convert it, as with `iconv -f latin1 -t utf-8`")
 
 
 def confirm_or_abort(question: str, *, yes: bool) -> None:

@@ -38,6 +38,7 @@ def memory_rebind_command(old: str, yes: bool) -> None:
             )
         confirm_or_abort(f"Take over what is known of {source} for {root}?", yes=yes)
         with open_rollout_store(home.settings) as past:
+            past.require_saved_state()
             target = rebind_memory(
                 home.layout,
                 source,

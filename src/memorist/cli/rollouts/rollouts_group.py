@@ -76,11 +76,13 @@ def load_rollout_settings(model: str | None = None) -> Settings:
     return replace(found, rollouts=replace(found.rollouts, model="", consolidation_model=""))
 
 
-def run_with_rollout_store(work: Callable[[RolloutStore], T]) -> T:
+def run_with_rollout_store(work: Callable[[RolloutStore], T], *, is_change: bool = False) -> T:
     """Run `work` with the state of past sessions, without importing the two stages, which
-    is slow.
+    is slow. Raises StoreError where it is a change that would be lost.
     """
     with open_rollout_store(load_rollout_settings()) as past:
+        if is_change:
+            past.require_saved_state()
         return work(past)
 
 
@@ -154,7 +156,7 @@ def rollouts_retry_command(names: tuple[str, ...]) -> None:
             or None,
         )
 
-    count = run_with_rollout_store(work)
+    count = run_with_rollout_store(work, is_change=True)
     click.echo(
         f"{count:,} jobs may run again; `memorist rollouts sync` or `memorist worker --once` "
         f"runs them"
@@ -175,7 +177,9 @@ def rollouts_reset_command(yes: bool) -> None:
             "again.",
             abort=True,
         )
-    count = run_with_rollout_store(lambda past: delete_all_extraction_state(past.state))
+    count = run_with_rollout_store(
+        lambda past: delete_all_extraction_state(past.state), is_change=True
+    )
     click.echo(f"{count:,} extracts forgotten")
 
 
@@ -230,7 +234,7 @@ def rollouts_leave_out_command(thread: str, take_in: bool, hard: bool, yes: bool
             past.claim_terms,
         )
 
-    forgets = run_with_rollout_store(work)
+    forgets = run_with_rollout_store(work, is_change=True)
     click.echo(
         "it may become memory again"
         if take_in
@@ -251,7 +255,7 @@ def _remove_session(thread: str, *, yes: bool) -> None:
         )
         return found
 
-    found = run_with_rollout_store(work)
+    found = run_with_rollout_store(work, is_change=True)
     home = load_home_layout()
     deleted = remove_session_copies(home, found.id)
     click.echo(f"session {found.id} is left out for good")

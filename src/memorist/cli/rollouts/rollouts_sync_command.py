@@ -107,12 +107,15 @@ def _advance_on_extract(step: Callable[[], None]) -> Callable[[JobEvent], None]:
 
 
 def print_sync_report(done: RolloutSyncReport, *, as_json: bool) -> None:
-    """Print the result; exit status 1 if sessions failed and none was processed."""
+    """Print the result; exit status 1 if sessions failed and none was processed, or what they gave
+    did not become memory.
+    """
     if as_json:
         output.print_json(build_sync_report_json(done))
     else:
         click.echo("\n".join(format_sync_report(done)))
-    if done.failed and not done.extracted and not done.no_op:
+    is_kept = done.extracted or done.no_op
+    if any(each.thread == GLOBAL_KEY or not is_kept for each in done.failed):
         sys.exit(1)
 
 
