@@ -7,20 +7,23 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from auto_memory.conftest import memory, put
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.inbox import MAX_PROPOSALS, Inbox
+from memorist.auto_memory.inbox import MAX_PROPOSALS, AcceptedMemoryDigests, Inbox
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind, with_body, with_provenance
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_lint import lint_folder
 from memorist.auto_memory.project_memory import build_usage_reader
+from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal
 from memorist.errors import StoreError, WriteConflict
 from memorist.recall.memory_search import MemoryFolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings
@@ -212,6 +215,104 @@ def test_a_fork_overwrites_nothing_that_changed_while_it_ran() -> None:
 
 
 @pytest.mark.covers("AM-10")
+def test_a_name_that_another_process_takes_meanwhile_loses_no_words(
+    auto: AutoMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`memory add` chose the name, and failed where another process had written it by then: read it
+    again, it said, of a memory that the user had never seen.
+    """
+    other = auto.clone_for_thread()
+    find_free_path = AutoMemory.find_free_path
+
+    def find_and_wait(memory: AutoMemory, name: str) -> str:
+        path = find_free_path(memory, name)
+        if memory is auto and path == "tone.md":
+            other.add("Blue is cold", name="tone")
+        return path
+
+    monkeypatch.setattr(AutoMemory, "find_free_path", find_and_wait)
+    added = auto.add("Red is warm", name="tone")
+
+    assert added.paths == ("tone-2.md",)
+    assert [topic.body for topic in auto.read_memory_files()] == ["Red is warm", "Blue is cold"]
+
+
+class _PausesAfterReading(DiskFiles):
+    """Lets another process go on after it has read a file, for as long as that takes, or a moment
+    where it waits for us.
+    """
+
+    def __init__(self, path: Path, other: Callable[[], object]) -> None:
+        super().__init__()
+        self._path = path
+        self._other = threading.Thread(target=other)
+
+    def read(self, path: Path, *, limit: int | None = None) -> bytes:
+        try:
+            return super().read(path, limit=limit)
+        finally:
+            if path == self._path and self._other.ident is None:
+                self._other.start()
+                self._other.join(0.2)
+
+    def wait(self) -> None:
+        self._other.join()
+
+
+@pytest.mark.covers("SF-2", "AM-10")
+def test_two_processes_note_what_was_accepted_and_what_is_forgotten(where: MemoryLayout) -> None:
+    """Each read the file, and the later one wrote over what the other had noted: a memory that the
+    user accepted was withheld, and words that were forgotten for good came back into the journal.
+    """
+
+    def digests(files: DiskFiles) -> AcceptedMemoryDigests:
+        return AcceptedMemoryDigests(where, files)
+
+    def journal(files: DiskFiles) -> PurgeJournal:
+        return PurgeJournal(files, where)
+
+    plain = DiskFiles()
+    paused = _PausesAfterReading(where.reviewed_digests, lambda: digests(plain).add(["theirs"]))
+    digests(paused).add(["ours"])
+    paused.wait()
+    assert {*digests(plain).list_digests()} == {"ours", "theirs"}
+
+    entries = [PendingPurge(f"{name}.md", texts=(f"words of {name}",)) for name in "ab"]
+    paused = _PausesAfterReading(
+        where.purge_journal, lambda: journal(plain).merge_with_unfinished(entries[:1])
+    )
+    journal(paused).merge_with_unfinished(entries[1:])
+    paused.wait()
+    assert {each.path for each in journal(plain).load()} == {"a.md", "b.md"}
+
+    paused = _PausesAfterReading(where.purge_journal, lambda: journal(plain).remove(["a.md"]))
+    journal(paused).remove(["b.md"])
+    paused.wait()
+    assert not where.purge_journal.exists()
+
+
+@pytest.mark.covers("AM-10")
+def test_two_changes_that_differ_in_entries_of_a_list_both_wait(auto: AutoMemory) -> None:
+    """Lines that begin with a dash, or with `session:`, were taken for marks of origin: the second
+    change was told to wait, and was lost. The same change from another session waits once.
+    """
+    auto.add("Deploy steps", name="deploy")
+    topic = auto.folder.read_memory_file("deploy.md")
+
+    def propose(body: str, session: str) -> list[str]:
+        origin = replace(topic.provenance, session=session, messages=(session,))
+        after = with_provenance(with_body(topic, body), origin).text().encode()
+        change = MemoryChange(path="deploy.md", before=topic.text().encode(), after=after)
+        why = ChangeReason(actor="agent", what="edit", session=session)
+        auto.add_proposals([change], why, "an agent wants it")
+        return [each.one_line_text for each in auto.list_proposals()]
+
+    bodies = ["- build\n- test\n", "- build\n- ship\n", "session: none\n", "session: any\n"]
+    for number, body in enumerate(bodies):
+        assert len(propose(body, f"s{number}")) == number + 1
+    assert len(propose(bodies[0], "another")) == len(bodies)
+
+
 def test_an_accepted_deletion_and_one_that_happened_already(auto: AutoMemory) -> None:
     """A deletion is accepted; one of a file that the person removed meanwhile just leaves the
     inbox.

@@ -212,7 +212,7 @@ def make_both_places(tmp_path: Path) -> tuple[Layout, str, Path]:
         files.write(kept.index, f"A line of mine, {text}.\n".encode())
         files.write(kept.inbox / "11111111.json", b"{}")
         files.write(kept.inbox / f"{text}.json", b"{}")
-        AcceptedMemoryDigests(kept, files).add(text)
+        AcceptedMemoryDigests(kept, files).add([text])
         folder.refresh()
         folder.close()
         record_project(files, kept, str(root))

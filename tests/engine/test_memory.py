@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 
 from memorist.auto_memory import extraction
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
@@ -671,6 +673,45 @@ async def test_one_extraction_runs_and_one_waits(tmp_path: Path, project: Path) 
     assert [
         receipt.outcome for receipt in session.receipts() if receipt.label == "extraction"
     ].count(ForkOutcome.REPLACED) == 3
+
+
+@pytest.mark.covers("AM-5", "SG-1")
+@pytest.mark.parametrize("during", ["answer", "review"])
+async def test_an_extraction_under_way_writes_nothing_once_memory_is_turned_off(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch, during: str
+) -> None:
+    """What was judged in a thread at that moment was written all the same; and what the model used
+    until then was counted nowhere.
+    """
+    host, judging, go_on = Loop(project), threading.Event(), threading.Event()
+    find_faults = MemoryExtraction._find_faults
+
+    def wait_and_find_faults(*given: Any) -> Any:
+        judging.set()
+        go_on.wait(10)
+        return find_faults(*given)
+
+    if during == "review":
+        monkeypatch.setattr(MemoryExtraction, "_find_faults", wait_and_find_faults)
+    async with engine_of(tmp_path, host.model) as engine:
+        host.engine, memory = engine, engine.memory(str(project))
+        said = "The parser is being rewritten until March"
+        answer = Say(text=writes(memory.layout.folder, "n.md", f"{said}.", kind="project"))
+        seconds = 0.3 if during == "answer" else 0.0
+        host.fork = lambda request: DelayReply(seconds=seconds, step=answer)
+        session = await host.open("one")
+        await host.turn(session, f"{said}, so could you look at it?")
+        if during == "review":
+            await wait_until(judging.is_set)
+        await host.turn(session, "Don't remember anything from this session.")
+        go_on.set()
+        await wait_until(lambda: any(each.label == "extraction" for each in session.receipts()))
+        await session.close()
+
+        assert (memory.headers(), memory.list_proposals()) == ([], [])
+    (receipt,) = [each for each in session.receipts() if each.label == "extraction"]
+    assert receipt.outcome is ForkOutcome.UNCHANGED
+    assert receipt.requests == 1
 
 
 @pytest.mark.covers("AM-9")

@@ -51,7 +51,7 @@ from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader
 from memorist.auto_memory.memory_undo import find_newest_change_to_undo, undo_recorded_change
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker
-from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build_pending_purge
+from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.statement_changes import find_free_name
 from memorist.auto_memory.statement_comparison import (
     RelatedStatementSearch,
@@ -119,6 +119,8 @@ NO_EVIDENCE = WriteEvidence()
 """No session is behind a change."""
 
 
+MAX_NAME_TRIES = 3
+"""How often a name is chosen for a memory that another process takes in that moment. Our choice."""
 MAX_EVENT_TEXT_CHARS = 200
 """Characters of a proposal's text that an event names."""
 RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "agent", "inbox"})
@@ -551,10 +553,12 @@ class AutoMemory(ProcessBound):
         """Seal what the user wrote or accepted, so that it is shown even where it reads like an
         order.
         """
-        for change in changes:
-            topic = parse_memory_file(change.path, change.after or b"")
-            if find_memory_suspicions(topic):
-                self._digests.add(compute_review_digest(topic))
+        topics = (parse_memory_file(change.path, change.after or b"") for change in changes)
+        suspicious = [
+            compute_review_digest(each) for each in topics if find_memory_suspicions(each)
+        ]
+        if suspicious:
+            self._digests.add(suspicious)
 
     def add_proposals(
         self,
@@ -718,9 +722,17 @@ class AutoMemory(ProcessBound):
             raise InputError("there is no text to remember")
         first = " ".join(text.split())
         kind = check_memory_kind(kind or choose_memory_kind(first))
-        description = description or first[:150]
+        name, description = name or first[:60], description or first[:150]
+        for _ in range(MAX_NAME_TRIES - 1):
+            with contextlib.suppress(WriteConflict):  # another process just used the name
+                return self._add_under_free_name(text, kind, name, description, agent)
+        return self._add_under_free_name(text, kind, name, description, agent)
+
+    def _add_under_free_name(
+        self, text: str, kind: MemoryKind, name: str, description: str, agent: str
+    ) -> WriteResult:
         with self.scan_once(in_full=True):
-            path = self.find_free_path(name or first[:60])
+            path = self.find_free_path(name)
             topic = create_memory_file(
                 path,
                 kind=kind,
@@ -779,27 +791,6 @@ class AutoMemory(ProcessBound):
             for path in paths
         ]
         return self.write(changes, reason)
-
-    def add_to_purge_journal(self, paths: Sequence[str]) -> tuple[PendingPurge, ...]:
-        """Note what is to be forgotten for good, so that a killed command can be finished; returns
-        it with what an unfinished one noted.
-
-        A path that the folder no longer has is looked up in the history. Raises InputError when
-        neither has it.
-        """
-        known = {head.path for head in self.headers()}.union(
-            *(recorded.paths for recorded in self.folder.history.iter_changes()),
-            (each.path for each in self.purge_journal.load()),
-        )
-        missing = [path for path in paths if path not in known]
-        if missing:
-            raise InputError(
-                f"neither the folder nor its history has {missing[0]}; `memorist memory list` and "
-                f"`log` show what there is"
-            )
-        return self.purge_journal.merge_with_unfinished(
-            build_pending_purge(path, self.read_memory_versions(path)) for path in paths
-        )
 
     def purge(self, paths: Sequence[str], clean: Callable[[bytes], bytes] = bytes) -> int:
         """Remove every copy of these memories in folder, history, inbox and derived files; `clean`

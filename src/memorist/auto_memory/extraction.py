@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
@@ -174,7 +175,7 @@ class MemoryExtraction:
         """
         self._replies = UserWordsInResultsReader()
         self._cursor = self._load_cursor()
-        self._is_stopped = False
+        self._stopped = threading.Event()
         self._queue = LatestTaskQueue(context.runtime.clock, on_error=self._on_background_error)
         self._prompts = ExtractionPrompts(
             load_prompt("auto_memory/extract"),
@@ -289,7 +290,7 @@ class MemoryExtraction:
 
     def stop(self) -> None:
         """Write nothing from here on, also not what a running extraction finds."""
-        self._is_stopped = True
+        self._stopped.set()
         self._deferred_statements, self._unanswered = [], []
 
     @property
@@ -604,15 +605,18 @@ class MemoryExtraction:
     async def _run_extraction(self, parent: ParentCall | None, last: str, *, asked: bool) -> None:
         model = self._runtime.model
         messages = self._messages_until(last)
-        if model is None or not messages or self._is_stopped:
+        if model is None or not messages or self._stopped.is_set():
             return
         await self._wait_until_scanned()
         overlay = OverlayFiles(self._runtime.files)
         runtime = self._runtime
         spec = replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked)
         receipt = await runtime.run_fork_for_review(spec, model, overlay)
-        if receipt.outcome is ForkOutcome.BLOCKED or self._is_stopped:
+        if receipt.outcome is ForkOutcome.BLOCKED:
             return  # the cursor stays, so the next run sees these messages
+        if self._stopped.is_set():
+            self._runtime.record_receipt(build_discarded_receipt(receipt))
+            return
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
             self._runtime.record_receipt(build_discarded_receipt(receipt))
             self._runtime.emit(ExtractionFailed(receipt.said, receipt.outcome.value))
@@ -621,6 +625,9 @@ class MemoryExtraction:
             with runtime.record_receipt_if_review_fails(receipt):
                 changes = self._list_fork_changes(overlay)
                 refused = await asyncio.to_thread(self._find_faults, changes, spec, messages)
+                if self._stopped.is_set():
+                    self._runtime.record_receipt(build_discarded_receipt(receipt))
+                    return
                 for each in refused:
                     self._runtime.emit(MemoryRefused(each.path, each.reasons))
                 faulty = {each.path for each in refused}

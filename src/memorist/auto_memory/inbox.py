@@ -5,14 +5,15 @@ reads them as memory (AM-10).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import Trust, parse_memory_file
+from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_provenance
 from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError
@@ -87,7 +88,9 @@ def create_proposal(
     body = b"\0".join(
         (
             change.path.encode("utf-8", "replace"),
-            b"-" if change.after is None else b"+" + _without_volatile_lines(change.after),
+            b"-"
+            if change.after is None
+            else b"+" + _strip_volatile_marks(change.path, change.after),
         )
     )
     id = hashlib.sha256(body).hexdigest()[:8]
@@ -104,16 +107,13 @@ def create_proposal(
     )
 
 
-def _without_volatile_lines(data: bytes) -> bytes:
-    """Drop lines that differ at every attempt: times, session and message ids under memorist's
-    key.
+def _strip_volatile_marks(path: str, data: bytes) -> bytes:
+    """A memory without what differs at every attempt: the times, session and message ids under
+    memorist's key.
     """
-    kept = [
-        line
-        for line in data.splitlines()
-        if not line.strip().startswith((b"created:", b"verified:", b"session:", b"- "))
-    ]
-    return b"\n".join(kept)
+    topic = parse_memory_file(path, data)
+    lasting = replace(topic.provenance, session="", messages=(), created="", verified="")
+    return encode_file_text_as_utf8(with_provenance(topic, lasting).text())
 
 
 def is_already_applied(change: MemoryChange, present_bytes: bytes | None) -> bool:
@@ -164,7 +164,7 @@ def find_proposal_by_name(
                 "inbox` lists what does"
             )
         return present[ids[int(name) - 1]]
-    found = [each for each in waiting if name and each.id.startswith(name)]
+    found = [each for each in waiting if name and each.id.startswith(name.lower())]
     if len(found) != 1:
         raise InputError(
             f"{len(found) or 'none'} of the {len(waiting)} that wait begin with {name!r}; "
@@ -237,10 +237,12 @@ MAX_DIGESTS = 5_000
 
 
 class AcceptedMemoryDigests:
-    """Digests of the memories that the user accepted: they need no second review."""
+    """Digests of the memories that the user accepted: they need no second review. Changed under the
+    folder's lock, which the caller does not hold.
+    """
 
     def __init__(self, layout: MemoryLayout, files: FileSystem) -> None:
-        self._path = layout.reviewed_digests
+        self._path, self._lock = layout.reviewed_digests, layout.lock
         self._files = files
 
     def list_digests(self) -> tuple[str, ...]:
@@ -250,15 +252,17 @@ class AcceptedMemoryDigests:
         except (FileNotFoundError, msgspec.DecodeError):
             return ()
 
-    def add(self, digest: str) -> None:
-        """Add a digest. Raises StoreError."""
-        known = [each for each in self.list_digests() if each != digest][-MAX_DIGESTS + 1 :]
-        self._files.write(self._path, msgspec.json.encode([*known, digest]))
+    def add(self, digests: Collection[str]) -> None:
+        """Add these digests. Raises StoreError."""
+        self._change(digests, digests)
 
-    def remove(self, digests: set[str]) -> None:
+    def remove(self, digests: Collection[str]) -> None:
         """Remove these digests. Raises StoreError."""
-        known = self.list_digests()
-        if digests.intersection(known):
-            self._files.write(
-                self._path, msgspec.json.encode([each for each in known if each not in digests])
-            )
+        self._change(digests, ())
+
+    def _change(self, removed: Collection[str], added: Iterable[str]) -> None:
+        with hold_lock(self._lock):
+            known = self.list_digests()
+            changed = (*(each for each in known if each not in removed), *added)
+            if changed != known:
+                self._files.write(self._path, msgspec.json.encode(changed[-MAX_DIGESTS:]))

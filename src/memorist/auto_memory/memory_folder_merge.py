@@ -184,9 +184,7 @@ def _join_state(files: FileSystem, source: MemoryLayout, target: MemoryLayout) -
         _join_lines(files, path, target.dream_state / path.relative_to(source.dream_state))
     if pending := PurgeJournal(files, source).load():
         PurgeJournal(files, target).merge_with_unfinished(pending)
-    digests = AcceptedMemoryDigests(target, files)
-    for digest in AcceptedMemoryDigests(source, files).list_digests():
-        digests.add(digest)
+    AcceptedMemoryDigests(target, files).add(AcceptedMemoryDigests(source, files).list_digests())
     if source.history.exists():
         source.history.rename(_find_free_name(target.state, FORMER_HISTORY))
     for path in source.state.iterdir():

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.purge_journal import PendingPurge, build_pending_purge
+from memorist.errors import InputError
 from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import purge_memory_traces
 from memorist.store.text_removal import (
@@ -33,7 +35,7 @@ def purge_memories(
 
     Raises InputError for a path that neither the folder nor its history has.
     """
-    entries = memory.add_to_purge_journal(paths)
+    entries = _add_to_purge_journal(memory, paths)
     named = [entry.path for entry in entries]
     words = [text for entry in entries for text in entry.texts]
     folder, journal = memory.layout.folder, memory.purge_journal
@@ -75,6 +77,29 @@ def purge_memories(
     )
     sessions = sorted({session for entry in entries for session in entry.sessions})
     return changes, removal, sessions
+
+
+def _add_to_purge_journal(memory: AutoMemory, paths: Sequence[str]) -> tuple[PendingPurge, ...]:
+    """Note what is to be forgotten for good, so that a killed command can be finished; returns it
+    with what an unfinished one noted.
+
+    A path that the folder no longer has is looked up in the history. Raises InputError when neither
+    has it.
+    """
+    journal = memory.purge_journal
+    known = {head.path for head in memory.headers()}.union(
+        *(recorded.paths for recorded in memory.folder.history.iter_changes()),
+        (each.path for each in journal.load()),
+    )
+    missing = [path for path in paths if path not in known]
+    if missing:
+        raise InputError(
+            f"neither the folder nor its history has {missing[0]}; `memorist memory list` and "
+            f"`log` show what there is"
+        )
+    return journal.merge_with_unfinished(
+        build_pending_purge(path, memory.read_memory_versions(path)) for path in paths
+    )
 
 
 def _purge_moved_memories(

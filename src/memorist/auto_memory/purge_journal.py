@@ -14,6 +14,7 @@ from memorist.core.json_decoding import decode_json
 from memorist.ports import FileSystem
 from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout
+from memorist.store.process_lock import hold_lock
 
 
 class PendingPurge(Struct, frozen=True):
@@ -45,12 +46,13 @@ def build_pending_purge(path: str, versions: Sequence[MemoryFile]) -> PendingPur
 
 class PurgeJournal:
     """The entries of one memory folder that are not wholly forgotten. The file holds their words,
-    is private to the user, and is the last copy that goes.
+    is private to the user, and is the last copy that goes. Changed under the folder's lock, which
+    the caller does not hold: another process may forget something else.
     """
 
     def __init__(self, files: FileSystem, layout: MemoryLayout) -> None:
         self._files = files
-        self.path = layout.purge_journal
+        self.path, self._lock = layout.purge_journal, layout.lock
 
     def load(self) -> tuple[PendingPurge, ...]:
         """Empty where nothing is unfinished, or the file is damaged."""
@@ -70,17 +72,18 @@ class PurgeJournal:
 
     def merge_with_unfinished(self, entries: Iterable[PendingPurge]) -> tuple[PendingPurge, ...]:
         """Note these; returns them with what an unfinished run noted of them. Raises StoreError."""
-        noted = {each.path: each for each in self.load()}
         given = tuple(entries)
-        for each in given:
-            before = noted.get(each.path, PendingPurge(each.path))
-            noted[each.path] = PendingPurge(
-                each.path,
-                tuple({*before.names, *each.names}),
-                tuple({*before.texts, *each.texts}),
-                tuple({*before.sessions, *each.sessions}),
-            )
-        self._files.write(self.path, msgspec.json.encode(tuple(noted.values())))
+        with hold_lock(self._lock):
+            noted = {each.path: each for each in self.load()}
+            for each in given:
+                before = noted.get(each.path, PendingPurge(each.path))
+                noted[each.path] = PendingPurge(
+                    each.path,
+                    tuple({*before.names, *each.names}),
+                    tuple({*before.texts, *each.texts}),
+                    tuple({*before.sessions, *each.sessions}),
+                )
+            self._files.write(self.path, msgspec.json.encode(tuple(noted.values())))
         return tuple(noted[each.path] for each in given)
 
     def find_unfinished_path(self, name: str) -> str:
@@ -96,8 +99,9 @@ class PurgeJournal:
 
     def remove(self, paths: Collection[str]) -> None:
         """These are wholly forgotten. Raises StoreError."""
-        left = tuple(each for each in self.load() if each.path not in paths)
-        if left:
-            self._files.write(self.path, msgspec.json.encode(left))
-        else:
-            remove_if_exists(self._files, self.path)
+        with hold_lock(self._lock):
+            left = tuple(each for each in self.load() if each.path not in paths)
+            if left:
+                self._files.write(self.path, msgspec.json.encode(left))
+            else:
+                remove_if_exists(self._files, self.path)
