@@ -122,7 +122,7 @@ class Attacked:
         if reply.stop_reason != "tool_use":
             await session.end_turn()
 
-    async def told(self, *messages: str) -> None:
+    async def told(self, *messages: str | list[JsonObject]) -> None:
         """A session in which the person says this."""
         session = await self.open()
         for message in messages:

@@ -58,6 +58,7 @@ from memorist.auto_memory.statements.statement_parser import (
     asks_to_remember_secret,
     find_statements,
 )
+from memorist.auto_memory.statements.unattributed_statements import find_unattributed_statements
 from memorist.auto_memory.statements.uncertain_value_corrections import (
     find_uncertain_value_corrections,
 )
@@ -265,7 +266,13 @@ class MemoryExtraction:
             waiting = drop_statements_in_others_words(
                 find_unconfirmed_statements(typed, before), typed
             )
-            self._deferred_statements += [(statement, typed) for statement in waiting]
+            known = {statement.quote for statement in waiting}
+            unattributed = [
+                each for each in find_unattributed_statements(typed) if each.quote not in known
+            ]
+            self._deferred_statements += [
+                (statement, typed) for statement in (*waiting, *unattributed)
+            ]
 
     def _find_corrections(
         self, typed: Message, statements: Sequence[Statement]

@@ -20,7 +20,11 @@ from memorist.auto_memory.statement_changes import (
     plan_memory_addition,
     plan_memory_removal,
 )
-from memorist.auto_memory.statements.sentence_verdicts import SentenceVerdict, explain_message
+from memorist.auto_memory.statements.sentence_verdicts import (
+    UNATTRIBUTED,
+    SentenceVerdict,
+    explain_message,
+)
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.uncertain_value_corrections import (
     find_uncertain_value_corrections,
@@ -100,7 +104,7 @@ def _judge_statement(
         return SentenceFate(read.text, "known", ("a memory says it already",), (known,))
     if statement.certain:
         return SentenceFate(read.text, *_judge_addition(memory, change, message, session, read))
-    if drop_statements_in_others_words([statement], message):
+    if read.reason == UNATTRIBUTED or drop_statements_in_others_words([statement], message):
         return SentenceFate(read.text, "waits", (read.reason,))
     return SentenceFate(read.text, "not kept", ("it stands among the words of others",))
 

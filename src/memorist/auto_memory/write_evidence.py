@@ -13,17 +13,20 @@ from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
 from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
+from memorist.auto_memory.statements.text_around_pastes import (
+    TEXT_REMARK,
+    extract_text_around_pastes,
+    extract_text_with_pastes,
+)
 from memorist.auto_memory.statements.user_prose import (
     contains_unattributable_text,
     extract_prose_lines,
-    extract_redacted_user_text,
     find_quotation_spans,
     find_sentence_ends,
     mask_quotations,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import DocumentBlock, Message, Origin, UnknownBlock
-from memorist.formats.host_markup import remove_marked_pastes
 from memorist.safety.terminal_text import remove_color_codes
 from memorist.transcript_analysis.user_words_in_results import insert_user_words_from_results
 
@@ -37,16 +40,6 @@ term.
 """
 
 
-_TEXT_JOB = lazy_pattern(
-    r"\b(?:translat\w+|pretend|role-?play|"
-    r"imagine (?:you|that)|act as|play the|what (?:does|do|is meant by)\b[^.?!\n]{0,40}\bmeans?|explain what|"
-    r"(?:is|are|was) (?:a )?(?:bad|wrong|terrible|stupid|poor|false) (?:ideas?|advice|examples?|rules?)|"
-    r"(?:use|given|using|based on|answer\w* (?:from|with|by)|according to) (?:only |just )?the (?:following|provided|retrieved|given) (?:\w+ of )?"
-    r"(?:context|information|documents?|passages?|excerpts?|sources?|search results?|files?|snippets?|notes?)|"
-    r"for example|examples? of|never do (?:the following|this))\b",
-    re.IGNORECASE,
-)
-"""A job on a text, or a remark on one: what follows in the message is that text."""
 _SHOWN_TEXT = lazy_pattern(
     r"\b(?:ticket|issue|bug report|mail|e-?mail|message|letter|thread|post|tweet|comment|slack|chat|memo|"
     r"notes? from|quote|snippet|paste[ds]?|look at|take a look|check|see|consider|here (?:is|are)|"
@@ -145,11 +138,11 @@ in it counts as the user's word. Our choice: ten pages without a line break.
 
 def _find_job_end(masked: str) -> int:
     """Where the sentence of a line ends that gives a job on a text; -1 where none does."""
-    if _TEXT_JOB.search(masked) is None:
+    if TEXT_REMARK.search(masked) is None:
         return -1
     start = 0
     for end in find_sentence_ends(masked):
-        if _TEXT_JOB.search(masked[start:end]):
+        if TEXT_REMARK.search(masked[start:end]):
             return end
         start = end
     return -1
@@ -204,6 +197,7 @@ def extract_own_words(text: str) -> str:
     that their neighbours introduce or ask about are dropped; whatever follows "the page says" in a
     line counts as the page's words.
     """
+    text = extract_text_around_pastes(text)
     if contains_unattributable_text(text) or is_composite_message(text):
         return ""
     text = extract_text_before_others_words(text).strip()
@@ -301,7 +295,7 @@ def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEv
         if message.origin in _OUTSIDE_ORIGINS:
             outside.append(message.text)
         elif message.origin is Origin.USER:
-            typed = extract_redacted_user_text(message)
+            typed = extract_text_with_pastes(message)
             own = extract_own_words(typed) if message.is_typed else ""
             if own:
                 user.append((message.id, own))
@@ -358,13 +352,13 @@ def collect_evidence_from_typed_message(session: str, message: Message) -> Write
 
 def extract_message_before_others_words(message: Message) -> str:
     """What is in a user's message before the words of others begin, wrapped text taken out."""
-    return extract_text_before_others_words(extract_redacted_user_text(message))
+    return extract_text_before_others_words(extract_text_with_pastes(message))
 
 
 @lru_cache(maxsize=2)  # several ask about the newest message, which may be of megabytes
 def extract_text_before_others_words(text: str) -> str:
     """What is in a typed text before the words of others begin, wrapped text taken out."""
-    typed = strip_tag_wrapped_text(remove_marked_pastes(text))
+    typed = strip_tag_wrapped_text(extract_text_around_pastes(text))
     return typed[: find_others_words_start(typed)]
 
 

@@ -163,17 +163,20 @@ def strip_host_markup(text: str) -> str:
     return _split_markup(text)[0]
 
 
-def remove_marked_pastes(text: str) -> str:
-    """The text without what Claude Code marks as pasted."""
-    return _MARKED_PASTE.sub("\n\n", text) if "<pasted_content" in text else text
+def split_at_marked_pastes(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parts of a text between what Claude Code marks as pasted, and what is so marked."""
+    if "<pasted_content" not in text:
+        return (text,), ()
+    parts = _MARKED_PASTE.split(text)
+    return tuple(parts[::3]), tuple(part.strip() for part in parts[2::3])
 
 
 def put_typed_text_before_pastes(text: str) -> str:
     """The text with what Claude Code marks as pasted at its end, without the marks."""
     if "<pasted_content" not in text:
         return text
-    pasted = (match[2].strip() for match in _MARKED_PASTE.finditer(text))
-    return "\n\n".join((remove_marked_pastes(text).strip(), *pasted)).strip()
+    typed, pasted = split_at_marked_pastes(text)
+    return "\n\n".join(("\n\n".join(typed).strip(), *pasted)).strip()
 
 
 def is_wrapped_in_program_tag(text: str) -> bool:

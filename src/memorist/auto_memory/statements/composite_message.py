@@ -46,7 +46,7 @@ MIN_BLOCK_RULES = 2
 MAX_OTHER_SENTENCES = 2
 """Other sentences beside a block of rules, up to which they speak of it; more are talk of their own."""
 
-_GENERAL = lazy_pattern(
+GENERAL = lazy_pattern(
     r"\b(?:always|never|must(?: not)?|from now on|going forward|no longer|only ever|immer|nie(?:mals)?|stets|ab (?:sofort|jetzt)|nur noch|toujours|jamais|désormais|dorénavant|"
     r"siempre|nunca|jamás|a partir de ahora|sempre|jamais|a partir de agora|всегда|никогда|впредь|отныне|с этого дня|только)\b"
     r"|必ず|絶対|いつも|今後|常に|一切|禁止|以后|今后|一律|永远|从不|必须|务必|不要再|항상|절대|무조건|앞으로|반드시",
@@ -90,7 +90,7 @@ use npm."); who reports the rules of others says whose they are ("Bidders must a
 _ENDS_OF_REMARKS = ("?", "？", ":", "：")
 """Ends of what is asked of the rules beside it, or announces them."""
 _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
-_OWN_LEAD = lazy_pattern(
+OWN_LEAD = lazy_pattern(
     r"\W*(?!(?:my|our|your) \w+['’]s )(?:(?:\w+ ){0,2}(?:my|our|your|general|house|ground|some|new|meine?|unsere?|mes|nos|mis|nuestr[ao]s|minhas|nossas|мои|наши)\b|rules?\b|remember\b|note\b|important\b|reminder\b|from now on|"
     r"going forward|in (?:the )?future|(?:(?:as|like) )?(?:i|we)(?:['’]ve| have)? (?:already |just )?(?:told you|asked you|said|meant?)\b|ich hab\w*\b|je t['’]ai|te (?:lo )?dije|já (?:te )?disse|я (?:же )?(?:сказал|говорил)|我(?:跟你)?说|for (?:this|our|all)|keep in mind|ab (?:sofort|jetzt)|merke?|regeln?|wichtig|règles?|important|reglas?|importante|regras?|правил|важно|以后|今后|记住|规则|注意|ルール|今後|重要|覚えて|규칙|앞으로|기억)",
     re.IGNORECASE,
@@ -123,7 +123,7 @@ def is_composite_message(typed: str) -> bool:
     return (
         _changes_hand(lines)
         or _repeats_mark(lines)
-        or (_GENERAL.search(typed) is not None and _shows_rules(lines))
+        or (GENERAL.search(typed) is not None and _shows_rules(lines))
         or (has_parts and is_unread_language(typed))
     )
 
@@ -136,7 +136,7 @@ def _shows_rules(lines: list[str]) -> bool:
     general = [holds for _, holds in sentences]
     at = [index for index, holds in enumerate(general) if holds]
     others = [each for each, holds in sentences if not holds]
-    if any(map(_OWN_LEAD.match, others)):
+    if any(map(OWN_LEAD.match, others)):
         return False
     tasks = [each for each in others if not _PREFERENCE.match(each)]
     is_block = len(at) >= MIN_BLOCK_RULES and at[-1] - at[0] == len(at) - 1
@@ -159,12 +159,12 @@ def _split_sentences(lines: list[str]) -> Iterator[tuple[str, bool]]:
     """
     listed = [_BULLET.match(line) is not None for line in lines]
     is_rule_list = any(
-        item and _GENERAL.search(line) for line, item in zip(lines, listed, strict=True)
+        item and GENERAL.search(line) for line, item in zip(lines, listed, strict=True)
     )
     for line, item in zip(lines, listed, strict=True):
         for sentence in _split_line(line):
             if sentence and not _INTERJECTION.fullmatch(sentence):
-                yield sentence, (item and is_rule_list) or _GENERAL.search(sentence) is not None
+                yield sentence, (item and is_rule_list) or GENERAL.search(sentence) is not None
 
 
 def _split_line(line: str) -> Iterator[str]:
@@ -181,9 +181,9 @@ def _has_rule_behind_colon(line: str) -> bool:
         found = _COLON.match(sentence)
         if (
             found is not None
-            and _GENERAL.search(rest, rest.find(sentence) + found.end()) is not None
-            and _OWN_LEAD.match(found["lead"]) is None
-            and _GENERAL.search(found["lead"]) is None
+            and GENERAL.search(rest, rest.find(sentence) + found.end()) is not None
+            and OWN_LEAD.match(found["lead"]) is None
+            and GENERAL.search(found["lead"]) is None
             and _INTERJECTION.fullmatch(found["lead"]) is None
         ):
             return True
@@ -225,7 +225,7 @@ def _is_typed_fast(line: str) -> bool:
     return (
         line.lstrip()[:1].islower()
         and not line.rstrip().endswith(".")
-        and _GENERAL.search(line) is None
+        and GENERAL.search(line) is None
     )
 
 

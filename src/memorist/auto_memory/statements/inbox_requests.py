@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.user_prose import extract_typed_text
+from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
 

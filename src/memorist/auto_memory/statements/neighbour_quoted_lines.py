@@ -164,11 +164,11 @@ def _list_shown(lines: list[str], fragments_introduce: bool) -> Iterator[str]:
             _TURNED.search(line[:MAX_NEIGHBOUR_CHARS])
             or _WRAPPED.match(line[:MAX_NEIGHBOUR_CHARS])
             or any(
-                _introduces(_strip_lead_in(each), fragments_introduce)
+                introduces_next_line(_strip_lead_in(each), fragments_introduce)
                 for each in {above, leads[at]}
             )
             or any(
-                _speaks_of_it(_BULLET.sub("", each.strip())[:MAX_NEIGHBOUR_CHARS])
+                speaks_of_previous_line(_BULLET.sub("", each.strip())[:MAX_NEIGHBOUR_CHARS])
                 for each in {below, ends[at]}
             )
         ):
@@ -190,7 +190,7 @@ def _strip_lead_in(line: str) -> str:
     return body[find_lead_in_end(body) :]
 
 
-def _introduces(above: str, fragments_introduce: bool) -> bool:
+def introduces_next_line(above: str, fragments_introduce: bool) -> bool:
     """Whether a line shows the one below it, or is no talk of the user's where that counts."""
     if not 0 < len(above) <= MAX_NEIGHBOUR_CHARS:
         return False
@@ -203,7 +203,7 @@ def _introduces(above: str, fragments_introduce: bool) -> bool:
     return fragments_introduce and (_RIDICULES.match(above) is not None or not _is_talk(above))
 
 
-def _speaks_of_it(below: str) -> bool:
+def speaks_of_previous_line(below: str) -> bool:
     """Whether a line asks or says something about the one above it, or whose that is."""
     if _NEUTRAL.match(below) or _OF_A_FAILURE.search(below):
         return False

@@ -9,10 +9,10 @@ from memorist.auto_memory.statements.pattern_required_words import (
     holds_required_word,
     join_pattern_lines,
 )
+from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
 from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
     contains_unattributable_text,
-    extract_redacted_user_text,
     split_prose_sentences,
 )
 from memorist.auto_memory.write_evidence import extract_text_before_others_words
@@ -139,7 +139,7 @@ def _split_own_sentences(typed: str) -> list[ProseSentence]:
 
 def message_asks_for_no_memory(message: Message) -> bool:
     """Whether the user says in a message that nothing of this session is to be remembered."""
-    return message.is_typed and user_asks_for_no_memory(extract_redacted_user_text(message))
+    return message.is_typed and user_asks_for_no_memory(extract_typed_text(message))
 
 
 def find_text_to_pin(typed: str) -> str:
@@ -166,4 +166,4 @@ def find_text_to_pin(typed: str) -> str:
 
 def find_text_to_pin_in_message(message: Message) -> str:
     """The text that the user asks to keep in sight in this session; empty for none."""
-    return find_text_to_pin(extract_redacted_user_text(message)) if message.is_typed else ""
+    return find_text_to_pin(extract_typed_text(message)) if message.is_typed else ""

@@ -27,6 +27,8 @@ from memorist.auto_memory.statements.statement_parser import (
     split_typed_sentences,
 )
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
+from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
+from memorist.auto_memory.statements.unattributed_statements import find_unattributed_statements
 from memorist.auto_memory.statements.unconfirmed_statements import (
     HOLD,
     ROLE_PLAY,
@@ -37,7 +39,6 @@ from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     ProseSentence,
     contains_unattributable_text,
-    extract_typed_text,
 )
 from memorist.core.messages import Message
 
@@ -56,6 +57,7 @@ ACT_REASONS = {
     "rule": "its own words say that it holds beyond the task",
     "correction": "it corrects what the agent did, beyond the task",
 }
+UNATTRIBUTED = "nothing tells whether you say it or a text beside it or pasted does"
 PROBABLY = "it may be meant for later, but its words do not say so"
 
 
@@ -78,8 +80,14 @@ def explain_message(
     `reply_before` is the agent's text that a lone confirmation confirms; `is_text_announced` says
     that the message before announced a text of somebody else.
     """
-    certain = find_statements(message)
-    probable = find_unconfirmed_statements(message, reply_before)
+    unattributed = find_unattributed_statements(message)
+    unclear = {each.quote for each in unattributed}
+    certain = [each for each in find_statements(message) if each.quote not in unclear]
+    probable = [
+        each
+        for each in find_unconfirmed_statements(message, reply_before)
+        if each.quote not in unclear
+    ]
     found = [SentenceVerdict(each.quote, "states", ACT_REASONS[each.act], each) for each in certain]
     if is_text_announced:
         why = "the message before it announced a text of somebody else"
@@ -92,6 +100,9 @@ def explain_message(
         SentenceVerdict(each.quote, "probably states", PROBABLY, each)
         for each in probable
         if not any(each.quote in certainly.quote for certainly in certain)
+    ]
+    found += [
+        SentenceVerdict(each.quote, "probably states", UNATTRIBUTED, each) for each in unattributed
     ]
     stated = [each.text for each in found]
     rest = _explain_rest(extract_typed_text(message).strip(), stated)

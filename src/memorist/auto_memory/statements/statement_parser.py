@@ -57,13 +57,13 @@ from memorist.auto_memory.statements.statement_patterns import (
     find_lead_in_end,
 )
 from memorist.auto_memory.statements.statement_scope import is_lasting_statement
+from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
 from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     MAX_SENTENCE_CHARS,
     PROSE_CACHE_SIZE,
     ProseSentence,
     contains_unattributable_text,
-    extract_typed_text,
     mask_quotations,
     names_other_speaker,
     split_prose_sentences,

@@ -23,7 +23,7 @@ from memorist.auto_memory.statements.statement_parser import (
     may_be_others_words,
     split_typed_sentences,
 )
-from memorist.auto_memory.statements.user_prose import extract_typed_text
+from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
 from memorist.auto_memory.value_correction import parse_value_correction
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin

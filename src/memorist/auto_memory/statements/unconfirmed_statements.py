@@ -38,6 +38,7 @@ from memorist.auto_memory.statements.statement_parser import (
 )
 from memorist.auto_memory.statements.statement_pattern_index import StatementPatternIndex
 from memorist.auto_memory.statements.statement_patterns import ORDER, StatementAct, find_lead_in_end
+from memorist.auto_memory.statements.text_around_pastes import extract_typed_text
 from memorist.auto_memory.statements.unconfirmed_patterns import UNCONFIRMED_PATTERNS
 from memorist.auto_memory.statements.unconfirmed_score import (
     list_lasting_feature_names,
@@ -47,7 +48,6 @@ from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     ProseSentence,
     contains_unattributable_text,
-    extract_typed_text,
     find_last_line_behind_program_output,
     is_document_or_form,
     names_other_speaker,

@@ -18,9 +18,9 @@ from memorist.auto_memory.statements.pattern_required_words import PrefilteredPa
 from memorist.auto_memory.statements.speech_fillers import remove_speech_fillers
 from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
 from memorist.core.text_analysis import WIDE_LETTERS
-from memorist.formats.host_markup import remove_marked_pastes, strip_host_markup
+from memorist.formats.host_markup import strip_host_markup
 from memorist.safety.secrets import redact
 
 MAX_SENTENCE_CHARS = 400
@@ -73,9 +73,17 @@ _TYPED_ROW = lazy_pattern(
 _BOX = lazy_pattern(r"\s*(?:[☑☐✅❎□■▢]\ufe0f?\s*)")
 """A box or a tick in front of a line: of an entry where several lines have one."""
 _PASTE_MARKS = lazy_pattern(
-    r"^[ \t]*(?:\[(?:image|pasted text) #\d[^\]\n]{0,30}\]\s*)+", re.IGNORECASE | re.MULTILINE
+    r"^[ \t]*(?:(?:\[(?:image|pasted text) #\d[^\]\n]{0,30}\]|\[image: source: [^\]\n]{1,300}\]"
+    r"|(?:@|['\"]?(?:~|\.{0,2}/|[a-z]:\\))[^'\"\n]{0,300}?\.(?:png|jpe?g|gif|webp|heic)['\"]?(?=\s))\s*)+",
+    re.IGNORECASE | re.MULTILINE,
 )
-"""What Claude Code puts in front of a line in the place of a pasted picture or text."""
+"""What Claude Code puts in front of a line in the place of a pasted picture or text, and a terminal in
+that of a picture that is dropped on it.
+"""
+_PICTURE_MARKS = lazy_pattern(
+    r"(?:[ \t]*\[image #\d[^\]\n]{0,30}\])+[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
+"""The same at the end of a line or alone on it."""
 _ORNAMENT = lazy_pattern(
     r"\s*(?:[☑✅❎👉📌❗‼🚨💡📝⭐🔥➡▶🙏]\ufe0f?\s*|[❌🚫⛔🛑]\ufe0f?\s*(?=(?:please )?(?:never|no|not|avoid|don['’]?t|do not|"
     r"nie|niemals|kein\w*|nicht|jamais|ne|pas|nunca|no|não|никогда|не)\b|不|别|禁))+(?=\S)(?!.*[❌🚫👎✗✘⛔✅👍✔✓💯])",
@@ -239,11 +247,17 @@ def contains_unattributable_text(typed: str) -> bool:
     tell.
     """
     typed = _cut_middle(typed)
-    return (
-        _TEXT_JOB.is_in(typed)
-        or (_GREETING.search(typed) is not None and _CLOSING.search(typed) is not None)
-        or is_document_or_form(typed)
-    )
+    return gives_text_job(typed) or is_letter(typed) or is_document_or_form(typed)
+
+
+def is_letter(typed: str) -> bool:
+    """Whether a text begins with a greeting and ends with a close on lines of their own."""
+    return _GREETING.search(typed) is not None and _CLOSING.search(typed) is not None
+
+
+def gives_text_job(typed: str) -> bool:
+    """Whether a text asks for work on a text: to translate, proofread, explain or answer it."""
+    return _TEXT_JOB.is_in(typed)
 
 
 def is_document_or_form(typed: str) -> bool:
@@ -276,26 +290,24 @@ def _is_dialogue(typed: str) -> bool:
     return any(count >= _REPEATED for each in (names, alone) for count in each.values())
 
 
-def extract_redacted_user_text(message: Message) -> str:
+def extract_redacted_user_text(message: Message, picture: str = "") -> str:
     """Return what the user typed in a message without secrets and sounds of hesitation, all its
-    parts as one text; empty for a message that is not the user's.
+    parts as one text; empty for a message that is not the user's. `picture` stands for each picture
+    that is alone on a line, at the end of one, or between two parts.
 
     Redacted here, while lines are lines: a password that is a word is known by the line it has.
     """
     if message.origin is not Origin.USER:
         return ""
-    parts = [
-        _PASTE_MARKS.sub("", strip_host_markup(block.text))
-        for block in message.blocks
-        if isinstance(block, TextBlock) and block.origin in (None, Origin.USER)
-    ]
+    parts = []
+    for block in message.blocks:
+        if isinstance(block, TextBlock) and block.origin in (None, Origin.USER):
+            text = _PICTURE_MARKS.sub(lambda _: picture, strip_host_markup(block.text))
+            parts.append(_PASTE_MARKS.sub("", text))
+        elif isinstance(block, ImageBlock):
+            parts.append(picture)
     typed = "\n".join(part.strip() for part in parts if part.strip())
     return remove_speech_fillers(redact(typed).text)
-
-
-def extract_typed_text(message: Message) -> str:
-    """As `extract_redacted_user_text`, without what Claude Code marks as pasted."""
-    return remove_marked_pastes(extract_redacted_user_text(message))
 
 
 def announces_text_in_next_message(typed: str) -> bool:
@@ -326,10 +338,12 @@ def find_quotation_spans(text: str) -> Iterator[tuple[int, int]]:
     return (match.span() for match in _QUOTATION.finditer(text) if not match[0].startswith("`"))
 
 
-def split_prose_sentences(text: str) -> Iterator[ProseSentence]:
-    """Split the user's prose into sentences, in order. Each `text` occurs verbatim in the input."""
+def split_prose_sentences(text: str, *, whole: bool = False) -> Iterator[ProseSentence]:
+    """Split the user's prose into sentences, in order. Each `text` occurs verbatim in the input.
+    `whole` reads a long text to its end, not its outer paragraphs alone.
+    """
     lead = ""
-    lines = list(extract_prose_lines(_outer_paragraphs(text)))
+    lines = list(extract_prose_lines(text if whole else _outer_paragraphs(text)))
     boxed = sum(_BOX.match(line) is not None for line in lines) > 1
     for line in lines:
         bullet = _BULLET.match(line) or (_BOX.match(line) if boxed else None)
