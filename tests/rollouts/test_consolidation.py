@@ -123,6 +123,44 @@ async def test_a_handbook_that_is_too_long_to_read_is_named(tmp_path: Path) -> N
     assert own.stat().st_size == 16_000_001
 
 
+@pytest.mark.covers("RO-5")
+@pytest.mark.parametrize("name", ["MEMORY.md", "memory_summary.md"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
+async def test_a_file_saved_in_another_encoding_takes_nothing_out(
+    tmp_path: Path, name: str, encoding: str
+) -> None:
+    """As PowerShell and Notepad save it: no entry is recognised in it, and all would count as taken
+    out for good. The error names the file; saved as UTF-8 it counts again, and nothing is lost.
+    """
+    at = means(tmp_path)
+    await run(at)
+    path = tmp_path / "memories" / name
+    text = path.read_text("utf-8") + "- été\n"
+    path.write_bytes(text.encode(encoding, "replace"))
+
+    with pytest.raises(StoreError, match=rf"{name}: it is not UTF-8 text; save it as UTF-8"):
+        await run(at, [*ROWS, kept("new", task("Ship it"))])
+    path.write_text(text, "utf-8")
+    done = await run(at, [*ROWS, kept("new", task("Ship it"))])
+
+    assert done.outcome == "changed"
+    assert not (tmp_path / "memories-state" / "dropped.json").exists()
+
+
+async def test_a_note_in_another_encoding_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    """Merged it would stand in the handbook as question marks, and its file be damaged."""
+    at = means(tmp_path)
+    note = tmp_path / "memories/extensions/ad_hoc/notes/2026-01-01T10-00-00-tea.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("Serve tea at four.", "utf-16")
+    before = note.read_bytes()
+
+    done = await run(at)
+
+    assert any("tea.md: it is not UTF-8 text" in each for each in done.remarks)
+    assert note.read_bytes() == before
+
+
 @pytest.mark.covers("RO-5", "RO-6")
 async def test_sessions_become_files_and_a_second_run_has_nothing_to_do(tmp_path: Path) -> None:
     """Without a model: inputs, handbook, summary. The same again writes nothing; a change of ranks

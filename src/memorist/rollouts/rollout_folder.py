@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.auto_memory.interop.codex_memory import NOTES_FOLDER
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
+from memorist.rollouts.handbook import HANDBOOK_FILE
+from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.user_notes import build_note_file
 from memorist.store.disk_files import read_if_exists
 
@@ -29,7 +33,8 @@ class MemoryFolderContents(Struct, frozen=True):
 
 
 def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderContents:
-    """Read the files of the folder, without hidden ones; empty if it is missing.
+    """Read the files of the folder, without hidden ones, and without what the user wrote in another
+    encoding than UTF-8; empty if it is missing.
 
     Raises StoreError if it is a link or contains one.
     """
@@ -49,12 +54,34 @@ def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderContents:
         if not name.endswith(".md") or not each.is_file:
             continue
         if each.size > MAX_FILE_BYTES:
-            passed.append(f"{name}: {each.size:,} bytes, more than are read ({MAX_FILE_BYTES:,})")
+            passed.append(
+                f"{name}: {each.size:,} bytes, more than are read ({MAX_FILE_BYTES:,}); shorten it"
+            )
             continue
         data = read_if_exists(files, folder / name)
-        if data is not None:
+        if data is not None and _is_written_by_user(name) and not _is_utf8(data):
+            passed.append(f"{name}: it is not UTF-8 text; save it as UTF-8")
+        elif data is not None:
             kept[name] = data
     return MemoryFolderContents(kept, tuple(passed))
+
+
+def _is_written_by_user(name: str) -> bool:
+    """Whether a user may have written in it what is nowhere else."""
+    return name in (HANDBOOK_FILE, SUMMARY_FILE) or name.startswith(NOTES_FOLDER)
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether a file is text in UTF-8, apart from an end that a power cut took or filled with zero
+    bytes. In another encoding, as PowerShell and Notepad write, no entry of it would be recognised,
+    and each would count as taken out.
+    """
+    text = data.rstrip(b"\0")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(text)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in text
 
 
 def is_existing_folder(files: FileSystem, folder: Path) -> bool:

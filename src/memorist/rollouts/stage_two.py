@@ -155,11 +155,11 @@ class _ConsolidationRun:
     async def run(self, rows: Sequence[StoredExtract], *, emptied: bool) -> ConsolidationResult:
         settings, clock = self._runtime.settings.rollouts, self._runtime.clock
         tree, base = self._read_folder()
-        too_long = [why for why in tree.skipped if why.startswith((HANDBOOK_FILE, SUMMARY_FILE))]
-        if too_long:
+        unread = [why for why in tree.skipped if why.startswith((HANDBOOK_FILE, SUMMARY_FILE))]
+        if unread:
             raise StoreError(
-                f"{too_long[0]}; past sessions are not consolidated until you shorten it or move "
-                f"it out of {self._folder}"
+                f"{unread[0]}; past sessions are not consolidated until you do so or move it out "
+                f"of {self._folder}"
             )
         self._remarks += [
             *tree.skipped,
