@@ -485,3 +485,16 @@ def test_a_row_without_a_raw_memory_is_named_by_its_summary() -> None:
     bare = StoredExtract(extracted=replace(row.extracted, raw_memory=""))
 
     assert "## Task 1: Mended the totals" in handbook(made([bare]))
+
+
+def test_a_day_is_counted_from_when_it_was_named() -> None:
+    """A session goes on for days: what was said in it first means another day by "tomorrow" than
+    its end.
+    """
+    old = bullet("Deploys stop tomorrow", date="2025-11-18", proof="inferred")
+    new = bullet("The audit begins tomorrow", date="2025-11-21", proof="inferred")
+
+    text = handbook(made([kept("a", task("Plan the freeze", knowledge=[old, new]), ago=1)]))
+
+    assert "Deploys stop 2025-11-19 (tomorrow)" in text
+    assert "The audit begins 2025-11-22 (tomorrow)" in text

@@ -103,14 +103,11 @@ def answer(
     preferences: str = "",
     knowledge: str = "- [inferred; line 3] Amounts are cents.",
     scope: str = "repository",
+    cwd: str = "/home/dev/shop",
     summary: str = "# Till\n",
 ) -> StageOneAnswer:
     raw = RAW.format(
-        outcome="success",
-        scope=scope,
-        cwd="/home/dev/shop",
-        preferences=preferences,
-        knowledge=knowledge,
+        outcome="success", scope=scope, cwd=cwd, preferences=preferences, knowledge=knowledge
     )
     return StageOneAnswer(raw_memory=raw, rollout_summary=summary, rollout_slug="Mend the till!")
 
@@ -418,6 +415,24 @@ def test_only_the_persons_words_make_a_fact_hold_everywhere() -> None:
 
     assert found.scope == "repository"
     assert [each.scope for each in (*found.preferences, *found.knowledge)] == [None, "global", None]
+
+
+@pytest.mark.covers("RO-7")
+@pytest.mark.parametrize(
+    ("cwd", "kept"),
+    [
+        ("/home/dev/shop/api", "/home/dev/shop/api"),
+        ("/home/dev/shop-admin", "/home/dev/shop"),
+        ("/home/dev/shop/../shop-admin", "/home/dev/shop"),
+        ("/home/dev", "/home/dev/shop"),
+        ("unknown", "/home/dev/shop"),
+    ],
+)
+def test_a_model_puts_nothing_into_another_project(cwd: str, kept: str) -> None:
+    """A task is of the session's folder or of one in it; a folder whose name only begins alike is
+    another project's.
+    """
+    assert only(verdict(answer(scope="directory", cwd=cwd))).cwd == kept
 
 
 @pytest.mark.covers("RO-4")

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.core.utc_time import format_utc_day
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EntryList,
@@ -28,7 +29,7 @@ from memorist.rollouts.raw_memory import (
     TaskOutcome,
     parse_raw_memory,
 )
-from memorist.rollouts.rollout_summaries import format_clamped_utc_timestamp
+from memorist.rollouts.rollout_summaries import format_clamped_utc_timestamp, parse_utc_timestamp
 from memorist.rollouts.session_location import derive_claim_group_title
 from memorist.rollouts.superseded_claims import build_claim_comparison_key
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -311,7 +312,7 @@ def _task_claims(
             ):
                 withheld += 1
                 continue
-            text = _clean_text(make_dates_absolute(each.text, float(row.updated)))
+            text = _clean_text(make_dates_absolute(each.text, _find_time(each, row)))
             if text:
                 entry = HandbookClaim(
                     text=text, proof=each.proof, date=each.date, support=(row.thread,)
@@ -325,6 +326,15 @@ def _task_claims(
                     )
                 )
     return facts, withheld
+
+
+def _find_time(bullet: MemoryBullet, row: RolloutExtract) -> float:
+    """When an entry was said or seen, in seconds since the epoch: on the day that it names, noon
+    UTC; that of the session's newest message where this is the same day, or it names none.
+    """
+    if bullet.date == format_utc_day(row.updated):
+        return float(row.updated)
+    return float(parse_utc_timestamp(f"{bullet.date}T12:00:00Z") or row.updated)
 
 
 def _bullets_of(task: RawMemoryTask, name: EntryList) -> Sequence[MemoryBullet]:

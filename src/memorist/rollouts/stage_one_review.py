@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from posixpath import normpath
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,6 +46,7 @@ from memorist.rollouts.raw_memory import (
     parse_raw_memory,
 )
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory
+from memorist.rollouts.session_location import is_path_inside
 from memorist.rollouts.stage_one_answer import StageOneAnswer
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
@@ -327,7 +329,7 @@ class _EntryJudge:
             group=self.accept(task.group),
             scope="directory" if task.scope == "directory" else own,
             cwd=task.cwd
-            if task.cwd.startswith(self._thread.cwd or "\0")
+            if self._thread.cwd and is_path_inside(normpath(task.cwd), self._thread.cwd)
             else self._thread.cwd or UNKNOWN_FOLDER,
             preferences=self._judge_bullets(preferences, is_preference=True),
             knowledge=self._judge_bullets((*requests, *task.knowledge)),

@@ -398,7 +398,7 @@ class TaskLogBuilder:
         task.date = task.date or asked.date
         if (
             task.requests
-            and asked.text.startswith(task.requests[-1].text.removesuffix(" …")[:60])
+            and asked.text.startswith(task.requests[-1].text.removesuffix(" …"))
             and len(task.requests[-1].text) > 20
         ):
             task.requests[-1] = asked  # the same words again, perhaps with more of them
