@@ -15,7 +15,10 @@ from memorist.magic_docs.document_header import MagicDocHeader
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 
-DOCUMENT = "# MAGIC DOC: Bills\n\n## Rounding\n\n- Half a cent goes up.\n\n## Tests\n\nNone yet.\n"
+DOCUMENT = (
+    "# MAGIC DOC: Bills\n\n## Rounding\n\n- Half a cent goes up.\n\n## Tests\n\nNone yet.\n\n"
+    "## Build\n\n```sh\nmake\n# then the rest\nmake all\n```\n"
+)
 
 
 def change(tmp_path: Path, *changes: tuple[str, str, str]) -> tuple[str, tuple[str, ...]]:
@@ -39,6 +42,7 @@ def change(tmp_path: Path, *changes: tuple[str, str, str]) -> tuple[str, tuple[s
         (("", "- Half a cent goes up.", ""), "- Half a cent goes up.\n", ""),
         (("rounding", "", "- To two places."), "up.\n", "up.\n- To two places.\n"),
         (("## Tests", "", "`pytest -q`"), "None yet.\n", "None yet.\n\n`pytest -q`\n"),
+        (("Build", "", "Needs Go."), "make all\n```\n", "make all\n```\n\nNeeds Go.\n"),
         (("Bills", "", "## Rounding\n\n- To two places."), "up.\n", "up.\n- To two places.\n"),
     ],
 )
@@ -46,7 +50,7 @@ def test_a_line_is_replaced_taken_out_or_added_to_its_section(
     tmp_path: Path, given: tuple[str, str, str], before: str, after: str
 ) -> None:
     """Everything else stays as it is, and a paragraph stays one. A heading of the document that
-    stands in the new text says where it goes.
+    stands in the new text says where it goes; a comment in a script is no heading.
     """
     assert change(tmp_path, given) == (DOCUMENT.replace(before, after), ())
 

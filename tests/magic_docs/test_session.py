@@ -684,6 +684,28 @@ async def test_a_new_process_knows_what_the_host_said(project: Path, ended: bool
     assert [Path(event.path).name for event in second.of(MagicDocFound)] == ["SHOP.md"]
 
 
+@pytest.mark.covers("MD-2")
+async def test_what_the_host_reads_during_an_update_is_not_forgotten(project: Path) -> None:
+    """An update takes its time, and meanwhile the host goes on: a document that it reports then is
+    in the list of the session when the update ends, for a process that is killed before the next.
+    """
+    (project / "TILL.md").write_text(FRAME.replace("shop", "till") + BODY, "utf-8")
+    sessions: list[Session] = []
+
+    def report(task: str) -> Step:
+        sessions[0].on_file_read("TILL.md")
+        return NOTHING
+
+    host = Host(project, report)
+    sessions.append(session := await host.open())
+    await host.turn(session, "Read", project / "SHOP.md")
+    await magic_docs_of(session)._queue.wait(60)
+    listed = msgspec.json.decode(session.layout.magic_docs.read_bytes(), type=list[str])
+    await session.close()
+
+    assert [Path(each).name for each in listed] == ["SHOP.md", "TILL.md"]
+
+
 @pytest.mark.covers("MD-2", "SF-4")
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"[1]", b'["/etc/passwd", "../x.md", "\\u0000.md"]', b"\xff"]

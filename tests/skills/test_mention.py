@@ -87,9 +87,10 @@ def test_each_skill_counts_once_in_the_order_of_the_text() -> None:
 
 
 def test_a_relative_link_is_read_from_the_working_folder() -> None:
-    """It does not reach a skill of another folder."""
+    """It does not reach a skill of another folder, but one in the user's home (`~`)."""
     assert named("[x](.agents/skills/deploy/SKILL.md)", "/p") == ["deploy"]
     assert named("[x](.agents/skills/deploy/SKILL.md)", "/q") == []
+    assert named("[x](~/.agents/skills/deploy/SKILL.md)", "/q") == ["deploy"]
 
 
 def test_a_skill_that_users_may_not_call_is_not_called() -> None:

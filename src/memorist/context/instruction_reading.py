@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.core.markdown import blank_code_spans, mark_fenced_code
 from memorist.core.text_analysis import find_wide_encoding
 from memorist.errors import StoreError
 from memorist.platforms.user_home import expand_user
@@ -19,8 +21,6 @@ from memorist.ports import FileInfo, ReadableFileSystem
 
 # Imports (`@path`) and comments of an instruction file.
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_BACKTICK_RUN = re.compile(r"`+")
 _IMPORT = re.compile(r"@(?<![^\s(\[]@)((?:[^\s\\]|\\ ){1,1000})")
 """Matches at the start, or after a space or an opening bracket.
 
@@ -38,7 +38,7 @@ def find_instruction_imports(text: str) -> tuple[str, ...]:
         return ()
     found: dict[str, None] = {}
     for prose in _prose(text):
-        for match in _IMPORT.finditer(_blank_code_spans(prose)):
+        for match in _IMPORT.finditer(blank_code_spans(prose)):
             path = match[1].partition("#")[0].replace("\\ ", " ").rstrip(_TRAILING_PUNCTUATION)
             if path and path[0] not in "@#":
                 found[path] = None
@@ -70,49 +70,12 @@ def find_instruction_import_problem(name: str, depth: int, hops: int, *, exists:
 
 def _fenced_blocks(text: str) -> Iterator[tuple[bool, str]]:
     """Split the text into stretches, each with whether it is fenced code."""
-    if "```" not in text and "~~~" not in text:
-        yield False, text
-        return
-    lines: list[str] = []
-    fence = ""
-    for line in text.splitlines(keepends=True):
-        mark = _FENCE.match(line)
-        if not fence and mark:
-            yield False, "".join(lines)
-            lines, fence = [line], mark[1]
-        elif fence and mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
-            yield True, "".join([*lines, line])
-            lines, fence = [], ""
-        else:
-            lines.append(line)
-    yield bool(fence), "".join(lines)
+    for fenced, lines in groupby(mark_fenced_code(text), key=itemgetter(1)):
+        yield fenced, "".join(line for line, _ in lines)
 
 
 def _prose(text: str) -> Iterator[str]:
-    return (block for fenced, block in _fenced_blocks(text) if block and not fenced)
-
-
-def _blank_code_spans(text: str) -> str:
-    """Blank out code spans: a run of backticks up to the next run of the same length."""
-    if "`" not in text:
-        return text
-    runs = [match.span() for match in _BACKTICK_RUN.finditer(text)]
-    positions: dict[int, list[int]] = defaultdict(list)
-    for number, (start, end) in reversed(list(enumerate(runs))):
-        positions[end - start].append(number)
-    kept: list[str] = []
-    done = number = 0
-    while number < len(runs):
-        start, end = runs[number]
-        later = positions[end - start]
-        while later and later[-1] <= number:
-            later.pop()
-        if later:
-            kept += [text[done:start], " ` "]
-            number = later[-1]
-            done = runs[number][1]
-        number += 1
-    return "".join([*kept, text[done:]])
+    return (block for fenced, block in _fenced_blocks(text) if not fenced)
 
 
 def strip_html_comments(text: str) -> str:

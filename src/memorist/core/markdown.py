@@ -1,10 +1,15 @@
-"""Markdown as far as memorist needs it: sections that begin with a level-one heading."""
+"""Markdown as far as memorist needs it: sections that begin with a level-one heading, and code."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_BACKTICKS = re.compile(r"`+")
 
 
 class TopLevelSection(Struct, frozen=True):
@@ -62,3 +67,42 @@ def parse_top_level_outline(text: str, titles: Collection[str] | None = None) ->
 
 def _normalize_title(title: str) -> str:
     return " ".join(title.lower().split())
+
+
+def mark_fenced_code(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each line with its end, and whether it is of fenced code, the fences included; an open
+    fence reaches to the end.
+    """
+    fence = ""
+    for line in _LINE.findall(text):
+        mark = _FENCE.match(line)
+        sign = mark[1] if mark else ""
+        is_open = bool(fence)
+        if is_open and sign.startswith(fence) and not line.strip(" \t\r\n" + fence[0]):
+            fence = ""
+        elif mark and not is_open and not (sign[0] == "`" and "`" in line[mark.end() :]):
+            fence = sign
+        yield line, is_open or bool(fence)
+
+
+def blank_code_spans(text: str) -> str:
+    """Blank what stands between two equally long runs of backticks; linear time, and the length
+    stays the same.
+    """
+    runs = [match.span() for match in _BACKTICKS.finditer(text)]
+    later: dict[int, list[int]] = {}
+    for at in range(len(runs) - 1, -1, -1):
+        later.setdefault(runs[at][1] - runs[at][0], []).append(at)
+    parts: list[str] = []
+    done = at = 0
+    while at < len(runs):
+        start, end = runs[at]
+        same_length = later[end - start]
+        while same_length and same_length[-1] <= at:
+            same_length.pop()
+        if same_length:
+            at = same_length[-1]
+            parts += (text[done:start], " " * (runs[at][1] - start))
+            done = runs[at][1]
+        at += 1
+    return "".join((*parts, text[done:]))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from memorist.core.lazy import lazy_pattern
+from memorist.core.markdown import mark_fenced_code
 from memorist.core.messages import JsonObject
 from memorist.forks.answer_form import FormTask, list_answer_objects
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
@@ -100,8 +102,9 @@ def elide_seen_sections(contents: str, seen: str) -> str:
     """
     known = f"\n{_plain_lines(seen)}\n"
     sections: list[list[str]] = [[]]
-    for line in contents.strip().split("\n"):
-        if _HEADING.match(line):
+    headings = _find_headings(lines := contents.strip().split("\n"))
+    for at, line in enumerate(lines):
+        if at in headings:
             sections.append([])
         sections[-1].append(line)
     shown: list[str] = []
@@ -136,7 +139,8 @@ def _split_heading(text: str, section: str, new: str) -> tuple[str, str]:
     under that heading, whatever section was named beside it.
     """
     first, _, rest = new.partition("\n")
-    headings = {line.strip() for line in text.split("\n") if _HEADING.match(line)}
+    lines = text.split("\n")
+    headings = {lines[at].strip() for at in _find_headings(lines)}
     return (first, rest.strip("\n")) if first.strip() in headings else (section, new)
 
 
@@ -159,8 +163,9 @@ def _add_line(text: str, section: str, line: str) -> str | None:
         return text
     wanted = section.lstrip("#").strip().casefold()
     inside = None
-    for at, each in enumerate([*lines, "# end"]):
-        if not _HEADING.match(each):
+    headings = {*_find_headings(lines), len(lines)}
+    for at, each in enumerate([*lines, ""]):
+        if at not in headings:
             inside = at if inside is not None and each.strip() else inside
         elif inside is not None:
             apart = [""] if _is_prose(lines[inside]) and _is_prose(line) else []
@@ -173,6 +178,12 @@ def _add_line(text: str, section: str, line: str) -> str | None:
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
 _LIST_ENTRY = re.compile(r"\s*(?:[-*+|>]|\d+[.)])\s?")
+
+
+def _find_headings(lines: Sequence[str]) -> list[int]:
+    """The numbers of the lines that are headings: a comment in a script is none."""
+    marked = mark_fenced_code("\n".join(lines))
+    return [at for at, (line, fenced) in enumerate(marked) if not fenced and _HEADING.match(line)]
 
 
 def _is_prose(line: str) -> bool:

@@ -8,9 +8,10 @@ makes nothing a Magic Doc.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from msgspec import Struct
+
+from memorist.core.markdown import mark_fenced_code
 
 SUFFIXES = (".md", ".markdown", ".mdx")
 """File name suffixes of possible Magic Docs."""
@@ -18,7 +19,6 @@ SUFFIXES = (".md", ".markdown", ".mdx")
 _HEADER = re.compile(r"\ufeff?#[ \t]*MAGIC[ \t]+DOC:[ \t]*(\S.*)", re.IGNORECASE)
 _ITALIC = re.compile(r"([_*])(?![_*\s])(.+)(?<![\s_*])\1")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class MagicDocHeader(Struct, frozen=True):
@@ -42,11 +42,13 @@ def find_magic_doc_header(text: str) -> MagicDocHeader | None:
     """Return the first header that begins a line, in any case; None if the text is not a
     Magic Doc.
     """
-    lines = _outside_fences(text)
-    for line, end in lines:
-        found = _HEADER.fullmatch(line)
+    start = 0
+    for line, fenced in mark_fenced_code(text):
+        bare = line.rstrip("\r\n")
+        found = None if fenced else _HEADER.fullmatch(bare.rstrip())
         if found is not None:
-            return _with_instruction(found[1].strip(), text, end)
+            return _with_instruction(found[1].strip(), text, start + len(bare))
+        start += len(line)
     return None
 
 
@@ -66,20 +68,3 @@ def _with_instruction(title: str, text: str, end: int) -> MagicDocHeader:
             break
         start = line.end()
     return MagicDocHeader(title, "", text[:end])
-
-
-def _outside_fences(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each line outside fenced code, without its end and trailing blanks, and where that end
-    begins.
-    """
-    fence = ""
-    for found in _LINE.finditer(text):
-        line = found[0].rstrip("\r\n")
-        mark = _FENCE.match(line)
-        if fence:
-            if mark is not None and mark[1].startswith(fence):
-                fence = ""
-        elif mark is not None:
-            fence = mark[1]
-        else:
-            yield line.rstrip(), found.start() + len(line)

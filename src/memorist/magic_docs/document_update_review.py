@@ -251,9 +251,11 @@ def _order_problems(
         ),
     )
     is_binding = _find_binding_test(before)
+    parts = added
     for line in filter(str.strip, removed.splitlines()):
-        added = added.replace(line, "\n")  # an order before or after a line that stays a sentence
-    lines = _COMMENT_EDGE.sub("\n", added).splitlines()
+        parts = parts.replace(line, "\n")  # an order before or after a line that stays a sentence
+    # The whole lines too: a removed line of one letter takes every order apart.
+    lines = _COMMENT_EDGE.sub("\n", f"{added}\n{parts}").splitlines()
     binding = "\n".join(line for line in lines if is_binding(line))
     if binding and any(map(is_binding, find_borrowed_sentences(binding, own))):
         reasons.append(

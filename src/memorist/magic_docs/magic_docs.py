@@ -154,7 +154,7 @@ class MagicDocs(SessionExtension):
             not settings.enabled
             or scope is None
             or (self._tracker is not None and self._tracker.open_calls.calls)
-            or not (self._known or self._missing or self._conversation.has_uninspected_files)
+            or not (self._known or self._missing or self._conversation.uninspected_files)
         ):
             return
         self._turns += 1
@@ -179,7 +179,9 @@ class MagicDocs(SessionExtension):
         await self._register_read_files(scope)
         for path in self.registered_documents:
             await self._update_document(scope, path, parent, upto)
-        self._asked = dict.fromkeys((*map(str, self._known), *self._missing))
+        # What the host reported meanwhile is looked at by the next update.
+        later = (each for each in self._conversation.uninspected_files if each in self._asked)
+        self._asked = dict.fromkeys((*map(str, self._known), *self._missing, *later))
         self._registry.save(self._asked)
 
     async def update_all(self) -> None:

@@ -38,9 +38,9 @@ class ReadMarkdownTracker:
         return tuple(self._messages)
 
     @property
-    def has_uninspected_files(self) -> bool:
-        """Whether files were read that have not been inspected."""
-        return bool(self._read)
+    def uninspected_files(self) -> tuple[str, ...]:
+        """The files read since `take_read_files`, each once."""
+        return tuple(self._read)
 
     def on_message(self, message: Message) -> None:
         """Process one message."""

@@ -14,19 +14,14 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.skills.skill_file import SKILL_FILE, Skill, are_equal_skills
+from memorist.core.markdown import blank_code_spans, mark_fenced_code
+from memorist.skills.skill_file import Skill, are_equal_skills
 
 SHELL_VARIABLES = frozenset(
     ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM",
      "XDG_CONFIG_HOME"]
 )  # fmt: skip
 """Names that mean a shell variable even where a skill has that name (Codex)."""
-
-
-_FENCE = lazy_pattern(r"[ ]{0,3}(`{3,}|~{3,})")
-
-
-_BACKTICKS = lazy_pattern(r"`+")
 
 
 _LINK = lazy_pattern(
@@ -127,12 +122,11 @@ def _resolve_link(target: str, usable: Sequence[Skill], cwd: str) -> Skill | Non
     if not path or "://" in path or "\0" in path:
         return None
     wanted = posixpath.normpath(
-        path if path.startswith("/") or not cwd else posixpath.join(cwd, path)
+        path if path.startswith(("/", "~/")) or not cwd else posixpath.join(cwd, path)
     )
     if wanted.startswith("/"):
         return next((skill for skill in usable if wanted in (skill.path, skill.folder)), None)
-    if not wanted.endswith(SKILL_FILE) or wanted.startswith("~"):
-        wanted = wanted.removeprefix("~/")
+    wanted = wanted.removeprefix("~/")
     ends = [
         skill
         for skill in usable
@@ -150,39 +144,6 @@ def mask_code(text: str) -> str:
 
     An open fence reaches to the end.
     """
-    lines: list[str] = []
-    fence = ""
-    for line in text.splitlines(keepends=True):
-        mark = _FENCE.match(line)
-        sign = mark[1] if mark else ""
-        if fence:
-            ends = sign.startswith(fence) and not line.strip(" \t\r\n" + fence[0])
-            lines.append(" " * len(line))
-            fence = "" if ends else fence
-        elif sign and not (sign[0] == "`" and "`" in line[len(mark[0]) if mark else 0 :]):
-            lines.append(" " * len(line))
-            fence = sign
-        else:
-            lines.append(line)
-    return _blank_code_spans("".join(lines))
-
-
-def _blank_code_spans(text: str) -> str:
-    """Blank what stands between two equally long runs of backticks; linear time."""
-    runs = [match.span() for match in _BACKTICKS.finditer(text)]
-    later: dict[int, list[int]] = {}
-    for at in range(len(runs) - 1, -1, -1):
-        later.setdefault(runs[at][1] - runs[at][0], []).append(at)
-    parts: list[str] = []
-    done = at = 0
-    while at < len(runs):
-        start, end = runs[at]
-        same_length = later[end - start]
-        while same_length and same_length[-1] <= at:
-            same_length.pop()
-        if same_length:
-            at = same_length[-1]
-            parts += (text[done:start], " " * (runs[at][1] - start))
-            done = runs[at][1]
-        at += 1
-    return "".join((*parts, text[done:]))
+    return blank_code_spans(
+        "".join(" " * len(line) if fenced else line for line, fenced in mark_fenced_code(text))
+    )
