@@ -454,6 +454,21 @@ async def test_a_new_process_goes_on_from_the_file_and_the_cursor(tmp_path: Path
         assert "First request." in session.notes
 
 
+@pytest.mark.covers("SM-12", "SF-4")
+async def test_notes_that_somebody_emptied_are_written_anew(tmp_path: Path) -> None:
+    """A file of no bytes, as a full disk or `> summary.md` leaves it, counts as one without notes."""
+    play = Play(tmp_path)
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, "First request.", 12_000)
+        await session.session_memory.wait_or_cancel(5)
+        play.notes.write_bytes(b"")
+        await play.turn(session, "Second request.", 18_000)
+        await session.session_memory.wait_or_cancel(5)
+
+    assert "Second request." in play.notes.read_text("utf-8")
+
+
 @pytest.mark.covers("FM-5", "SF-4")
 async def test_a_session_has_one_writer(tmp_path: Path) -> None:
     """A second process that opens the same session is told so, and nothing is written twice."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.core.prompt_templates import find_placeholders, load_prompt
+from memorist.session_memory.conversation_brief import render_conversation_brief
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
     render_length_reminders,
@@ -103,3 +104,17 @@ def test_small_notes_get_no_reminder() -> None:
         )
         == ""
     )
+
+
+@pytest.mark.covers("FK-7")
+@pytest.mark.parametrize("word", ["long words of a message. ", "这是一个很长的说明文字内容。"])
+def test_the_newest_message_is_in_the_brief_in_any_script(word: str) -> None:
+    """A character of Chinese is three bytes: measured by characters the brief had too many
+    messages, and was then cut at its end, where the newest are.
+    """
+    newest = [("user", f"Message {number}: {word * 200} End {number}.") for number in range(24)]
+
+    brief = render_conversation_brief({"Current State": word * 400}, newest)
+
+    assert "Message 23:" in brief
+    assert "End 23." in brief

@@ -404,3 +404,19 @@ def test_a_ledger_that_is_read_late_says_the_same(told: Any) -> None:
 
     assert late.ledger.messages == at_once.ledger.messages
     assert late.notes() == at_once.notes()
+
+
+def test_a_check_that_still_runs_has_not_failed(session: Any) -> None:
+    """Tests that were started in the background have no outcome yet when the turn ends."""
+    session.user("Run the whole test suite in the background, it is slow.")
+    session.calls("Bash", {"command": "npm test", "run_in_background": True})
+    session.answers("Command running in background with ID: b1").says("The tests are running.")
+    session.user("Now the types, in the background as well.")
+    session.calls("Bash", {"command": "npm run typecheck", "run_in_background": True})
+    session.answers("Command running in background with ID: b2").says("They are being checked.")
+    session.user("Meanwhile write the changelog entry for the release.")
+
+    log = session.notes()["Worklog"]
+
+    assert "running" in log
+    assert "failed" not in log

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.core.token_count import BYTES_PER_TOKEN
+from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
 from memorist.forks.fork_spec import BRIEF_HEAD, NEWEST_HEAD
 
@@ -41,11 +41,11 @@ def render_conversation_brief(
     parts = [BRIEF_HEAD]
     parts += [f"## {title}\n{body}" for title, body in derived.items() if body.strip()]
     parts.append(NEWEST_HEAD)
-    room = tokens * BYTES_PER_TOKEN
+    room = tokens
     chosen: list[str] = []
     for speaker, text in reversed(newest):
         piece = f"[{speaker}]\n{truncate_middle(text, BRIEF_MESSAGE_TOKENS)}"
-        room -= len(piece)
+        room -= estimate_text_tokens(piece)
         if room < 0 and chosen:
             break
         chosen.append(piece)

@@ -345,7 +345,8 @@ class SessionMemory(SessionExtension):
         template = self._prompts.template
         for _ in range(MAX_MERGE_ATTEMPTS):
             self._runtime.files.create(self._layout.notes, template.encode())
-            text = self._read_file() or template
+            found = self._read_file()
+            text = template if found is None else found
             cursor = self.read_cursor() if text != self._last_structural else None
             if cursor is None or cursor.derived is None:
                 return text

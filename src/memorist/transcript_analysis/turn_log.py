@@ -121,5 +121,5 @@ class TurnLog:
             turn.edited[action.what] = turn.edited.get(action.what, 0) + 1
         elif action.kind == "commit" and action.ok and len(turn.commits) < _ACTIONS_LIMIT:
             turn.commits.append(action.line or action.what)
-        elif action.kind in ("test", "lint", "typecheck", "build"):
+        elif action.kind in ("test", "lint", "typecheck", "build") and action.ok is not None:
             turn.checks[action.kind] = action
