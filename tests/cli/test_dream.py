@@ -67,7 +67,7 @@ def test_dream_alone_explains_the_gates(project: Path) -> None:
 @pytest.mark.covers("DR-4", "DR-5")
 def test_dry_run_now_archive_journal_and_undo(project: Path) -> None:
     """What the dry run shows the dream does; it is in the journal and the archive, a question
-    waits, and one command takes it back.
+    waits, and one command takes it back; so it does once that was undone.
     """
     before = names()
     would = read("dream", "--dry-run")
@@ -90,6 +90,10 @@ def test_dry_run_now_archive_journal_and_undo(project: Path) -> None:
     assert names() == before
     assert "took nothing out" in run("dream", "archive").output
     assert "no dream to take back" in str(run("dream", "undo", "--yes", status=1).exception)
+    run("memory", "undo", read("memory", "log")["changes"][0]["id"], "--yes")
+    assert len(names()) == 3
+    run("dream", "undo", "--yes")
+    assert names() == before
 
 
 @pytest.mark.covers("DR-6")

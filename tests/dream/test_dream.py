@@ -911,6 +911,27 @@ async def test_daily_logs_only_grow_and_are_a_source(world: World) -> None:
     )
 
 
+@pytest.mark.covers("DR-6")
+async def test_of_a_long_log_the_end_is_shown(world: World) -> None:
+    """What does not fit is the beginning of the day, not the whole day."""
+    logs = DailyLogs(world.where, world.files)
+    for number in range(600):
+        logs.add_line(f"line {number:03} " + "of a long day " * 10, world.clock.now())
+    world.put("a.md", data("Something.", name="a"))
+    seen: list[str] = []
+
+    def answer(text: str) -> str:
+        seen.append(text)
+        return "Nothing to do."
+
+    await world.dream(model(answer)).dream_now("asked for", ())
+
+    log = seen[0].partition("<log day=")[2].partition("</log>")[0]
+    assert "line 599" in log
+    assert "line 000" not in log
+    assert log.splitlines()[1].startswith("- ")
+
+
 async def test_a_damaged_list_of_questions_stops_no_dream(world: World) -> None:
     """It counts as empty: the questions are asked once more."""
     world.put("a.md", data("Something.", name="a"))

@@ -284,6 +284,8 @@ def test_a_foreign_file_neither_wins_nor_is_rewritten() -> None:
         ("See [guide](docs/gone.md).", "See [guide](docs/gone.md)."),
         ("![shot](gone.md) stays", "![shot](gone.md) stays"),
         ("Told in [[old]] and [x](old.md).", "Told in [[new]] and [x](new.md)."),
+        ("In [[old#Why]], [x](old.md#why).", "In [[new#Why]], [x](new.md#why)."),
+        ("In [[gone#Why]], [x](gone.md#why).", "In gone#Why, x."),
     ],
 )
 def test_only_links_that_are_provably_dead_go(text: str, left: str) -> None:

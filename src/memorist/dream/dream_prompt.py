@@ -124,10 +124,7 @@ def render_fitting_dream_material(
         limit * 7 // 10,
     )
     room = limit - sum(map(len, memories))
-    logs, _ = _select_fitting(
-        [(day, f'<log day="{day}">\n{_escape_data(text)}\n</log>') for day, text in material.logs],
-        room // 3,
-    )
+    logs = _render_newest_logs(material.logs, room // 3)
     room -= sum(map(len, logs))
     said, spoken = _select_fitting(
         [
@@ -162,6 +159,25 @@ def _select_fitting(
             names.append(name)
             room -= len(text)
     return texts, tuple(names)
+
+
+def _render_newest_logs(logs: Sequence[tuple[str, str]], room: int) -> list[str]:
+    """The logs that fit, newest first; of the first that does not, its end."""
+    found: list[str] = []
+    for day, text in logs:
+        lines = _escape_data(text).rstrip("\n")
+        over = len(_frame_log(day, lines)) - room
+        if over > 0:
+            _, _, lines = lines[over - 1 :].partition("\n")
+        if not lines:
+            break
+        found.append(_frame_log(day, lines))
+        room -= len(found[-1])
+    return found
+
+
+def _frame_log(day: str, lines: str) -> str:
+    return f'<log day="{day}">\n{lines}\n</log>'
 
 
 def _render_memory(folder: Path, topic: MemoryFile) -> str:

@@ -13,7 +13,7 @@ from memorist.dream.duplicate_memories import mark_prose_lines
 
 _LINK = lazy_pattern(
     r"(?<![!\\])(?:\[\[(?P<name>[^\[\]|\n]{1,200})(?:\|(?P<label>[^\[\]\n]{1,200}))?\]\]"
-    r"|\[(?P<text>[^\[\]\n]{1,200})\]\((?P<path>[^()\s]{1,200}\.md)\))"
+    r"|\[(?P<text>[^\[\]\n]{1,200})\]\((?P<path>[^()\s#]{1,200}\.md)(?P<part>#[^()\s]{0,200})?\))"
 )
 _CODE_SPAN = lazy_pattern(r"`[^`\n]*`")
 _ONLY_LINKS = lazy_pattern(
@@ -71,12 +71,16 @@ def _repair_line(path: str, line: str, links: ValidLinkTargets) -> str:
 def _link_target(path: str, match: re.Match[str], links: ValidLinkTargets) -> str:
     if match["path"]:
         return posixpath.normpath(posixpath.join(posixpath.dirname(path), match["path"]))
-    name = match["name"].strip()
+    name = match["name"].partition("#")[0].strip()
     file = name if name.endswith(".md") else f"{name}.md"
     return file if file in links.moved or file in links.present else links.names.get(name, file)
 
 
 def _retarget_link(path: str, match: re.Match[str], to: str) -> str:
+    """The link to what stayed, also to the part of it that was named (`#setup`)."""
     if match["path"]:
-        return f"[{match['text']}]({posixpath.relpath(to, posixpath.dirname(path) or '.')})"
-    return f"[[{to.removesuffix('.md')}{'|' + match['label'] if match['label'] else ''}]]"
+        target = posixpath.relpath(to, posixpath.dirname(path) or ".")
+        return f"[{match['text']}]({target}{match['part'] or ''})"
+    _, mark, part = match["name"].partition("#")
+    label = f"|{match['label']}" if match["label"] else ""
+    return f"[[{to.removesuffix('.md')}{mark}{part}{label}]]"

@@ -48,11 +48,15 @@ def open_dream_extension(memory: AutoMemory, context: SessionContext) -> DreamEx
 
 
 def find_newest_undoable_dream(memory: AutoMemory) -> RecordedChange | None:
-    """The newest dream that is not taken back yet."""
+    """The newest dream that is not taken back; one whose undo was undone stands again."""
     memory.headers()
-    log = memory.folder.history.list_changes()
-    undone = {each.undoes for each in log if each.undoes}
-    return next((each for each in log if each.why.actor == "dream" and each.id not in undone), None)
+    undone: set[str] = set()
+    for each in memory.folder.history.list_changes():
+        if each.id not in undone and each.undoes:
+            undone.add(each.undoes)
+        elif each.id not in undone and each.why.actor == "dream":
+            return each
+    return None
 
 
 def _memory_folder(project: str, runtime: Runtime, known: dict[str, Path | None]) -> Path | None:

@@ -39,7 +39,7 @@ class DreamAct(Struct, frozen=True, kw_only=True):
 
     path: str
     did: str
-    """`merged`, `make_line_dates_absolute`, `unlinked`, `retired`, `changed` or `added`."""
+    """`merged`, `dated`, `unlinked`, `retired`, `changed` or `added`."""
     why: str
 
 
