@@ -53,6 +53,7 @@ class Scripted:
                 file.write(f"{os.getpid()} {text}\n")
 
     async def extract(self, thread: Rollout) -> RolloutExtract:
+        generated = self.state.now()
         self.note(f"begin {thread.id}")
         await asyncio.sleep(self.seconds)
         if self.gate is not None:
@@ -64,7 +65,7 @@ class Scripted:
             thread=thread.id,
             updated=thread.updated,
             raw_memory=f"what {thread.id} taught",
-            generated=self.state.now(),
+            generated=generated,
         )
 
     async def consolidate(self, confirm: Callable[[], bool]) -> Sequence[RolloutExtract]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
@@ -173,6 +174,39 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(
     }
     assert all("no sign of life" in each.reason for each in list_failed_attempts(state))
     assert {job.status for job in list_jobs(state)} == {"done"}
+    state.close()
+
+
+@pytest.mark.covers("RO-10")
+def test_a_worker_outlives_the_end_of_its_connections(address: str, tmp_path: Path) -> None:
+    """As at a restart of the server: what it works on is kept, once, and counts as no failure. The
+    worker ended, and what its model was paid for was lost.
+    """
+    state, log = PostgresState(address), tmp_path / "log"
+    log.touch()
+    ids = [f"t{number}" for number in range(4)]
+    save_rollouts(state, [thread(id, updated=state.now() - DAY) for id in ids])
+    child = [sys.executable, "-m", "rollouts.worker_child", address, str(log), "0.1", "2"]
+    with subprocess.Popen(child, cwd=TESTS) as worker:
+        try:
+            until(lambda: log.read_text().count("begin") == 2)
+            state.query(
+                "select pg_terminate_backend(pid) from pg_stat_activity "
+                "where pid <> pg_backend_pid() and backend_type = 'client backend'"
+            )
+            time.sleep(1.5)  # two sweeps find it so
+            log.with_name("go").touch()
+            until(
+                lambda: worker.poll() is not None or len(list_enabled_extracts(state)) == len(ids)
+            )
+            assert worker.poll() is None
+            worker.send_signal(signal.SIGTERM)
+            worker.wait(timeout=120)
+        finally:
+            worker.kill()
+
+    assert sorted(re.findall(r"begin (\w+)", log.read_text())) == ids
+    assert list_failed_attempts(state) == []
     state.close()
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import platform
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from memorist.errors import BudgetSpent, ModelUnavailable
+from memorist.errors import BudgetSpent, ModelUnavailable, StoreError
 from memorist.platforms.processes import is_named_process_dead, name_current_process
+from memorist.rollouts import job_worker
 from memorist.rollouts.job_worker import (
     FinishedJob,
     JobEvent,
@@ -22,10 +26,12 @@ from memorist.rollouts.job_worker import (
     run_worker_loop,
 )
 from memorist.settings import RolloutsSettings
-from memorist.store.extract_rows import list_enabled_extracts
+from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
 from memorist.store.job_claim_rules import JobClaimPolicy
 from memorist.store.job_claims import list_exhausted_jobs, list_failed_attempts, list_jobs
-from memorist.store.rollout_rows import save_rollouts
+from memorist.store.rollout_rows import Rollout, save_rollouts
+from memorist.store.sqlite_database import open_database
+from memorist.store.state_database import SqliteStateDatabase
 from rollouts.stages import Scripted, means
 from store.claiming import DAY, NOW, claim, opened, thread
 
@@ -359,3 +365,49 @@ async def test_the_last_attempt_may_go_another_way(tmp_path: Path) -> None:
         "kept",
     ]
     assert sure.done == ["begin t", "end t"]
+
+
+class AwayServer(SqliteStateDatabase):
+    """Refuses as many transactions as it is set to, as a server does that is restarted."""
+
+    refusals = 0
+    cause: Exception = OSError("connection refused")
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        if self.refusals:
+            self.refusals -= 1
+            raise StoreError("the server is away") from self.cause
+        with super().transaction():
+            yield
+
+
+@pytest.mark.covers("RO-2")
+async def test_what_was_extracted_is_stored_once_the_server_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model was paid: a result whose storing a server refused was thrown away, and paid for
+    again. A disk that is full is not waited for.
+    """
+    monkeypatch.setattr(job_worker, "STORE_RETRY_SECONDS", (0.0, 0.0, 0.0))
+    state = AwayServer(open_database(tmp_path / "state.sqlite"), lambda: NOW)
+    told: list[JobEvent] = []
+    scripted = Scripted(state)
+
+    async def extract_then_leave(rollout: Rollout) -> RolloutExtract:
+        made = await scripted.extract(rollout)
+        state.refusals = 3
+        return made
+
+    stages = WorkerStages(extract_then_leave, scripted.consolidate)
+    work = msgspec.structs.replace(means(state, scripted, told), stages=stages)
+    save_rollouts(state, [thread("a")])
+    await run_extraction_and_consolidation(work, "worker")
+    assert scripted.done == ["begin a", "end a", "consolidate"]
+    assert outcomes(told) == [("a", "kept"), ("global", "consolidated")]
+
+    save_rollouts(state, [thread("b")])
+    state.cause = sqlite3.OperationalError("database or disk is full")
+    with pytest.raises(StoreError):
+        await run_extraction_and_consolidation(work, "worker")
+    assert state.refusals == 1

@@ -30,6 +30,7 @@ from memorist.store.job_claims import (
     renew_lease,
 )
 from memorist.store.rollout_rows import Rollout, list_extraction_progress
+from memorist.store.sqlite_database import is_storage_failure
 from memorist.store.state_database import StateDatabase
 
 # The values a worker is configured with and emits. Values only.
@@ -108,6 +109,11 @@ HEARTBEATS_PER_LEASE = 4
 MIN_DAYS_LEFT_TO_DEFER = 2
 """A session with no more days left before it is too old is not deferred for a spent budget: its
 attempts run out within hours, and the last one uses structure, so that it is not lost. Our choice.
+"""
+
+STORE_RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
+"""Delays before a result is stored again, together half a minute: a server that is restarted, or
+replaced by another, is back by then. Our choice.
 """
 
 T = TypeVar("T")
@@ -248,8 +254,12 @@ async def run_extraction_job(
             if claim.last_attempt
             else dependencies.stages.extract
         )
-        return finish_extraction(
-            dependencies.state, claim, await extract(thread), dependencies.claim_policy
+        extracted = await extract(thread)
+        return await _store_result(
+            dependencies,
+            lambda: finish_extraction(
+                dependencies.state, claim, extracted, dependencies.claim_policy
+            ),
         )
 
     left = dependencies.settings.max_age_days * SECONDS_PER_DAY - (
@@ -278,7 +288,10 @@ async def run_consolidation_job(
         used = await dependencies.stages.consolidate(
             lambda: renew_lease(dependencies.state, claim, dependencies.claim_policy)
         )
-        return "consolidated" if finish_consolidation(dependencies.state, claim, used) else "lost"
+        is_held = await _store_result(
+            dependencies, lambda: finish_consolidation(dependencies.state, claim, used)
+        )
+        return "consolidated" if is_held else "lost"
 
     return await _run_job(dependencies, claim, job)
 
@@ -328,6 +341,20 @@ async def _run_job(
     reason = str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"
     failed = fail_job(dependencies.state, claim, reason, dependencies.claim_policy)
     return report("failed" if failed else "lost", reason)
+
+
+async def _store_result(dependencies: WorkerDependencies, store: Callable[[], T]) -> T:
+    """What `store` returns, once a server that refuses has had time to come back, as after a
+    restart: a model was paid for the result. Raises StoreError.
+    """
+    for seconds in STORE_RETRY_SECONDS:
+        try:
+            return store()
+        except StoreError as error:
+            if is_storage_failure(error):  # this machine's own disk, which is full or broken
+                raise
+        await dependencies.clock.sleep(seconds)
+    return store()
 
 
 async def _run_with_heartbeat(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from memorist.errors import StoreError
 from memorist.platforms.processes import name_current_process
 from memorist.rollouts.job_worker import (
     FinishedJob,
@@ -26,6 +28,7 @@ from memorist.store.job_claims import list_jobs
 from memorist.store.rollout_rows import find_extraction_progress
 from memorist.store.task_queue import JobQueue, PerformJob
 
+_log = logging.getLogger("memorist")
 MAX_RUNNING_RETRY_SECONDS = 2.0
 """Delay before retrying a job that found the maximum number already running."""
 
@@ -107,9 +110,13 @@ async def scan_prune_and_enqueue_jobs(dependencies: WorkerDependencies, queue: J
 async def _enqueue_periodically(
     dependencies: WorkerDependencies, queue: JobQueue, pace: MultiMachineWorkerIntervals
 ) -> None:
+    """Enqueue at each sweep; one that the server refuses, as at its restart, is left out."""
     while True:
         await dependencies.clock.sleep(pace.sweep)
-        await scan_prune_and_enqueue_jobs(dependencies, queue)
+        try:
+            await scan_prune_and_enqueue_jobs(dependencies, queue)
+        except StoreError as error:
+            _log.warning("%s; the worker goes on, and looks again", error)
 
 
 def build_job_performer(

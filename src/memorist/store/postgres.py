@@ -13,16 +13,19 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString, TypeVar, cast
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
 from memorist.errors import StoreError
 from memorist.store.sqlite_database import load_migrations
 from memorist.store.state_database import SqlValues
 
+T = TypeVar("T")
+_Connection = psycopg.Connection[dict[str, Any]]
 SCHEMA = "memorist"
 _SHARED_MIGRATIONS = (3, 7)
 """The database migrations that concern data shared by machines."""
@@ -38,9 +41,10 @@ _CONNECT_SECONDS = 10
 
 
 class PostgresState:
-    """A state database in PostgreSQL; `now` overrides the server's clock. A broken connection is
-    reopened by the next transaction or query. The constructor connects, and creates what is
-    missing; it raises StoreError when the server cannot be reached or refuses.
+    """A state database in PostgreSQL; `now` overrides the server's clock. A connection that the
+    server closed is opened again by the transaction or query that finds it so. The constructor
+    connects, and creates what is missing; it raises StoreError when the server cannot be reached or
+    refuses.
     """
 
     def __init__(self, address: str, now: Callable[[], float] | None = None) -> None:
@@ -55,17 +59,15 @@ class PostgresState:
     def query(self, statement: str, values: SqlValues | None = None) -> Sequence[Mapping[str, Any]]:
         """The rows that a query returns."""
         with _translate_psycopg_errors("read"):
-            return (
-                self._live_connection()
-                .execute(_to_psycopg_style(statement), values or {})
-                .fetchall()
+            return self._on_live_connection(
+                lambda each: each.execute(_to_psycopg_style(statement), values or {}).fetchall()
             )
 
     def execute(self, statement: str, values: SqlValues | None = None) -> int:
         """Run one statement; returns the number of rows it changed."""
         with _translate_psycopg_errors("write"):
-            return (
-                self._live_connection().execute(_to_psycopg_style(statement), values or {}).rowcount
+            return self._on_live_connection(
+                lambda each: each.execute(_to_psycopg_style(statement), values or {}).rowcount
             )
 
     def execute_many(self, statement: str, values: Sequence[SqlValues]) -> None:
@@ -76,8 +78,7 @@ class PostgresState:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """A transaction that waits for concurrent ones."""
-        with _translate_psycopg_errors("write"), self._begin() as connection:
-            connection.execute("select pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))
+        with _translate_psycopg_errors("write"), self._on_live_connection(_begin_alone):
             yield
 
     def now(self) -> int:
@@ -113,7 +114,7 @@ class PostgresState:
         """Close the connection."""
         self._connection.close()
 
-    def _connect(self) -> psycopg.Connection[dict[str, Any]]:
+    def _connect(self) -> _Connection:
         with _translate_psycopg_errors("open"):
             return psycopg.connect(
                 self._address,
@@ -122,18 +123,25 @@ class PostgresState:
                 connect_timeout=_CONNECT_SECONDS,
             )
 
-    def _live_connection(self) -> psycopg.Connection[dict[str, Any]]:
+    def _live_connection(self) -> _Connection:
         if self._connection.broken:
             self._connection = self._connect()
             for name in self._workers:
                 _lock_worker_name(self._connection, name)
         return self._connection
 
-    @contextlib.contextmanager
-    def _begin(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+    def _on_live_connection(self, act: Callable[[_Connection], T]) -> T:
+        """What `act` gives; once more on a new connection where the server had closed the one from
+        before, as at a restart. Not within a transaction, whose first statements are gone.
+        """
         connection = self._live_connection()
-        with cast("AbstractContextManager[Any]", connection.transaction()):
-            yield connection
+        is_idle = connection.info.transaction_status is TransactionStatus.IDLE
+        try:
+            return act(connection)
+        except psycopg.OperationalError:
+            if not (is_idle and connection.broken):
+                raise
+            return act(self._live_connection())
 
     def _migrate(self) -> None:
         connection = self._live_connection()
@@ -161,7 +169,15 @@ def _lock_number(name: str) -> int:
     return zlib.crc32(name.encode())
 
 
-def _lock_worker_name(connection: psycopg.Connection[dict[str, Any]], name: str) -> None:
+def _begin_alone(connection: _Connection) -> AbstractContextManager[object]:
+    """Begin a transaction, and wait for the others to end; the context ends it."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(cast("AbstractContextManager[Any]", connection.transaction()))
+        connection.execute("select pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))
+        return stack.pop_all()
+
+
+def _lock_worker_name(connection: _Connection, name: str) -> None:
     number = _lock_number(name)
     connection.execute(
         "select pg_advisory_lock_shared(%s, %s)",
