@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -93,6 +94,18 @@ async def test_past_sessions_are_searched_without_one(tmp_path: Path) -> None:
         found = engine.search("how are half cents rounded in the invoice", project=str(project))
 
     assert any("half cents" in each.text for each in found.sections)
+
+
+def test_a_memory_that_is_asked_for_at_each_request_is_not_kept(tmp_path: Path) -> None:
+    """A server asks for it a thousand times a day: those that nobody uses any more are gone."""
+    with Memorist(home=tmp_path / "home", model="structural") as engine:
+        kept = engine.memory("/shop")
+        for _ in range(50):
+            engine.memory("/shop").headers()
+        gc.collect()
+        known = list(engine._memories)
+
+    assert known == [kept]
 
 
 def test_errors_reach_the_caller(tmp_path: Path) -> None:

@@ -19,13 +19,16 @@ from memorist.engine import tenants as tenants_module
 from memorist.engine.session import Session
 from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, StoreError, UsageError
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.models.rate_limits import RateLimitReport
 from memorist.models.shared_model import SharedModelPool
 from memorist.ports import HostInfo, discover_window
-from memorist.settings import Settings
+from memorist.settings import CompactionSettings, Settings
 from memorist.store.home_layout import make_folder_name, make_portable_folder_name
 from memorist.system import SystemClock
 from memorist.testing.models import ScriptedModel
+from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say
 from support.waiting import wait_until
 
@@ -459,6 +462,43 @@ async def test_a_tenant_pays_with_its_own_key(
         await tenants.engine("bob")
 
     assert keys == [("openai:m", "her own"), ("openai:m", "the house")]
+
+
+async def test_a_tenants_conversation_goes_to_its_own_server_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the model that worked so far, with a larger window, writes the hand-over to the
+    next one: it is asked where the tenant's variables say, and not where the process's do.
+    """
+    pages = [f"Page {number}. " + "The importer drops its row. " * 500 for number in range(9)]
+    history = [
+        {"role": role, "content": page}
+        for page, role in zip(pages, ["user", "assistant"] * 5, strict=False)
+    ]
+    settings = Settings(
+        model="anthropic:small-1",
+        compaction=CompactionSettings(family="rollout"),
+        models=ModelSettings(
+            prices={"big-1": ModelPrice(window=200_000), "small-1": ModelPrice(window=30_000)},
+            attempts=1,
+        ),
+    )
+    with ScriptedServer([Say(text="Short.")] * 9) as theirs, ScriptedServer([]) as others:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "the house")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", others.url)
+        async with Tenants(tmp_path, settings=settings) as tenants:
+            tenants.variables = lambda _: {
+                "ANTHROPIC_API_KEY": "her own",
+                "ANTHROPIC_BASE_URL": theirs.url,
+            }
+            async with tenants.session("alice", "s") as session:
+                await session.prepare({"model": "big-1", "max_tokens": 900, "messages": history})
+                history.append({"role": "assistant", "content": "Read."})
+                history.append({"role": "user", "content": "Go on."})
+                await session.prepare({"model": "small-1", "max_tokens": 900, "messages": history})
+
+        assert "big-1" in {each.body.get("model") for each in theirs.received}
+        assert not others.received
 
 
 async def _say(tenants: Tenants, tenant: str, text: str) -> None:

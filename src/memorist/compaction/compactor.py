@@ -653,7 +653,12 @@ class Compactor(SessionExtension):
         )
         own = self._runtime.model
         if strategy == "inline" and call.predecessor and own is not None:
-            model = open_sibling_model(own, call.predecessor, self._runtime.settings.models)
+            model = open_sibling_model(
+                own,
+                call.predecessor,
+                self._runtime.settings.models,
+                environment=self._runtime.environment,
+            )
             if model is not None:
                 try:
                     found = await ask(replace(self._runtime, model=model))

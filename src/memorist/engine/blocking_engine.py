@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from pathlib import Path, PurePath
 from typing import Any, Protocol, Self, TypeVar
+from weakref import WeakSet
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.compaction.compaction_input import CompactionOutcome
@@ -255,7 +256,10 @@ class BlockingMemorist(ProcessBound):
         self.engine = engine
         """The engine itself; its coroutines belong to the loop of this object."""
         self._loop = EventLoopThread()
-        self._memories: list[AutoMemory] = []
+        self._memories = WeakSet[AutoMemory]()
+        """Those that the program still uses: one that asks for the memory at each request of its
+        own would fill the process with them.
+        """
         close_at_exit(self.close)  # else its thread is cut off, in native code with an abort
 
     @property
@@ -266,7 +270,7 @@ class BlockingMemorist(ProcessBound):
     def memory(self, project: str | PurePath) -> AutoMemory:
         """As `Memorist.memory`: the memory of a project, for the thread that asks for it."""
         memory = self._loop.call(lambda: self.engine.memory(project).clone_for_thread())
-        self._memories.append(memory)
+        self._memories.add(memory)
         return memory
 
     def search(self, query: str, *, project: str | PurePath, limit: int = 10) -> SearchResults:
@@ -302,5 +306,5 @@ class BlockingMemorist(ProcessBound):
                 self._loop.run(self.engine.close)
             finally:
                 self._loop.stop()
-                for memory in self._memories:
+                for memory in tuple(self._memories):
                     memory.close()

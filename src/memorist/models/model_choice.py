@@ -191,16 +191,23 @@ def open_model(
                 return OpenAIChatModel(name, model, access, settings, clock=clock)
 
 
-def open_sibling_model(model: Model, wire_name: str, settings: ModelSettings) -> Model | None:
-    """Another model at the same provider and address, by its name as a request gives it; None where
-    the given one is no model of a provider.
+def open_sibling_model(
+    model: Model,
+    wire_name: str,
+    settings: ModelSettings,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> Model | None:
+    """Another model at the same provider and address, by its name as a request gives it, with the
+    key of this environment; None where the given one is no model of a provider.
     """
     try:
         choice = parse_model_name(model.name)
         if not isinstance(choice, AnthropicChoice | OpenAIChoice | OpenAIChatChoice):
             return None
         suffix = f"@{choice.base_url}" if choice.base_url else ""
-        return open_model(f"{model.name.partition(':')[0]}:{wire_name}{suffix}", settings)
+        name = f"{model.name.partition(':')[0]}:{wire_name}{suffix}"
+        return open_model(name, settings, environment=environment)
     except ModelNameError:
         return None
 
