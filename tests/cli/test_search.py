@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,11 @@ from click.testing import CliRunner
 
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_memory_file
+from memorist.cli import search_command
 from memorist.cli.main import memorist_group as main
 from memorist.engine.engine import Memorist
+from memorist.models.embedder import is_embedder_installed
+from memorist.recall import memory_search
 from memorist.settings import Settings
 from support.past_sessions import ROUNDING, write_session
 
@@ -54,6 +59,34 @@ async def fill(project: Path, home: Path) -> None:
     session.layout.notes.write_text("# Current state\n\nVAT rounding is half done.\n\n# Worklog\n")
     await session.close()
     await engine.close()
+
+
+@pytest.mark.parametrize("query", ["how do we round the VAT", "🎉"])
+def test_where_there_is_nothing_no_model_is_loaded(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    """A search before anything was said or remembered answers at once."""
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    monkeypatch.setenv("MEMORIST_RECALL__EMBEDDINGS", "true")
+    shutil.rmtree(shop.parent / ".claude")
+    shutil.rmtree(shop.parent / "home")
+    loaded: list[object] = []
+    for module in (memory_search, search_command):
+        for name in {"get_shared_embedder", "get_embedder_if_wanted"} & set(vars(module)):
+            real = getattr(module, name)
+
+            def load(real: Callable[..., object] = real, **wanted: bool) -> object:
+                embedder = real(**wanted)
+                loaded.append(embedder)
+                return embedder
+
+            monkeypatch.setattr(module, name, load)
+    run = CliRunner().invoke
+    answer = run(main, ["search", query])
+
+    assert answer.stdout == "nothing found\n"
+    assert not any(loaded)
 
 
 def test_signs_without_a_word_are_found_as_they_stand(shop: Path) -> None:

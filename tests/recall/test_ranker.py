@@ -698,6 +698,24 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
         assert toy.texts == []
 
 
+def test_the_first_search_by_meaning_imports_no_more_of_numpy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Masked arrays, which some functions of numpy import when they are called, take 50 ms, and a
+    prompt would wait for them.
+    """
+    numpy = pytest.importorskip("numpy")
+    for name in [name for name in sys.modules if name.startswith("numpy.ma")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(vars(numpy), "ma", raising=False)
+    with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
+        ranker.sync(MEMORIES)
+        ranker.embed_missing_vectors(MEMORIES)
+        assert ranker.rank_without_reasons("ship it", 5, excluding={"tests.md"})
+
+    assert "numpy.ma" not in sys.modules
+
+
 @pytest.mark.covers("RC-6")
 def test_words_are_searched_while_vectors_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from importlib import import_module
 from pathlib import Path
@@ -58,7 +59,9 @@ def daemon_command(home: Path | None) -> None:
         click.echo("another process already answers the hooks of this home")
         return
     with listening:
-        # The engine is loaded after the socket is open, so that waiting hooks can connect.
+        # The engine is loaded after the socket is open, so that waiting hooks can connect. Garbage
+        # is not looked for meanwhile: what is loaded stays, and an agent waits for it.
+        gc.disable()
         import_module("memorist.hooks.hook_daemon").run_daemon(where, listening)
 
 

@@ -47,12 +47,15 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
     """
     settings = load_rollout_settings("structural")
     past = RolloutPipeline(settings)
-    embedder = get_embedder_if_wanted(wanted=settings.recall.embeddings)
-    index = SessionIndex(past.layout.session_index, embedder=embedder)
+    index = SessionIndex(past.layout.session_index)
     root = "" if everywhere else find_repository_root_or_folder(str(Path.cwd()))
     take_in_new_sessions(past, lambda: index.sync(list_rollouts(past.state), first=root))
-    if root:
-        index.embed_missing_passages(root, seconds=MAX_EMBEDDING_WAIT_SECONDS)
+    # Nothing to search is no reason to load the model.
+    wanted = settings.recall.embeddings and index.count_passages(root) > 0
+    if embedder := get_embedder_if_wanted(wanted=wanted):
+        index.enable_embeddings(embedder)
+        if root:
+            index.embed_missing_passages(root, seconds=MAX_EMBEDDING_WAIT_SECONDS)
     return index
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
+from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.engine.background_loading import BackgroundSteps
@@ -92,7 +93,7 @@ class MemoryExtension(SessionExtension):
         self.extraction, self._pending_query = None, None
         self._retired_recall, self.recall = self.recall, None
 
-    def list_waiting_texts(self, *, is_for_user: bool = False) -> tuple[str, ...]:
+    def list_waiting_proposals(self, *, is_for_user: bool = False) -> Sequence[Proposal]:
         """What waits for the user's yes or no, in the order of its numbers: of this project, then
         of what holds in every project. Empty where nothing is extracted. What `is_for_user` keeps
         its numbers until they see the list again.
@@ -100,8 +101,7 @@ class MemoryExtension(SessionExtension):
         if self.extraction is None:
             return ()
         memory = self.extraction.memory
-        waiting = memory.list_proposals_for_user() if is_for_user else memory.list_proposals()
-        return tuple(each.one_line_text for each in waiting)
+        return memory.list_proposals_for_user() if is_for_user else memory.list_proposals()
 
     @property
     def _is_scanned(self) -> bool:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field
 
+from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.auto_memory.statements.no_memory_and_pin_requests import find_text_to_pin
 from memorist.compaction.compactor import NO_USAGE
@@ -222,11 +223,11 @@ class ObservedSession:
             )
         return [*texts, *filter(None, [past])]
 
-    def list_waiting_texts(self, *, is_for_user: bool = False) -> tuple[str, ...]:
+    def list_waiting_proposals(self, *, is_for_user: bool = False) -> Sequence[Proposal]:
         """What waits for the user's yes or no, in the order of its numbers, which stay where it
         `is_for_user` to see.
         """
-        return self._memory.list_waiting_texts(is_for_user=is_for_user)
+        return self._memory.list_waiting_proposals(is_for_user=is_for_user)
 
     @property
     def memory_read_failure(self) -> str:

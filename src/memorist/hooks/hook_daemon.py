@@ -370,4 +370,5 @@ def run_daemon(home: Path, daemon_socket: LockedDaemonSocket) -> None:
 
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     gc.freeze()  # what is imported stays: half of each full collection, in the midst of some prompt
+    gc.enable()
     asyncio.run(serve())

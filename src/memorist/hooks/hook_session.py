@@ -195,25 +195,33 @@ class HookSession:
             with contextlib.suppress(MemoristError):  # the work after the answer reports it
                 await self.read_new_records()
         events, self._events = self._events, []
-        typed = event.typed_prompt if event.hook_event_name == "UserPromptSubmit" else ""
-        pinned = find_text_to_pin(typed)
-        asked = find_inbox_request(typed)
         begins = event.hook_event_name == "SessionStart" and event.source not in WITHIN_SESSION
         notices = (
-            render_waiting_notice(len(self._session.list_waiting_texts())) if begins else "",
+            render_waiting_notice(len(self._session.list_waiting_proposals())) if begins else "",
             render_moved_project_notice(self._session.suggest_former_memory()) if begins else "",
             render_unreadable_memory_notice(self._session.memory_read_failure) if begins else "",
             render_unsaved_session_notice(self._session.why_unsaved) if begins else "",
             render_memory_notice(events),
-            render_inbox_notice(self._session.list_waiting_texts(is_for_user=True))
-            if asked is not None and asked.verb == "show"
-            else "",
+            *self._list_prompt_notices(event),
+        )
+        return " · ".join(filter(None, notices))
+
+    def _list_prompt_notices(self, event: HookEvent) -> tuple[str, ...]:
+        """The lines that answer what was typed; none where nothing was."""
+        typed = event.typed_prompt
+        if not typed or event.hook_event_name != "UserPromptSubmit":
+            return ()
+        asked = find_inbox_request(typed)
+        shows_inbox = asked is not None and asked.verb == "show"
+        waiting = self._session.list_waiting_proposals(is_for_user=True) if shows_inbox else ()
+        pinned = find_text_to_pin(typed)
+        return (
+            render_inbox_notice([each.one_line_text for each in waiting]) if shows_inbox else "",
             render_pin_notice(pinned) if pinned else "",
             render_quoted_off_request_notice(self._client)
             if text_contains_no_memory_request(typed)
             else "",
         )
-        return " · ".join(filter(None, notices))
 
     async def _answer_start(self, source: str, seconds: float) -> str:
         if source in WITHIN_SESSION:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import time
@@ -42,10 +41,13 @@ def close_locked(descriptor: int) -> None:
     was forked meanwhile, which has a copy of the descriptor. Where the system has no locks, there
     is none to let go of.
     """
-    with contextlib.suppress(OSError):
+    try:
         if HAS_FLOCK:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
-    os.close(descriptor)
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
 
 
 def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:

@@ -110,7 +110,8 @@ class MemoryFolderSearch:
                 ]
             )
         self._synced_marks, self._synced_version = marks, version
-        if self._uses_embeddings and (self._thread is None or not self._thread.is_alive()):
+        is_embedding = self._thread is not None and self._thread.is_alive()
+        if self._uses_embeddings and marks and not is_embedding:
             self._thread = start_background_thread(
                 self._embed_entries,
                 ranker,

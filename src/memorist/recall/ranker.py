@@ -282,7 +282,9 @@ class EntryVectors:
         nearest = np.argpartition(-above, first - 1)[:first]
         nearest = nearest[np.isfinite(above[nearest])]
         at = np.searchsorted(self._numbers, np.array(list(numbers), np.int64))
-        wanted = np.union1d(nearest, at[at < len(self)])
+        is_wanted = np.zeros(len(self), bool)
+        is_wanted[nearest] = is_wanted[at[at < len(self)]] = True
+        wanted = np.flatnonzero(is_wanted)  # union1d would import numpy.ma, which takes 50 ms
         found = self._numbers[wanted].tolist()
         return EntrySimilarities(
             dict(zip(found, cosines[wanted].tolist(), strict=True)),
