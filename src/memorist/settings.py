@@ -7,7 +7,6 @@ their source.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -672,6 +671,10 @@ class TelemetrySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
 
+MAX_NUMBER = 2**53
+"""Up to here every whole number is one in JSON and as a float too; a larger one is a mistake, and
+no clock, count or database could hold it.
+"""
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets
 `session_memory.start_tokens`.
@@ -784,10 +787,11 @@ def read_environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
     for name in sorted(environment):
         if not name.startswith(ENVIRONMENT_PREFIX) or name in RESERVED_VARIABLES:
             continue
-        if name == f"{ENVIRONMENT_PREFIX}HOME" and not environment[name]:
-            continue  # an empty one, as in files of containers, is not the working folder
         path = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
-        if not is_setting_name(path) and path != ["compaction", "by_price"]:
+        kind = _find_setting_type(path)
+        if not environment[name] and (path == ["home"] or kind not in (None, str)):
+            continue  # files of containers have them for what is not set
+        if kind is None and path != ["compaction", "by_price"]:
             raise SettingsError(
                 f"the environment variable {name} names no setting; `memorist config show` "
                 f"lists them"
@@ -801,6 +805,11 @@ def read_environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
 
 def is_setting_name(path: Sequence[str]) -> bool:
     """Whether section and key, or a key alone, name a setting."""
+    return _find_setting_type(path) is not None
+
+
+def _find_setting_type(path: Sequence[str]) -> object:
+    """The type of the setting that section and key, or a key alone, name; None for no setting."""
     kind: Any = Settings
     for part in path:
         fields = (
@@ -809,9 +818,9 @@ def is_setting_name(path: Sequence[str]) -> bool:
             else {}
         )
         if part not in fields:
-            return False
+            return None
         kind = fields[part]
-    return not _is_struct(kind)
+    return None if _is_struct(kind) else kind
 
 
 def _is_struct(kind: object) -> bool:
@@ -896,7 +905,7 @@ def build_settings(name: str, values: dict[str, Any]) -> Settings:
     given = {key: value for key, value in msgspec.to_builtins(found).items() if key in values}
     wrong = next(_find_out_of_range(given, ()), None)
     if wrong is not None:
-        raise SettingsError(f"{name}: {wrong}; no setting is a number below 0, or infinite")
+        raise SettingsError(f"{name}: {wrong}; every number is from 0 to 2 to the power of 53")
     return found
 
 
@@ -905,7 +914,7 @@ def _find_out_of_range(value: object, path: tuple[str, ...]) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _find_out_of_range(inner, (*path, str(key)))
-    elif isinstance(value, int | float) and not 0 <= value < math.inf:  # nor what is no number
+    elif isinstance(value, int | float) and not 0 <= value <= MAX_NUMBER:  # also no number at all
         yield f"{'.'.join(path)} is {value}"
 
 

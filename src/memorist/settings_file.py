@@ -24,6 +24,7 @@ from memorist.core.toml_edit import (
 from memorist.errors import InputError, SettingsError
 from memorist.settings import PROJECT_SECTIONS, build_settings, is_setting_name
 
+BYTE_ORDER_MARK = "\ufeff"
 _SWITCH_WORDS: Mapping[str, object] = {"on": True, "yes": True, "off": False, "no": False}
 
 
@@ -70,7 +71,7 @@ def set_setting_in_text(text: str, name: str, value: object) -> str:
     *section, key = name.split(".")
     line = f"{key} = {format_setting_value(value)}"
     wanted = _with_value(_parse(text), section, key, value)
-    return _checked(_put_line(text, section, key, line), wanted, name)
+    return _put_checked_line(text, name, line, wanted)
 
 
 def remove_setting_from_text(text: str, name: str) -> str:
@@ -78,8 +79,7 @@ def remove_setting_from_text(text: str, name: str) -> str:
 
     Raises InputError as `set_setting_in_text` does.
     """
-    *section, key = name.split(".")
-    return _checked(_put_line(text, section, key, ""), _without(_parse(text), name), name)
+    return _put_checked_line(text, name, "", _without(_parse(text), name))
 
 
 def is_allowed_in_project_file(name: str) -> bool:
@@ -144,16 +144,19 @@ def _without(tree: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _parse(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(text.removeprefix(BYTE_ORDER_MARK))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"it is not valid TOML: {error}") from error
 
 
-def _checked(edited: str, wanted: Mapping[str, object], name: str) -> str:
-    """The edited text, if it says what it should. Raises InputError."""
+def _put_checked_line(text: str, name: str, line: str, wanted: Mapping[str, object]) -> str:
+    """The text with the setting's line, if it says what it should then. Raises InputError."""
+    *section, key = name.split(".")
+    body = text.removeprefix(BYTE_ORDER_MARK)  # which stands before a new first line, too
+    edited = _put_line(body, section, key, line)
     try:
         if _parse(edited) == wanted:
-            return edited
+            return text[: len(text) - len(body)] + edited
     except InputError:
         pass
     raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from memorist.cli.main import memorist_group
 from memorist.errors import InputError, MemoristError
 from memorist.settings_file import parse_setting, remove_setting_from_text, set_setting_in_text
+from memorist.store.disk_files import DiskFiles
 
 WRITTEN = """\
 # my settings
@@ -100,14 +102,41 @@ def test_every_other_line_and_comment_stays(home: Path) -> None:
     assert (home / "config.toml").read_text("utf-8") == WRITTEN
 
 
+def test_a_mark_of_an_editor_stays_at_the_beginning(home: Path) -> None:
+    """The byte order mark that editors of Windows write, before a new first line too."""
+    home.mkdir()
+    (home / "config.toml").write_text("\ufeff[recall]\nlimit = 5\n", "utf-8")
+
+    assert run("set", "model", "local").exit_code == 0
+    assert run("set", "recall.limit", "7").exit_code == 0
+    text = (home / "config.toml").read_text("utf-8")
+    assert text == '\ufeffmodel = "local"\n[recall]\nlimit = 7\n'
+
+
+def test_two_commands_at_once_set_both(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another one wrote since the file was read is edited in turn."""
+    assert run("set", "model", "local").exit_code == 0
+    written = DiskFiles.write
+
+    def write_late(files: DiskFiles, path: Path, data: bytes, **more: Any) -> None:
+        monkeypatch.setattr(DiskFiles, "write", written)
+        assert run("set", "recall.limit", "3").exit_code == 0
+        written(files, path, data, **more)
+
+    monkeypatch.setattr(DiskFiles, "write", write_late)
+    assert run("set", "recall.seconds", "2").exit_code == 0
+    said = tomllib.loads((home / "config.toml").read_text("utf-8"))
+    assert said["recall"] == {"limit": 3, "seconds": 2.0}
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         (("set", "modle", "x"), "there is no setting 'modle'"),
         (("set", "session_memory", "x"), "there is no setting"),
         (("set", "recall.limit", "many"), "Expected `int`"),
-        (("set", "recall.limit", "-1"), "no setting is a number below 0"),
-        (("set", "spend.day_cost_usd", "inf"), "is inf; no setting is a number below 0, or inf"),
+        (("set", "recall.limit", "-1"), "is -1; every number is from 0"),
+        (("set", "spend.day_cost_usd", "inf"), "is inf; every number is from 0 to 2"),
         (("set", "models.window", "null"), "memorist config unset"),
         (("set", "model", "x", "--project"), "a project's file may not set model"),
         (("unset", "modle"), "there is no setting 'modle'"),

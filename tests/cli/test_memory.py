@@ -647,6 +647,19 @@ def test_check_looks_at_what_holds_in_every_project(shell: Shell) -> None:
     assert "broken.md" in shell("doctor").stdout
 
 
+def test_a_memory_of_every_project_confirms_none_of_this_one(shell: Shell) -> None:
+    """One of the same name here is not taken to hold still at a word on the other."""
+    (shell.project / "till.py").write_text("one")
+    shell("memory", "add", "--name", "till", "The till is in `till.py`")
+    shell("memory", "add", "--everywhere", "--name", "till", "I work at the till")
+    (shell.project / "till.py").write_text("two")
+
+    refused = shell("memory", "check", "--accept", "everywhere/till")
+
+    assert "everywhere/till.md holds in every project" in str(refused.exception)
+    assert [each["path"] for each in shell.json("memory", "check")["stale"]] == ["till.md"]
+
+
 def test_why_and_show_say_how_a_memory_changed_in_an_editor_becomes_the_users(shell: Shell) -> None:
     """Its header still says that the user stated it; other words in it are nobody's until then."""
     path = shell.add("Use pnpm, never npm")

@@ -325,3 +325,19 @@ def test_in_a_ci_job_the_process_behind_the_hooks_ends_soon(tmp_path: Path, set_
     assert usual.session_idle_seconds > job.settings.hooks.session_idle_seconds
     assert "CI" in job.sources["hooks.idle_seconds"]
     assert load_settings(chosen, home=tmp_path).settings.hooks.idle_seconds == 900
+
+
+def test_an_empty_variable_sets_no_number_switch_or_choice() -> None:
+    """Files of containers name every variable, and leave empty what is not set."""
+    empty = dict.fromkeys(
+        ("MEMORIST_LONG_TERM", "MEMORIST_RECALL__LIMIT", "MEMORIST_RECALL__ENABLED"), ""
+    )
+
+    assert load_settings(empty).settings == load_settings({}).settings
+
+
+def test_a_number_that_nothing_could_hold_is_refused() -> None:
+    """One that no JSON, clock or database has, be it whole or infinite."""
+    for name, value in (("SPEND__DAY_COST_USD", "inf"), ("RECALL__LIMIT", str(2**53 + 1))):
+        with pytest.raises(SettingsError, match="every number is from 0"):
+            load_settings({f"MEMORIST_{name}": value})

@@ -17,7 +17,6 @@ from memorist.errors import SettingsError
 from memorist.flags.flag_file import FileFlagSource, open_flags_file
 from memorist.flags.flag_lookup import Flags, InMemoryFlagSource
 from memorist.flags.flag_overrides import (
-    MAX_FLAG_NUMBER,
     SECTIONS,
     apply_flags_to_section,
     find_flag_problems,
@@ -29,6 +28,7 @@ from memorist.ports import HostInfo
 from memorist.session_memory.conversation_tracker import NotesProgress, check_notes_due
 from memorist.session_memory.session_notes import are_notes_allowed
 from memorist.settings import (
+    MAX_NUMBER,
     DreamSettings,
     FlagsSettings,
     SessionMemorySettings,
@@ -238,7 +238,7 @@ def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
         section, _, field = name.partition(".")
         value = getattr(now[section], field)
         assert type(value) is type(own) or (type(own) is float and type(value) is int)
-        assert isinstance(value, bool) or 0 < value <= MAX_FLAG_NUMBER
+        assert isinstance(value, bool) or 0 < value <= MAX_NUMBER
         assert value is flags[name] if name in list_overriding_flags(flags) else value == own
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
@@ -19,12 +20,15 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from memorist.cli.main import memorist_group
+from memorist.core.messages import Message, Origin, TextBlock, Usage
 from memorist.engine.engine import Memorist
+from memorist.errors import SettingsError
 from memorist.page import web_server
 from memorist.page.page_access import PageAccess, restrict_redirect_to_page
+from memorist.page.session_timeline import build_session_timeline
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
 from memorist.views.page_rendering import list_navigation_labels
-from memorist.views.view_blocks import render_untrusted_text
+from memorist.views.view_blocks import PageView, render_untrusted_text
 from support.page_home import KEY, LONG, make_home
 
 PORT = 8765
@@ -650,6 +654,72 @@ def test_a_forgotten_page_ends_by_itself(
     browser.join()
 
     assert lines[0] == "event: now"
+
+
+def test_a_live_view_goes_on_once_it_can_be_shown_again(
+    access: PageAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a settings file is being edited, which ended it with a traceback."""
+    monkeypatch.setattr(web_server, "STREAM_INTERVAL_SECONDS", 0.01)
+    settings = Path(os.environ["MEMORIST_HOME"]) / "config.toml"
+    failed = threading.Event()
+    build = web_server._build_view
+
+    def build_view(name: str, query: dict[str, str]) -> PageView:
+        try:
+            return build(name, query)
+        except SettingsError:
+            failed.set()
+            raise
+
+    monkeypatch.setattr(web_server, "_build_view", build_view)
+    listening = socket.create_server(("127.0.0.1", 0))
+    base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    lines: list[str] = []
+
+    def follow() -> None:
+        with httpx.Client(base_url=base, follow_redirects=True, timeout=60) as client:
+            client.get(access.start_address.removeprefix(f"http://127.0.0.1:{PORT}"))
+            settings.write_text("recall = [")
+            with (
+                contextlib.suppress(httpx.HTTPError),
+                client.stream("GET", "/now/stream") as stream,
+            ):
+                assert failed.wait(60)
+                settings.unlink()
+                for line in stream.iter_lines():
+                    lines.append(line)
+                    monkeypatch.setattr(web_server, "MAX_IDLE_SECONDS", -1.0)
+            monkeypatch.setattr(web_server, "MAX_IDLE_SECONDS", -1.0)
+
+    browser = threading.Thread(target=follow)
+    browser.start()
+    web_server.serve_page(PageServer(access), listening)
+    browser.join()
+
+    assert "event: now" in lines
+
+
+def test_two_calls_of_one_size_cost_twice() -> None:
+    """Each reply of a recorded session is counted, whatever the numbers of another."""
+    usage = Usage(input=1_000_000, output=1)
+    calls = [
+        Message(
+            id=f"a{number}",
+            role="assistant",
+            blocks=(),
+            origin=Origin.MODEL,
+            model="claude-sonnet-4-5",
+            reply_id=f"msg_{number}",
+            usage=usage,
+        )
+        for number in range(2)
+    ]
+    said = Message(id="u", role="user", blocks=(TextBlock("go"),), origin=Origin.USER)
+    costs = [build_session_timeline([said, *calls[:count]]).turns[0].cost for count in (1, 2)]
+
+    assert costs[0] > 0
+    assert costs[1] == pytest.approx(2 * costs[0])
 
 
 def test_what_was_done_is_said_to_who_did_it(browser: TestClient, access: PageAccess) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from memorist.config import (
     find_project_file,
     load_settings,
 )
-from memorist.errors import InputError, SettingsError, UsageError
+from memorist.errors import InputError, SettingsError, UsageError, WriteConflict
 from memorist.flags.flag_file import open_flags_file
 from memorist.flags.flag_lookup import Flags
 from memorist.flags.flag_overrides import apply_all_flags
@@ -170,7 +171,15 @@ def _settings_path(name: str, *, of_project: bool) -> Path:
 
 
 def _edit_file(path: Path, edit: Callable[[str], str]) -> bool:
-    """Write the edited text; False if nothing changes. Raises InputError that names the file."""
+    """Write the edited text; False if nothing changes. A change that another command wrote
+    meanwhile is edited in turn. Raises InputError that names the file, StoreError.
+    """
+    while True:
+        with contextlib.suppress(WriteConflict):
+            return _edit_file_once(path, edit)
+
+
+def _edit_file_once(path: Path, edit: Callable[[str], str]) -> bool:
     path = path.resolve()  # a link to a file among one's other settings stays one
     try:
         before = read_regular_file(path, MAX_SETTINGS_BYTES)

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.settings import (
+    MAX_NUMBER,
     AutoMemorySettings,
     CompactionSettings,
     DreamSettings,
@@ -44,12 +45,6 @@ SECTIONS: dict[str, Struct] = {
     "compaction": CompactionSettings(),
 }
 """Sections of the settings that flags may change, by name, with their defaults."""
-
-
-MAX_FLAG_NUMBER = 2**53
-"""Up to here every whole number is one in JSON and as a float too; a larger one is a mistake, and
-no clock or count could hold it.
-"""
 
 
 _SECTION_NAMES = {type(section): name for name, section in SECTIONS.items()}
@@ -132,8 +127,7 @@ def _may_override(value: object, own: object) -> bool:
     if isinstance(own, bool) or isinstance(value, bool):
         return isinstance(own, bool) and isinstance(value, bool)
     return (
-        isinstance(value, int if isinstance(own, int) else int | float)
-        and 0 < value <= MAX_FLAG_NUMBER
+        isinstance(value, int if isinstance(own, int) else int | float) and 0 < value <= MAX_NUMBER
     )
 
 

@@ -108,7 +108,7 @@ class SessionTimelineBuilder:
             return
         turn = self._turns[-1]
         usage = message.usage
-        key = f"{message.model}{usage}"
+        key = message.reply_id or f"{message.model}{usage}"
         if usage is not None and key not in self._counted:
             self._counted.add(key)
             turn = self._add_call(turn, message, usage)
@@ -169,7 +169,5 @@ def render_structural_notes_at(entries: Iterable[TranscriptEntry], turn: int) ->
 
 def find_removed_and_added_lines(before: str, now: str) -> tuple[list[str], list[str]]:
     """The lines that went and the lines that came, without empty ones."""
-    old, new = before.splitlines(), now.splitlines()
-    removed = [line for line in old if line.strip() and line not in set(new)]
-    come = [line for line in new if line.strip() and line not in set(old)]
-    return removed, come
+    old, new = (dict.fromkeys(filter(str.strip, text.splitlines())) for text in (before, now))
+    return [line for line in old if line not in new], [line for line in new if line not in old]

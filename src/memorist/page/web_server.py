@@ -120,6 +120,15 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
     return view
 
 
+def _build_view_or_error(name: str, query: Query) -> PageView:
+    """The view, or one that says why it cannot be shown. Raises KeyError, ValueError."""
+    try:
+        return _build_view(name, query)
+    except MemoristError as error:
+        title = translate("This cannot be shown")
+        return PageView(name=name, title=title, lead=str(error), command="memorist doctor")
+
+
 def _count_waiting(query: Query) -> int:
     """Changes in the inbox; 0 where the memory cannot be read, which its own view explains."""
     with contextlib.suppress(MemoristError), _open_context(query) as context:
@@ -190,12 +199,9 @@ class PageServer:
     async def _show(self, name: str, form: str, query: dict[str, str]) -> Response:
         saving = query.pop("save", "") == "1"
         try:
-            view = await run_in_threadpool(_build_view, name, query)
+            view = await run_in_threadpool(_build_view_or_error, name, query)
         except (KeyError, ValueError):
             return PlainTextResponse("There is no such view.", 404)
-        except MemoristError as error:
-            view = PageView(name=name, title=translate("This cannot be shown"), lead=str(error),
-                            command="memorist doctor")  # fmt: skip
         if form == "json":
             data = msgspec.json.format(
                 msgspec.json.encode(convert_view_to_safe_values(view)), indent=2
@@ -253,7 +259,7 @@ class PageServer:
 
         async def render() -> str:
             with use_language(language):
-                view = await run_in_threadpool(_build_view, "now", query)
+                view = await run_in_threadpool(_build_view_or_error, "now", query)
                 return render_view_blocks(view, self._frame("now", query, saved=False))
 
         async def send() -> AsyncIterator[str]:

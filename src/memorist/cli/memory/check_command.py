@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from memorist.auto_memory.anchors import render_anchor_changes
-from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.moved_projects import (
@@ -25,6 +25,7 @@ from memorist.auto_memory.stale_memories import (
 )
 from memorist.cli import output
 from memorist.cli.memory.project_memory_access import open_project_memory
+from memorist.errors import InputError
 from memorist.store.disk_files import DiskFiles
 
 
@@ -88,8 +89,18 @@ def _accept_stale(memory: AutoMemory, names: Sequence[str]) -> None:
     if "all" in names:
         paths = [each.path for each in find_memories_with_changed_anchors(memory)]
     else:
-        paths = [find_named_memory(memory, name)[1] for name in names]
+        paths = [_find_own_memory(memory, name) for name in names]
     confirm_memories_still_hold(memory, paths, time.time())
+
+
+def _find_own_memory(memory: AutoMemory, name: str) -> str:
+    owner, path = find_named_memory(memory, name)
+    if owner is not memory:
+        raise InputError(
+            f"{EVERYWHERE_PREFIX}{path} holds in every project, and is not compared with the files "
+            "of this one"
+        )
+    return path
 
 
 def _render_stale(stale: MemoryWithChangedAnchors) -> dict[str, object]:
