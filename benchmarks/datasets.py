@@ -84,7 +84,6 @@ ASKED_KINDS = {1: "several turns", 2: "time", 3: "open", 4: "one turn"}
 """LoCoMo's categories with an answer in the text, by what it takes to answer; the fifth has none.
 """
 
-ROLES = frozenset({"user", "assistant"})
 _EVIDENCE = re.compile(r"D\d+:\d+")
 
 
@@ -118,12 +117,8 @@ class BenchConversation(Struct, frozen=True):
     def entries(self) -> list[SearchEntry]:
         """The turns as recall takes them."""
         return [
-            # A question names people; `user` and `assistant` in it mean other things.
             SearchEntry(
-                id=turn.id,
-                body=turn.text,
-                author="" if turn.speaker in ROLES else turn.speaker,
-                position=EntryPositionInGroup(turn.session, number, turn.date),
+                id=turn.id, body=turn.text, position=EntryPositionInGroup(turn.session, number)
             )
             for number, turn in enumerate(self.turns)
         ]

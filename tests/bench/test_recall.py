@@ -138,7 +138,6 @@ def test_longmemeval_is_read_in_its_published_shape(tmp_path: Path) -> None:
     first = found.turns[0]
     assert (first.speaker, first.session, first.date) == ("user", "s1", "2023/05/01")
     assert found.questions[0].evidence == {"s1"}
-    assert not found.entries()[0].author
 
 
 @pytest.mark.parametrize(

@@ -59,25 +59,20 @@ MEMORIES = [
 ]
 
 TALK = [
-    ("Ana", "Where did you spend the summer?"),
-    ("Ben", "In a small village by the lake, with my sister."),
-    ("Ana", "How lovely."),
-    ("Ben", "My dog is called Rex."),
-    ("Ana", "Mine is called Rex, too! I got her last May."),
-    ("Ben", "Which breed is she?"),
-    ("Ana", "A beagle, and she is never tired."),
+    "Where did you spend the summer?",
+    "In a small village by the lake, with my sister.",
+    "How lovely.",
+    "My dog is called Rex.",
+    "Mine is called Rex, too! I got her last May.",
+    "Which breed is she?",
+    "A beagle, and she is never tired.",
 ]
 
 
 def talk() -> list[SearchEntry]:
     return [
-        SearchEntry(
-            id=f"t{at}",
-            body=text,
-            author=author,
-            position=EntryPositionInGroup("one", at, "8 May 2023"),
-        )
-        for at, (author, text) in enumerate(TALK)
+        SearchEntry(id=f"t{at}", body=text, position=EntryPositionInGroup("one", at))
+        for at, text in enumerate(TALK)
     ]
 
 
@@ -173,42 +168,12 @@ def _without_places(folder: Path) -> Ranker:
     return ranker
 
 
-def test_the_one_who_is_named_goes_first(tmp_path: Path) -> None:
-    """Two have a dog of that name; the question asks about one. Naming both tells nothing."""
-    with Ranker(tmp_path / "i") as ranker:
-        ranker.sync(talk())
-
-        assert ids(ranker, "Who is Rex, Ben?")[0] == "t3"
-        assert ids(ranker, "Who is Rex, Ana?")[0] == "t4"
-        assert ranker.search("Rex Ana", 1)[0].why.endswith("by the one named")
-
-
 def test_a_question_about_time_prefers_what_tells_one(tmp_path: Path) -> None:
     """`last May` is a time."""
     with Ranker(tmp_path / "i") as ranker:
         ranker.sync(talk())
 
         assert ids(ranker, "When did Rex come?")[0] == "t4"
-
-
-def test_the_heading_of_a_group_is_never_an_answer(tmp_path: Path) -> None:
-    """It lends to the turns of its group, and is no entry."""
-    two = [
-        *talk(),
-        *(
-            SearchEntry(
-                id=f"u{at}", body=text, position=EntryPositionInGroup("two", at, "9 June 2024")
-            )
-            for at, (_, text) in enumerate(TALK)
-        ),
-    ]
-    with Ranker(tmp_path / "i") as ranker:
-        ranker.sync(two)
-        found = ids(ranker, "the dog in June", 20)
-
-        assert len(ranker.read_fingerprints()) == len(two)
-        assert found[0] == "u3"
-        assert set(found) <= {entry.id for entry in two}
 
 
 def written_by(ranker: Ranker, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -257,21 +222,16 @@ WORDS = st.sampled_from(
 )
 ENTRIES = st.lists(
     st.builds(
-        lambda id, title, body, author, place: SearchEntry(
+        lambda id, title, body, place: SearchEntry(
             id=id,
             title=" ".join(title),
             body=" ".join(body),
-            author=author,
             position=EntryPositionInGroup(*place) if place else None,
         ),
         st.sampled_from("abcdefgh"),
         st.lists(WORDS, max_size=3),
         st.lists(WORDS, max_size=8),
-        st.sampled_from(["", "Ana", "Ben"]),
-        st.none()
-        | st.tuples(
-            st.sampled_from(["g", "h", ""]), st.integers(0, 9), st.sampled_from(["", "alpha 5 May"])
-        ),
+        st.none() | st.tuples(st.sampled_from(["g", "h", ""]), st.integers(0, 9)),
     ),
     max_size=12,
 )
@@ -365,17 +325,11 @@ def test_no_question_is_an_error(asked: Ranker, query: str) -> None:
     st.lists(st.tuples(st.text(max_size=20), st.text(max_size=60), st.text(max_size=8)), max_size=6)
 )
 def test_no_entry_is_an_error(rows: list[tuple[str, str, str]]) -> None:
-    """Ids, texts and authors of any characters, half surrogate pairs and zero bytes among them."""
+    """Ids, texts and groups of any characters, half surrogate pairs and zero bytes among them."""
     with TemporaryDirectory() as folder, Ranker(Path(folder) / "i") as ranker:
         entries = [
-            SearchEntry(
-                id=id,
-                title=text,
-                body=text,
-                author=author,
-                position=EntryPositionInGroup(author, 1, id),
-            )
-            for id, text, author in rows
+            SearchEntry(id=id, title=text, body=text, position=EntryPositionInGroup(group, 1))
+            for id, text, group in rows
         ]
         ranker.sync([*entries, SearchEntry(id="\ud800\0", body="lone half")])
 

@@ -1,10 +1,9 @@
-"""Lexical score of entries: BM25, extended by an entry's surroundings, its author, and its time.
+"""Lexical score of entries: BM25, extended by an entry's surroundings and its time.
 
 Pure. For each word of the query an entry has BM25's saturated count and borrows part of its
 neighbours'. The sum is saturated again, so that a turn in whose surroundings all words occur
-outranks one with a single word in every turn around it. The group's own BM25 is added, and a
-constant for an author that the query names. Entries without neighbours, group and author are ranked
-by BM25 alone.
+outranks one with a single word in every turn around it. The group's own BM25 is added. Entries
+without neighbours and group are ranked by BM25 alone.
 
 The weights were chosen on four conversations of LoCoMo and confirmed on three others
 (docs/benchmarks.md).
@@ -17,12 +16,13 @@ import math
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.search_words import TIME_EXPRESSION, extract_words_with_keys
 from memorist.recall.word_index import IndexRow, StoredIndexRow
@@ -37,10 +37,6 @@ class EntryPositionInGroup(Struct, frozen=True):
     """The conversation, session or page."""
     number: int
     """Its position there. Adjacent entries lend each other weight."""
-    heading: str = ""
-    """What applies to the whole group, such as the day of a session. The group's first entry that
-    has one decides.
-    """
 
 
 class SearchEntry(Struct, frozen=True, kw_only=True):
@@ -53,10 +49,6 @@ class SearchEntry(Struct, frozen=True, kw_only=True):
     title: str = ""
     description: str = ""
     body: str = ""
-    author: str = ""
-    """Who said it, by the name a query would use (not a role such as `user`, which queries use for
-    other things).
-    """
     position: EntryPositionInGroup | None = None
     """None for entries without an order, such as memory files."""
     fingerprint: str = ""
@@ -106,59 +98,26 @@ WEIGHT_STEPS = 4
 MAX_WEIGHT = 255
 """Largest weight that the index stores: 63 times that of a word in a body."""
 
-HEADING_WEIGHT = 3.0
-"""Weight in the group of a word of the group's heading."""
-
-HAS_QUESTION, ENDS_WITH_QUESTION, HAS_TIME, IN_GROUP, IS_HEADING = 1, 2, 4, 8, 16
+HAS_QUESTION, ENDS_WITH_QUESTION, HAS_TIME, IN_GROUP = 1, 2, 4, 8
 """Flags of an entry: contains a question, ends with one, places something in time, belongs to a
-group, is a group's heading.
+group.
 """
-
-HEADING_ID_PREFIX = "\ufdd0heading:"
-"""Prefix of the id of a group's heading, which is stored as an entry. U+FDD0 is a noncharacter, and
-is removed from entries' ids.
-"""
-
 
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 
 
-def yield_entries_and_headings(
-    entries: Iterable[SearchEntry],
-) -> Iterator[tuple[str, str, SearchEntry]]:
-    """Yield id, fingerprint and entry of everything to be indexed: the entries, and their groups'
-    headings.
-    """
-    headings: dict[str, str] = {}
-    for entry in map(_clean_entry, entries):
-        if entry.position is not None and entry.position.heading:
-            headings.setdefault(entry.position.group, entry.position.heading)
-        yield entry.id, entry.fingerprint or _entry_fingerprint(entry), entry
-    for group, heading in headings.items():
-        entry = SearchEntry(id=HEADING_ID_PREFIX + group, title=heading, author=group)
-        yield entry.id, _entry_fingerprint(entry), entry
+def clean_entries_by_id(entries: Iterable[SearchEntry]) -> dict[str, SearchEntry]:
+    """The entries by id, with text that SQLite can store, each with a fingerprint."""
+    return {
+        entry.id: entry
+        if entry.fingerprint
+        else replace(entry, fingerprint=_entry_fingerprint(entry))
+        for entry in map(_clean_entry, entries)
+    }
 
 
-def is_heading_id(id: str) -> bool:
-    """Whether this is the id of a group's heading rather than of an entry."""
-    return id.startswith(HEADING_ID_PREFIX)
-
-
-def build_index_row(id: str, fingerprint: str, entry: SearchEntry) -> IndexRow:
+def build_index_row(entry: SearchEntry) -> IndexRow:
     """Build the index row of one of these."""
-    if is_heading_id(id):
-        weights = {
-            word: int(HEADING_WEIGHT * WEIGHT_STEPS)
-            for word, _ in extract_words_with_keys(entry.title)
-        }
-        return IndexRow(
-            id=id,
-            fingerprint=fingerprint,
-            words=weights,
-            length=len(weights),
-            group=entry.author,
-            flags=IS_HEADING,
-        )
     fields = {"title": entry.title, "description": entry.description, "body": entry.body}
     summed: dict[str, float] = {}
     length = 0
@@ -167,15 +126,14 @@ def build_index_row(id: str, fingerprint: str, entry: SearchEntry) -> IndexRow:
             summed[word] = summed.get(word, 0.0) + FIELD_WEIGHTS[name]
             length += 1
     return IndexRow(
-        id=id,
-        fingerprint=fingerprint,
+        id=entry.id,
+        fingerprint=entry.fingerprint,
         words={
             word: min(MAX_WEIGHT, round(weight * WEIGHT_STEPS)) for word, weight in summed.items()
         },
         length=length,
         group=entry.position.group if entry.position else "",
         position=entry.position.number if entry.position else 0,
-        author=entry.author,
         flags=_entry_flags(entry),
     )
 
@@ -191,9 +149,7 @@ def _entry_flags(entry: SearchEntry) -> int:
 
 
 def render_embedding_text(entry: SearchEntry) -> str:
-    """Render the text to embed: without the author, whose name would make all entries of one author
-    similar, and without a title or description that the body repeats.
-    """
+    """Render the text to embed, without a title or description that the body repeats."""
     kept: dict[str, str] = {}
     for text in (entry.body, entry.description, entry.title):
         plain = " ".join(_PLAIN_WORD.findall(text.casefold()))
@@ -207,17 +163,15 @@ def _clean_entry(entry: SearchEntry) -> SearchEntry:
     if (
         entry.position is None
         and _storable_text(entry.id) is entry.id
-        and not (entry.title or entry.description or entry.body or entry.author)
+        and not (entry.title or entry.description or entry.body)
     ):
         return entry  # one that the index has already, by its fingerprint
     position = entry.position and EntryPositionInGroup(
-        _storable_text(entry.position.group),
-        entry.position.number,
-        _storable_text(entry.position.heading),
+        _storable_text(entry.position.group), entry.position.number
     )
     fields = {
         name: _storable_text(getattr(entry, name))
-        for name in ("title", "description", "body", "author", "fingerprint")
+        for name in ("title", "description", "body", "fingerprint")
     }
     return SearchEntry(id=_storable_text(entry.id), position=position, **fields)
 
@@ -225,9 +179,7 @@ def _clean_entry(entry: SearchEntry) -> SearchEntry:
 def _storable_text(text: str) -> str:
     if text.isascii() and "\0" not in text:
         return text
-    return (
-        text.replace("\0", "\ufffd").replace("\ufdd0", "\ufffd").encode("utf-8", "replace").decode()
-    )
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _entry_fingerprint(entry: SearchEntry) -> str:
@@ -242,7 +194,7 @@ class EntryColumns(Struct, frozen=True):
     """Columns by entry number; number 0 is no entry."""
 
     ids: Sequence[str]
-    """Empty where no entry has the number, and for headings."""
+    """Empty where no entry has the number."""
     fingerprints: Sequence[str]
     lengths: array[int]
     """In words."""
@@ -252,13 +204,8 @@ class EntryColumns(Struct, frozen=True):
     after: array[int]
     groups: array[int]
     """Group number; 0 for none."""
-    authors: array[int]
-    """Index into `author_names`; 0 for no author."""
-    author_names: Sequence[frozenset[str]]
-    """The words of each author's name."""
     group_lengths: Sequence[int]
     entry_count: int
-    """Entries, headings excluded."""
     mean_length: float
     has_positions: bool
     """Whether any entry has a position."""
@@ -274,29 +221,24 @@ def build_entry_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
     found = list(rows)
     size = max((row.number for row in found), default=0) + 1
     ids, fingerprints = [""] * size, [""] * size
-    lengths, flags, before, after, groups, authors = (array("I", bytes(4 * size)) for _ in range(6))
+    lengths, flags, before, after, groups = (array("I", bytes(4 * size)) for _ in range(5))
     group_at: dict[str, int] = {}
-    author_at: dict[str, int] = {"": 0}
     group_lengths = [0]
-    last = StoredIndexRow(0, "", "", 0, "", 0, "", 0)
+    last = StoredIndexRow(0, "", "", 0, "", 0, 0)
     for row in found:
         number = row.number
         lengths[number], flags[number] = row.length, row.flags
-        if row.flags & (IN_GROUP | IS_HEADING):
+        if row.flags & IN_GROUP:
             at = groups[number] = group_at.setdefault(row.group, len(group_at) + 1)
             if at == len(group_lengths):
                 group_lengths.append(0)
             group_lengths[at] += row.length
-        if row.flags & IS_HEADING:
-            continue
         ids[number], fingerprints[number] = row.id, row.fingerprint
-        authors[number] = author_at.setdefault(row.author, len(author_at))
         if row.flags & last.flags & IN_GROUP and row.group == last.group:
             before[number], after[last.number] = last.number, number
         last = row
-    count = sum(1 for id in ids if id)
-    mean = sum(lengths[number] for number in range(size) if ids[number]) / max(1, count)
-    names = [frozenset(word for word, _ in extract_words_with_keys(name)) for name in author_at]
+    count = len(found)
+    mean = sum(lengths) / max(1, count)
     return EntryColumns(
         ids,
         fingerprints,
@@ -305,8 +247,6 @@ def build_entry_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
         before,
         after,
         groups,
-        authors,
-        names,
         group_lengths,
         count,
         mean or 1.0,
@@ -318,25 +258,18 @@ def update_entry_columns(
     columns: EntryColumns, removed: Collection[str], rows: Sequence[StoredIndexRow]
 ) -> EntryColumns | None:
     """The columns without the entries `removed`, by id, and with these rows, which may replace
-    some; None where entries have positions or authors, of which all have to be known.
+    some; None where entries have positions, of which all have to be known.
     """
-    if columns.has_positions or len(columns.author_names) > 1:
-        return None
-    if any(row.author or row.flags & (IN_GROUP | IS_HEADING) for row in rows):
+    if columns.has_positions or any(row.flags & IN_GROUP for row in rows):
         return None
     more = max((row.number + 1 for row in rows), default=0) - len(columns.ids)
     ids, fingerprints = ([*each, *[""] * more] for each in (columns.ids, columns.fingerprints))
-    lengths, flags, before, after, groups, authors = (
+    lengths, flags, before, after, groups = (
         each + array("I", bytes(4 * max(0, more)))
         for each in (
-            columns.lengths,
-            columns.flags,
-            columns.before,
-            columns.after,
-            columns.groups,
-            columns.authors,
+            columns.lengths, columns.flags, columns.before, columns.after, columns.groups
         )
-    )
+    )  # fmt: skip
     for id in removed:
         if id in ids:
             number = ids.index(id)
@@ -346,7 +279,7 @@ def update_entry_columns(
         ids[row.number], fingerprints[row.number] = row.id, row.fingerprint
         lengths[row.number], flags[row.number] = row.length, row.flags
     count = len(ids) - ids.count("")
-    return msgspec.structs.replace(
+    return replace(
         columns,
         ids=ids,
         fingerprints=fingerprints,
@@ -355,7 +288,6 @@ def update_entry_columns(
         before=before,
         after=after,
         groups=groups,
-        authors=authors,
         entry_count=count,
         mean_length=sum(lengths) / max(1, count) or 1.0,
     )
@@ -403,7 +335,6 @@ class RankingWeights(Struct, frozen=True, kw_only=True):
     """Share lent by each entry at a distance of two."""
     saturation: float = 2.0
     group_share: float = 0.6
-    author_bonus: float = 6.0
     time_bonus: float = 3.0
     """Bonus for an entry with a time when the query asks for one."""
     question_penalty: float = 1.5
@@ -470,19 +401,14 @@ def apply_score_bonuses_and_penalties(
     scores: Mapping[int, float],
     collection: EntryColumns,
     *,
-    authors: frozenset[int],
     asks_when: bool,
     weights: RankingWeights = DEFAULT_WEIGHTS,
 ) -> dict[int, float]:
-    """Adjust the scores by author, time, and entries that are short or ask a question."""
+    """Adjust the scores by time, and of entries that are short or ask a question."""
     adjusted = {}
     for number, score in scores.items():
         flags = collection.flags[number]
-        more = 0.0
-        if authors and collection.authors[number] in authors:
-            more += weights.author_bonus
-        if asks_when and flags & HAS_TIME:
-            more += weights.time_bonus
+        more = weights.time_bonus if asks_when and flags & HAS_TIME else 0.0
         if flags & IN_GROUP:
             more -= weights.short_penalty * math.exp(
                 -collection.lengths[number] / SHORT_ENTRY_WORDS

@@ -31,17 +31,15 @@ from memorist.recall.lexical_score import (
     apply_score_bonuses_and_penalties,
     build_entry_columns,
     build_index_row,
-    is_heading_id,
+    clean_entries_by_id,
     render_embedding_text,
     score_by_words,
     update_entry_columns,
-    yield_entries_and_headings,
 )
 from memorist.recall.memory_selection import explain_match
 from memorist.recall.search_query import (
     MAX_QUERY_WORDS,
     SearchQuery,
-    find_named_authors,
     parse_query,
     select_rarest_words,
 )
@@ -514,27 +512,19 @@ class Ranker:
         """
         with self._lock:
             try:
-                return _without_headings(self._index.read_fingerprints_by_id())
+                return self._index.read_fingerprints_by_id()
             except DamagedIndex:
                 return {}
 
     def _sync(self, list_entries: Callable[[Mapping[str, str]], Sequence[SearchEntry]]) -> None:
         old = self._index.read_fingerprints_by_id()
-        entries = list_entries(_without_headings(old))
-        wanted = {
-            id: (fingerprint, entry)
-            for id, fingerprint, entry in yield_entries_and_headings(entries)
-        }
-        changed = [id for id, (fingerprint, _) in wanted.items() if old.get(id) != fingerprint]
+        wanted = clean_entries_by_id(list_entries(old))
+        changed = [each for id, each in wanted.items() if old.get(id) != each.fingerprint]
         removed = [id for id in old if id not in wanted]
         self._index.remove(removed)
         for start in range(0, len(changed), ENTRIES_PER_TRANSACTION):
-            self._index.write(
-                [
-                    build_index_row(id, *wanted[id])
-                    for id in changed[start : start + ENTRIES_PER_TRANSACTION]
-                ]
-            )
+            part = changed[start : start + ENTRIES_PER_TRANSACTION]
+            self._index.write(list(map(build_index_row, part)))
         if removed or changed:
             self._index.drop_all_orphaned_vectors()
 
@@ -543,12 +533,12 @@ class Ranker:
         all of them would do, where the index was in sync before. Takes no longer with more entries,
         but for a copy of their columns. Raises StoreError; a `sync` then does it.
         """
-        wanted = {id: (mark, entry) for id, mark, entry in yield_entries_and_headings(entries)}
+        wanted = clean_entries_by_id(entries)
         with self._lock:
             is_current = self._version == self._index.read_change_marker()
             former = self._index.read_rows_by_ids([*wanted, *removed])
             self._index.remove(list(removed))
-            self._index.write([build_index_row(id, *each) for id, each in wanted.items()])
+            self._index.write(list(map(build_index_row, wanted.values())))
             self._index.drop_orphaned_vectors([row.fingerprint for row in former])
             columns = (
                 update_entry_columns(
@@ -575,19 +565,14 @@ class Ranker:
             return 0
         with self._lock:
             self._index.drop_other_vectors((self._embedder.name, _words_name(self._embedder)))
-        missing = self._find_unembedded(
-            {
-                id: (fingerprint, entry)
-                for id, fingerprint, entry in yield_entries_and_headings(entries)
-            }
-        )
+        missing = self._find_unembedded(clean_entries_by_id(entries).values())
         now = missing if at_most is None else missing[:at_most]
         for start in range(0, len(now), EMBEDDING_BATCH):
             part = now[start : start + EMBEDDING_BATCH]
             self._embed_part(
                 self._embedder,
-                [fingerprint for fingerprint, _ in part],
-                [render_embedding_text(entry) for _, entry in part],
+                [entry.fingerprint for entry in part],
+                list(map(render_embedding_text, part)),
             )
         return len(missing) - len(now)
 
@@ -644,20 +629,11 @@ class Ranker:
                 found &= self._index.read_embedded_fingerprints(_words_name(self._embedder))
             return found
 
-    def _find_unembedded(
-        self, wanted: Mapping[str, tuple[str, SearchEntry]]
-    ) -> list[tuple[str, SearchEntry]]:
-        """Return fingerprint and entry of what has no vector, each fingerprint once."""
-        if self._embedder is None:
-            return []
+    def _find_unembedded(self, entries: Iterable[SearchEntry]) -> list[SearchEntry]:
+        """Return the entries without a vector, each fingerprint once."""
         embedded = self.read_embedded_fingerprints()
-        return list(
-            {
-                key: entry
-                for id, (key, entry) in wanted.items()
-                if key not in embedded and not is_heading_id(id)
-            }.items()
-        )
+        by_mark = {each.fingerprint: each for each in entries if each.fingerprint not in embedded}
+        return [*by_mark.values()]
 
     def search(self, query: str, limit: int = 10) -> tuple[RankedEntry, ...]:
         """Return the best entries for a query of any text, best first, ties by id; may be empty."""
@@ -704,10 +680,9 @@ class Ranker:
         postings = [
             (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
         ]
-        authors = find_named_authors(question, collection.author_names)
         scores = score_by_words(postings, collection, self._weights, excluded)
         lexical = apply_score_bonuses_and_penalties(
-            scores, collection, authors=authors, asks_when=question.asks_when, weights=self._weights
+            scores, collection, asks_when=question.asks_when, weights=self._weights
         )
         # Words that no entry contains count for the coverage too, but bounded, so that a long
         # query can still be covered.
@@ -742,7 +717,7 @@ class Ranker:
             (number for number in allowed if scores[number] >= least),
             key=lambda number: (-scores[number], collection.ids[number]),
         )[:limit]
-        return _QueryState(question, counts, coverage, authors, lexical, near, scores, order)
+        return _QueryState(question, counts, coverage, lexical, near, scores, order)
 
     def _count_entries(self, words: Collection[str]) -> dict[str, int]:
         """Number of entries that contain each of these words; absent words are left out."""
@@ -793,12 +768,7 @@ class Ranker:
             evidence=evidence.measure_evidence_for_entry(matched, collection.lengths[number]),
             nearness=found.similarity.above_chance.get(number),
             matched=shown,
-            why=explain_match(
-                shown,
-                around=number in found.lexical,
-                by_author=collection.authors[number] in found.authors,
-                cosine=cosine,
-            ),
+            why=explain_match(shown, around=number in found.lexical, cosine=cosine),
         )
 
     def preload_index(self) -> None:
@@ -930,10 +900,6 @@ class Ranker:
                 )
 
 
-def _without_headings(marks: Mapping[str, str]) -> dict[str, str]:
-    return {id: mark for id, mark in marks.items() if not is_heading_id(id)}
-
-
 def _words_name(embedder: Embedder) -> str:
     return f"{embedder.name} words"
 
@@ -951,7 +917,6 @@ class _QueryState(Struct, frozen=True):
     counts: Mapping[str, int]
     """Entries that hold each word of the query."""
     coverage: QueryWordCoverage
-    authors: frozenset[int]
     lexical: Mapping[int, float]
     similarity: EntrySimilarities
     scores: Mapping[int, float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import Struct
@@ -68,16 +68,3 @@ def select_rarest_words(question: SearchQuery, counts: Mapping[str, int]) -> lis
     return sorted(
         (word for word in question.words if counts.get(word)), key=lambda word: (counts[word], word)
     )[:MAX_QUERY_WORDS]
-
-
-def find_named_authors(
-    question: SearchQuery, author_names: Sequence[Iterable[str]]
-) -> frozenset[int]:
-    """Find the authors that the query names, as indexes into `author_names`.
-
-    None when it names all of them, since that discriminates nothing.
-    """
-    asked = question.words.keys()
-    known = [at for at, name in enumerate(author_names) if name]
-    found = [at for at in known if any(word in asked for word in author_names[at])]
-    return frozenset(found) if len(found) < len(known) else frozenset()

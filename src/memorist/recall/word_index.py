@@ -54,7 +54,6 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     length: int
     group: str = ""
     position: int = 0
-    author: str = ""
     flags: int = 0
 
 
@@ -67,7 +66,6 @@ class StoredIndexRow(Struct, frozen=True):
     length: int
     group: str
     position: int
-    author: str
     flags: int
 
 
@@ -147,8 +145,8 @@ class WordIndex:
         """Every entry, by group and position."""
         with _translate_index_errors("read"):
             found = self._database.execute(
-                "select number, id, fingerprint, length, grp, place, author, flags from "
-                "entries order by grp, place, id"
+                "select number, id, fingerprint, length, grp, place, flags from entries "
+                "order by grp, place, id"
             )
             yield from itertools.starmap(StoredIndexRow, found)
 
@@ -156,8 +154,8 @@ class WordIndex:
         """The entries with these ids."""
         with _translate_index_errors("read"):
             found = self._database.execute(
-                "select number, id, fingerprint, length, grp, place, author, flags from "
-                "entries where id in (select value from json_each(?))",
+                "select number, id, fingerprint, length, grp, place, flags from entries "
+                "where id in (select value from json_each(?))",
                 (_json_list(ids),),
             )
             return list(itertools.starmap(StoredIndexRow, found))
@@ -305,7 +303,6 @@ class WordIndex:
                     row.length,
                     row.group,
                     row.position,
-                    row.author,
                     row.flags,
                     words,
                 )
@@ -313,7 +310,7 @@ class WordIndex:
             for word, weight in row.words.items():
                 edits.add(word, number << 8 | weight)
         self._database.executemany(
-            "insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", inserted
+            "insert into entries values (?, ?, ?, ?, ?, ?, '', ?, ?)", inserted
         )
         edits.apply()
 
