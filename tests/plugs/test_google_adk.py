@@ -38,7 +38,7 @@ pytest.importorskip(
     "google.adk", reason="google-adk is not installed; `make test-plugs PLUGS=google-adk` brings it"
 )
 
-from google.adk.agents import LlmAgent, RunConfig
+from google.adk.agents import BaseAgent, LlmAgent, RunConfig, SequentialAgent
 from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.models.google_llm import Gemini
@@ -104,6 +104,7 @@ class Conversation:
                 )
             ]
         )
+        self.agents: list[BaseAgent] = []
         self.model = Gemini(model=MODEL, base_url=self.gateway.url)
         agent = LlmAgent(
             name="reader",
@@ -541,6 +542,36 @@ def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(
         talk.close()
     assert len(list((tmp_path / "home").rglob("transcript.jsonl"))) == 2
     assert not list((tmp_path / "home").rglob("memory/*.md"))
+
+
+@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
+def test_what_adk_puts_into_the_users_content_is_not_the_users_word(tmp_path: Path) -> None:
+    """The reply of another agent, with ADK's own sentence about it, and an agent's instruction
+    beside a static one: nothing of them is kept, and nothing waits. What the user says is.
+    """
+    with ScriptedServer(lambda request: Say(text=CORRECTION)) as server:
+        engine = EngineThread(home=tmp_path / "home")
+        talk = Conversation(world(server, engine, tmp_path), "s")
+        for agent, rest in (("clerk", {}), ("guide", {"static_instruction": "You are a guide."})):
+            talk.agents.append(
+                LlmAgent(name=agent, model=talk.model, instruction="Never use npm here.", **rest)
+            )
+        team = SequentialAgent(name="team", sub_agents=talk.agents)
+        talk.runner = Runner(
+            app=App(name="harbour", root_agent=team, plugins=talk.runner.app.plugins),
+            session_service=talk.sessions,
+        )
+        talk.say("Look at the office.")
+        waiting = [path.name for path in (tmp_path / "home").rglob("inbox/*.json")]
+        kept = [path.name for path in (tmp_path / "home").rglob("memory/*.md")]
+        talk.say("From now on, always answer in French.")
+        talk.close()
+        engine.close()
+    said = [path.read_text("utf-8") for path in (tmp_path / "home").rglob("memory/*.md")]
+
+    assert "Never use npm here." in str(talk.gateway.bodies[-1]["contents"])
+    assert [*waiting, *kept] == []
+    assert any("answer in French" in text for text in said)
 
 
 def test_runs_that_never_end_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import itertools
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memorist.formats.codec_registry import find_codec
+from memorist.ports import Request
 from memorist.proxy import conversation_matching
 from memorist.proxy.client_working_folder import find_working_folder
 from memorist.proxy.conversation_matching import (
@@ -273,6 +278,49 @@ def test_a_retry_is_the_same_conversation_and_an_answered_opening_is_not() -> No
         Client(client._lanes, "another key").ask([user("Hi."), assistant("Hello."), user("And?")])
         != first
     )
+
+
+@pytest.mark.covers("IN-3")
+def test_one_opening_from_two_clients_at_once_begins_two_conversations(proxied: Proxied) -> None:
+    """Both wait for their replies, which are the same; each goes on as itself. A client that gave
+    up waiting and asks again has one.
+    """
+    both, more = threading.Barrier(2, timeout=20), ["Which?", "Where?"]
+
+    def answer(request: Request) -> Say:
+        if len(request.body["messages"]) == 1:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait()
+        return Say(text="Hello.")
+
+    with ScriptedServer(answer) as server, ThreadPoolExecutor(2) as clients:
+        proxy = proxied(server)
+
+        def ask(*messages: Any) -> str:
+            found = proxy.ask("/v1/messages", anthropic([*messages]))
+            return str(found.session)
+
+        first = [*clients.map(ask, [user("Hi.")] * 2)]
+        second = [ask(user("Hi."), assistant("Hello."), user(text)) for text in more]
+        third = [
+            ask(user("Hi."), assistant("Hello."), user(text), assistant("Hello."), user("And?"))
+            for text in more
+        ]
+        client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=0.5)
+        client.request("POST", "/v1/messages", json.dumps(anthropic([user("Hi.")])))
+        with pytest.raises(TimeoutError):
+            client.getresponse()
+        client.close()
+        both.abort()
+        gave_up = {path for path in proxy.files() if path.endswith("transcript.jsonl")}
+        ask(user("Hi."))
+        proxy.close()
+
+    assert len({*first}) == 2
+    assert {*second} == {*first}
+    assert third == second
+    assert len(gave_up) == 3
+    assert {path for path in proxy.files() if path.endswith("transcript.jsonl")} == gave_up
 
 
 @pytest.mark.covers("IN-3")

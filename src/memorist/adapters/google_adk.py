@@ -181,7 +181,8 @@ class MemoristPlugin(BasePlugin):
         run.conversations.add(conversation)
 
         def make() -> JsonObject:
-            contents = run.requests[agent] = AdkContentMap(llm_request.contents)
+            typed = _find_typed_texts(callback_context.session)
+            contents = run.requests[agent] = AdkContentMap(llm_request.contents, typed)
             limit = llm_request.config.max_output_tokens
             return build_chat_request(
                 llm_request.model or "", contents.message_map.wire_items, limit
@@ -239,6 +240,17 @@ class MemoristPlugin(BasePlugin):
         if self._owns:
             self._is_closed = True
             await asyncio.to_thread(self.attached.close)
+
+
+def _find_typed_texts(session: Session) -> set[str]:
+    """What the user of a session said, who is its author there."""
+    said = [event.content for event in session.events if event.author == "user"]
+    return {
+        part.text.strip()
+        for content in said
+        for part in (content.parts or () if content is not None else ())
+        if part.text is not None
+    }
 
 
 class MemoristMemory(BaseMemoryService):

@@ -8,7 +8,7 @@ request as long as the history only grows.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from google.adk.models.llm_response import LlmResponse
@@ -44,9 +44,16 @@ class AdkToolResult(NamedTuple):
 
 
 class AdkContentMap:
-    """The contents of one request with their wire items."""
+    """The contents of one request with their wire items.
 
-    def __init__(self, contents: Sequence[types.Content]) -> None:
+    `typed` are the texts of the session's user; what else ADK puts into a user's content (the
+    replies of other agents, instructions) is a program's. Without it all counts as the user's.
+    """
+
+    def __init__(
+        self, contents: Sequence[types.Content], typed: Collection[str] | None = None
+    ) -> None:
+        self._typed = typed
         self._open_call_ids: defaultdict[str, deque[str]] = defaultdict(deque)
         """Ids of calls without a result, by tool name."""
         self._call_count = 0
@@ -61,14 +68,21 @@ class AdkContentMap:
         if content.role == "model":
             yield from self._encode_model_parts(content.parts or ())
             return
-        parts: list[JsonObject] = []
+        said: list[JsonObject] = []
+        added: list[JsonObject] = []
         for part in content.parts or ():
             if part.function_response is not None:
                 yield self._encode_result(part, part.function_response)
             elif (shown := _encode_part(part)) is not None:
-                parts.append(shown)
-        if parts:
-            yield build_chat_user_message(parts)
+                is_added = part.text is not None and not self._is_typed(part.text)
+                (added if is_added else said).append(shown)
+        if added:
+            yield {"role": "developer", "content": build_chat_content(added)}
+        if said:
+            yield build_chat_user_message(said)
+
+    def _is_typed(self, text: str) -> bool:
+        return self._typed is None or text.strip() in self._typed
 
     def _encode_model_parts(self, content_parts: Iterable[types.Part]) -> Iterator[JsonObject]:
         parts: list[JsonObject] = []

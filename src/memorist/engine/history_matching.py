@@ -229,8 +229,12 @@ class HistoryMatcher(Generic[Key]):
             else:
                 del self._keys[step]
 
-    def find(self, history: RequestHistory[Any]) -> HistoryMatch[Key] | None:
-        """The conversation that a history goes on with; None for a new one."""
+    def find(
+        self, history: RequestHistory[Any], is_busy: Callable[[Key], bool] = lambda _: False
+    ) -> HistoryMatch[Key] | None:
+        """The conversation that a history goes on with; None for a new one. The opening of one that
+        still waits for a reply (`is_busy`) is not tried again, but said in another as well.
+        """
         for index in range(len(history) - 1, max(-1, len(history) - 1 - MAX_SEARCHED_ENTRIES), -1):
             step = history.step(index)
             matches = [
@@ -238,8 +242,13 @@ class HistoryMatcher(Generic[Key]):
                 for key in self._keys.get(step, ())[: -MAX_CANDIDATES - 1 : -1]
                 for position in _find_positions(self._known[key].steps, step)
             ]
-            sure = [each for each in matches if each.is_sure and each.is_continued]
-            likely = [each for each in matches if each.is_answered_in_place or each.is_window]
+            continued = [
+                each
+                for each in matches
+                if each.is_continued and not (each.is_opening_again and is_busy(each.key))
+            ]
+            sure = [each for each in continued if each.is_sure]
+            likely = [each for each in continued if each.is_answered_in_place or each.is_window]
             if sure or len(likely) == 1:
                 return max(sure or likely, key=lambda each: each.rank)
         return None
@@ -289,7 +298,13 @@ class HistoryMatch(Generic[Key]):
         """
         repeated = self._known.steps[self._position + 1 - self._repeated : self._position + 1]
         has_reply = not all(map(_is_user, repeated))
-        return self._repeated == self._index + 1 and has_reply and self.is_continued
+        return self._repeated == self._index + 1 and has_reply
+
+    @property
+    def is_opening_again(self) -> bool:
+        """Whether the request says what the first one said, and nothing else."""
+        last = self._known.skipped + self._position
+        return last == self._known.opening and self._index == len(self._history) - 1
 
     @property
     def is_continued(self) -> bool:
@@ -298,14 +313,13 @@ class HistoryMatch(Generic[Key]):
         """
         known, added = self._known, self._history.steps(self._index + 1)
         left_out = known.steps[self._position + 1 :]
-        index = known.skipped + self._position
-        is_opening_again = not added and index == known.opening
+        is_after_opening = known.skipped + self._position >= known.opening
         if not left_out:
-            return self._has_same_instructions or not is_opening_again
+            return self._has_same_instructions or not self.is_opening_again
         if len(left_out) == known.replied:  # tried again, or the host has changed the reply
-            return not is_opening_again
+            return not self.is_opening_again
         is_last_turn = _is_user(left_out[0]) and not any(map(_is_user, left_out[1:]))
-        return is_last_turn and index >= known.opening and not {*known.replaced} & {*added}
+        return is_last_turn and is_after_opening and not {*known.replaced} & {*added}
 
     @property
     def _has_same_instructions(self) -> bool:

@@ -127,7 +127,7 @@ class CallPipeline:
     async def prepare_call(
         self, route: ProviderRoute, headers: Mapping[str, str], raw: bytes, tenant: str = ""
     ) -> PreparedCall:
-        """Prepare a model call of a tenant with this body.
+        """Prepare a model call of a tenant with this body; `end_call` belongs to its end.
 
         Never raises: an error becomes the outcome.
         """
@@ -145,6 +145,10 @@ class CallPipeline:
                     call.conversation
                 )  # also after an error: its project is known now
             new = await _encode(call, given, prepared.request)
+        except asyncio.CancelledError:
+            if isinstance(found, CallInConversation):
+                found.conversation.open_calls -= 1
+            raise
         except EngineCallFailed as error:
             log.warning("a request is passed on as it came: %s", error)
             return PreparedCall(
@@ -207,7 +211,13 @@ class CallPipeline:
         self._bodies.store(reading)
         if isinstance(found, CallInConversation):
             found.conversation.tenant = tenant
+            found.conversation.open_calls += 1
         return found
+
+    def end_call(self, prepared_call: PreparedCall) -> None:
+        """Note that a call has its reply, or that its client waits for none."""
+        if prepared_call.call is not None:
+            prepared_call.call.conversation.open_calls -= 1
 
     async def shrink_refused_request(self, prepared_call: PreparedCall) -> bytes | None:
         """The bytes of a smaller request, once, after the provider rejected one as too long; else

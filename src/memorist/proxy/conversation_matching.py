@@ -60,6 +60,8 @@ class ProxyConversation(Struct, eq=False, kw_only=True):
     """The project that its client declared; None if it did not."""
     restored_project: str = ""
     """The project found by an earlier process; used if its requests no longer name one."""
+    open_calls: int = 0
+    """Calls that wait for a reply."""
     shape: RequestShape = ("", "")
     """Instructions and tools of the newest request."""
     history: KnownHistory | None = None
@@ -205,7 +207,7 @@ class ConversationMatcher:
 
     def _match_by_history(self, asked: IncomingCall) -> CallInConversation | UnrelatedCall:
         history, shape = asked.history, asked.shape
-        match = self._unnamed.find(history)
+        match = self._unnamed.find(history, lambda conversation: conversation.open_calls > 0)
         if match is not None and match.key.shape[0] != shape[0] and match.key.shape[1] != shape[1]:
             if not asked.body.values.get("tools"):
                 return UnrelatedCall("another kind of request about a conversation")

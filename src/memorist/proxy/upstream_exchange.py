@@ -210,8 +210,11 @@ class ProxyExchange:
             self._route, self._headers, raw, self._dependencies.tenant
         )
         self.outcome = call.outcome
-        upstream = await self._send_prepared(call, call.data)
-        return await self._answer(call, upstream)
+        try:
+            upstream = await self._send_prepared(call, call.data)
+            return await self._answer(call, upstream)
+        finally:
+            self._pipeline.end_call(call)
 
     async def _answer(
         self, call: PreparedCall, upstream: aiohttp.ClientResponse
