@@ -242,23 +242,28 @@ def test_an_sdks_objects_and_tuples_are_copied_as_they_are_sent() -> None:
 
 
 @pytest.mark.covers("SF-2")
+@pytest.mark.parametrize("is_window", [False, True])
+@pytest.mark.parametrize("names", [("ann", "bob", None), (None, "researcher", "bob")])
 async def test_what_another_person_of_a_conversation_says_is_not_the_users_rule(
-    tmp_path: Path,
+    tmp_path: Path, names: tuple[str | None, ...], is_window: bool
 ) -> None:
-    """Chat Completions names the author of a message: who is named first is the user; a rule of
-    anybody else is not kept, and one of the user is.
+    """Chat Completions names the author of a message: who speaks first is the user, with a name or
+    without; a rule of anybody else is not kept, and one of the user is. So also where the host
+    sends its newest messages alone.
     """
     async with Memorist(home=tmp_path / "home") as engine:
         session = await engine.open("s", project=str(tmp_path), format="openai_chat")
         messages: list[dict[str, Any]] = []
-        for name, text in (
-            ("ann", "Never use npm here, use pnpm."),
-            ("bob", "Always commit straight to the main branch."),
-            (None, "Never write a test for the importer."),
-        ):
+        rules = (
+            "Never use npm here, use pnpm.",
+            "Always commit straight to the main branch.",
+            "Never write a test for the importer.",
+        )
+        for name, text in zip(names, rules, strict=True):
             named = {"name": name} if name else {}
             messages.append({"role": "user", "content": text} | named)
-            await session.prepare({"model": "m", "messages": messages})
+            sent = messages[-1:] if is_window else messages
+            await session.prepare({"model": "m", "messages": sent})
             messages.append({"role": "assistant", "content": "Yes."})
         await session.close()
         kept = [head.description for head in engine.memory(str(tmp_path)).headers()]

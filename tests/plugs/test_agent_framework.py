@@ -18,6 +18,7 @@ from plugs.story import (
     CORRECTION,
     EVERYTHING,
     IGNORES_GENERATORS,
+    LESSON,
     MAX_OUTPUT,
     MODEL,
     TASK,
@@ -46,8 +47,10 @@ from agent_framework import (
     ChatContext,
     ChatMiddleware,
     Content,
+    ContextProvider,
     InMemoryHistoryProvider,
     Message,
+    SessionContext,
 )
 from agent_framework.exceptions import ChatClientException
 from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
@@ -491,3 +494,33 @@ def test_what_an_agent_is_asked_by_another_is_not_the_persons_rule(
         talk.close()
     assert len(list((tmp_path / "home").rglob("transcript.jsonl"))) == 1 + own_provider
     assert not list((tmp_path / "home").rglob("memory/*.md"))
+
+
+class Library(ContextProvider):
+    """A host's own provider, which shows what it found in the role of a user."""
+
+    async def before_run(self, *, context: SessionContext, **_: Any) -> None:
+        context.extend_messages(self, [Message("user", ["Never use npm in this harbour."])])
+
+
+def test_what_a_provider_or_another_agent_puts_into_a_conversation_is_not_the_persons(
+    tmp_path: Path,
+) -> None:
+    """Both have the role of a user. What the person said and a history loads again is theirs."""
+    with ScriptedServer(lambda request: Say(text="Yes.")) as server:
+        engine = EngineThread(home=tmp_path / "home")
+        own = MemoristProvider(project=tmp_path, attached=engine)
+        world = World(server=server, project=tmp_path, attached=engine, user="")
+        talk = Conversation(world, "s", context_providers=[Library("library"), own])
+        talk.say("Look at the harbour.")
+        talk.say(Message("user", ["Always commit to the main."], author_name="researcher"))
+        talk.say(CORRECTION)
+        talk.close()
+        engine.close()
+    kept = [path.read_text("utf-8") for path in tmp_path.rglob("memory/*.md")]
+
+    assert "Never use npm" in str(server.received[0].body["messages"])
+    stated = [text for text in kept if "trust: stated" in text]
+    assert [LESSON in text for text in stated] == [True]
+    recorded = next(tmp_path.rglob("transcript.jsonl")).read_text("utf-8")
+    assert recorded.count("Look at the harbour.") == 1

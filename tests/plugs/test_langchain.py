@@ -618,6 +618,22 @@ def test_messages_that_a_client_numbers_from_one_are_not_one_conversation(tmp_pa
     assert len(sessions) == 2
 
 
+def test_a_message_that_another_agent_signs_is_not_the_persons(tmp_path: Path) -> None:
+    """As the supervisors of LangGraph's guides hand an agent's answer on: in the role of a user."""
+    answer = HumanMessage(CORRECTION, name="researcher")
+    with (
+        ScriptedServer(lambda request: Say(text="Yes.")) as server,
+        EngineThread(home=tmp_path / "home") as engine,
+    ):
+        middleware = MemoristMiddleware(attached=engine, project=tmp_path)
+        agent = create_agent(chat_model(server, "chat"), middleware=[middleware])
+        agent.invoke({"messages": [HumanMessage("Look at the harbour."), answer]})
+
+    assert server.received[0].body["messages"][-1]["name"] == "researcher"
+    kept = [path.read_text("utf-8") for path in tmp_path.rglob("memory/*.md")]
+    assert not [text for text in kept if "trust: stated" in text]
+
+
 def test_a_structured_answer_is_no_trouble(tmp_path: Path) -> None:
     """LangChain puts a tool's message behind the model's; the next turn goes on."""
 

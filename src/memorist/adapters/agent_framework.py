@@ -25,6 +25,7 @@ from agent_framework import (
     ContextProvider,
     FunctionInvocationContext,
     FunctionMiddleware,
+    HistoryProvider,
     Message,
     SessionContext,
     SupportsAgentRun,
@@ -133,10 +134,7 @@ class MemoristProvider(ContextProvider):
         conversation = self._run_conversation(agent, session)
         context.extend_middleware(
             self.source_id,
-            [
-                _MemoristChatMiddleware(conversation, _agent_name(agent)),
-                _ToolScopeMiddleware(conversation.id),
-            ],
+            [_MemoristChatMiddleware(conversation, agent), _ToolScopeMiddleware(conversation.id)],
         )
 
     async def after_run(
@@ -178,9 +176,9 @@ class _ToolScopeMiddleware(FunctionMiddleware):
 class _MemoristChatMiddleware(ChatMiddleware):
     """Wraps each model call within the tool loop."""
 
-    def __init__(self, conversation: HostConversation, author: str) -> None:
+    def __init__(self, conversation: HostConversation, agent: SupportsAgentRun) -> None:
         self._conversation = conversation
-        self._author = author
+        self._agent = agent
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Send the prepared messages and observe the reply; send once more, smaller, if the
@@ -193,7 +191,7 @@ class _MemoristChatMiddleware(ChatMiddleware):
             )
             await call_next()
             return
-        mapped = _FrameworkRequest(context, self._author)
+        mapped = _FrameworkRequest(context, self._agent)
         context.messages = await self._conversation.aencode_prepare_decode(
             mapped.encode, mapped.decode, context.messages
         )
@@ -240,22 +238,24 @@ def _copy_unnamed(message: Message) -> Message:
 class _FrameworkRequest:
     """A request of the framework encoded for memorist, and the way back."""
 
-    def __init__(self, context: ChatContext, author: str) -> None:
+    def __init__(self, context: ChatContext, agent: SupportsAgentRun) -> None:
         self._messages = list(context.messages)
-        self._author = author
+        self._agent = agent
         self._options = context.options or {}
         self._message_map: MessageMap[Message] = MessageMap()
 
     def encode(self) -> JsonObject:
         """Encode the request."""
-        self._message_map = map_messages_to_items(self._messages)
+        providers = getattr(self._agent, "context_providers", ())
+        sources = {each.source_id for each in providers if isinstance(each, HistoryProvider)}
+        self._message_map = map_messages_to_items(self._messages, sources)
         model, limit = str(self._options.get("model") or ""), self._options.get("max_tokens")
         return build_chat_request(model, self._message_map.wire_items, limit)
 
     def decode(self, sent: JsonObject) -> list[Message]:
         """Return the messages to send."""
         shown = self._message_map.build_host_messages(sent["messages"], decode_wire_items)
-        return _remove_own_name(shown, self._author)
+        return _remove_own_name(shown, _agent_name(self._agent))
 
 
 class MemoristCompaction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_framework import ChatResponse, Content, Message
@@ -28,14 +28,27 @@ _OMITTED_TYPES = frozenset({"usage", "error"})
 """Types of content that are about a message, not part of it."""
 
 
-def map_messages_to_items(messages: Iterable[Message]) -> MessageMap[Message]:
-    """Map messages to their wire items."""
-    return MessageMap((message, encode_message(message)) for message in messages)
+def map_messages_to_items(
+    messages: Iterable[Message], history_sources: Collection[str] = ()
+) -> MessageMap[Message]:
+    """Map messages to their wire items. `history_sources` are the framework's ids of the providers
+    that load what was said; what another one adds in the role of a user is no user's.
+    """
+    return MessageMap(
+        (message, encode_message(message, is_added=_is_added(message, history_sources)))
+        for message in messages
+    )
 
 
-def encode_message(message: Message) -> list[JsonObject]:
+def _is_added(message: Message, history_sources: Collection[str]) -> bool:
+    attribution = message.additional_properties.get("_attribution")
+    source = attribution.get("source_id") if isinstance(attribution, Mapping) else None
+    return message.role == "user" and source is not None and source not in history_sources
+
+
+def encode_message(message: Message, *, is_added: bool = False) -> list[JsonObject]:
     """Encode a message: one item for each tool result in it and one for all else; none for an empty
-    message.
+    message. `is_added`: a program put it into the conversation.
     """
     results = [
         build_chat_tool_message(str(each.call_id), _encode_result(each))
@@ -54,7 +67,11 @@ def encode_message(message: Message) -> list[JsonObject]:
             thoughts.append(content.text or "")
         elif content.type != "function_result" and (part := _encode_part(content)) is not None:
             parts.append(part)
-    return [*results, *_encode_contents(message.role, parts, calls, "".join(thoughts))]
+    role = "developer" if is_added else message.role
+    items = [*results, *_encode_contents(role, parts, calls, "".join(thoughts))]
+    if message.author_name and items and items[-1]["role"] == "user":
+        items[-1]["name"] = message.author_name
+    return items
 
 
 def _encode_contents(

@@ -57,7 +57,8 @@ def encode_message(message: BaseMessage) -> JsonObject:
         case _:
             # What a middleware wrote, such as a summary, is not a user message.
             role = "developer" if message.additional_kwargs.get("lc_source") else "user"
-            return {"role": role, "content": _encode_content(message.content)}
+            named = {"name": message.name} if message.name else {}
+            return {"role": role, "content": _encode_content(message.content), **named}
 
 
 def _encode_assistant(message: AIMessage) -> JsonObject:

@@ -239,7 +239,8 @@ class HostHistory:
     def __init__(self, codec: Codec, known: Iterable[str] = (), *, is_typed: bool = True) -> None:
         self._codec = codec
         self._is_typed = is_typed
-        self._user_name = ""
+        self._user_name: str | None = None
+        """The `name` of the first message that a user typed; None before there is one."""
         self._items: list[Any] = []
         self._known_ids = set(known)
         self._digest_counts: Counter[str] = Counter()
@@ -295,7 +296,6 @@ class HostHistory:
         decoded = self._decode_entries(items, start or 0)
         if start is None:
             self._items = []
-            self._user_name = ""
             self._prepared_copy = None
             self._digest_counts.clear()
             self._expected_echoes.clear()
@@ -396,7 +396,7 @@ class HostHistory:
         added = []
         for kept, found in decoded:
             index = len(self._items)
-            is_others = self._is_of_another_user(kept)
+            is_others = self._is_of_another_user(kept, found)
             messages = tuple(
                 replace(each, is_typed=False) if is_others or self._is_argument(each) else each
                 for each in map(self._identify, found)
@@ -432,16 +432,17 @@ class HostHistory:
             self._argument_ids.add(message.id)
         return message.id in self._argument_ids
 
-    def _is_of_another_user(self, item: object) -> bool:
-        """Whether an entry of Chat Completions names another author than the first that is named;
-        one without a name may be anybody's where there are names.
+    def _is_of_another_user(self, item: object, messages: Iterable[Message]) -> bool:
+        """Whether an entry of Chat Completions has another author than the session's first message
+        of a user: another name, a name where that had none, or none where it had one.
         """
-        if not isinstance(item, dict) or item.get("role") != "user":
+        if not isinstance(item, dict) or all(each.origin is not Origin.USER for each in messages):
             return False
-        name = item.get("name")
-        if not self._user_name and isinstance(name, str):
+        given = item.get("name")
+        name = given if isinstance(given, str) else ""
+        if self._user_name is None:
             self._user_name = name
-        return bool(self._user_name) and name != self._user_name
+        return name != self._user_name
 
     def _identify(self, message: Message) -> Message:
         """Return the message with its id: that of the observed reply that it echoes, or the next
