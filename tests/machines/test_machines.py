@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
-from memorist.errors import RemoteUnavailable, StoreError
+from memorist.errors import RemoteUnavailable, SettingsError, StoreError
 from memorist.machines.machine_identity import load_machine_identity
 from memorist.machines.machine_merge import ProjectEntries, merge_project_entries
 from memorist.machines.machine_remote import GitMachineBranch
@@ -210,6 +210,39 @@ def test_a_wrong_key_and_a_foreign_file_are_said(
     )
     assert "another key" in str(done.exception)
     assert len([*Path(place).glob("*.memorist")]) == 3
+
+
+@pytest.mark.parametrize("place", ["git"], indirect=True)
+def test_a_remote_that_refuses_is_quoted_with_its_reason(
+    two: tuple[Machine, Machine], place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the remote itself says, where only Git's last line was shown. What another Git sets for
+    its hooks and aliases misleads none of ours.
+    """
+    one, other = two
+    hook = Path(place.removeprefix("git:")) / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'no pushes on Fridays'\nexit 1\n")
+    hook.chmod(0o700)
+    with pytest.raises(RemoteUnavailable, match=r"no pushes on Fridays.*hook declined"):
+        other.run("machines", "sync")
+
+    hook.unlink()
+    shutil.rmtree(other.home / "machines" / "mirror")
+    monkeypatch.setenv("GIT_WORK_TREE", str(one.clone))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(one.clone / ".git" / "index"))
+    assert "1 other machine" in other.run("machines", "sync")
+
+
+@pytest.mark.parametrize("address", ["git:", "git:--upload-pack=id", "git:ext::sh -c id"])
+def test_what_is_no_address_of_a_remote_is_refused_at_once(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine was set up with it, and each sync failed."""
+    machine = Machine(tmp_path, monkeypatch, "desk")
+    with pytest.raises(SettingsError, match="is a URL or a path"):
+        machine.run("machines", "init", address)
+    assert not (machine.home / "machines" / "own").exists()
 
 
 @pytest.mark.parametrize("place", ["folder"], indirect=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +16,9 @@ from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.store.receipt_rows import list_session_receipts, record_receipt
-from memorist.store.session_rows import find_sessions_by_id_prefix, record_session
+from memorist.store.session_rows import find_sessions_by_id_prefix, list_sessions, record_session
 from memorist.store.sqlite_database import (
+    UnsavedDatabaseConnection,
     explain_database_error,
     load_migrations,
     open_database,
@@ -80,6 +83,32 @@ def test_a_database_without_access_is_named_with_the_cause(
     said = explain_database_error(path, sqlite3.OperationalError("unable to open database file"))
 
     assert said == "permission is denied; give yourself access to it"
+
+
+@pytest.mark.skipif(not hasattr(os, "statvfs"), reason="the system counts no files")
+def test_a_disk_that_has_room_for_no_more_files_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there is read, as where the bytes have run out: `status` and `search` ended with an
+    error that named the database alone.
+    """
+    path = tmp_path / "state.sqlite"
+    with closing(open_database(path)) as database:
+        record_session(database, "s", project="/p", folder="/f", format="anthropic", now=1.0)
+    facts = list(os.statvfs(tmp_path))
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result([*facts[:7], 0, *facts[8:]]))
+    connected: Callable[..., sqlite3.Connection] = sqlite3.connect
+
+    def connect(where: object, **named: Any) -> sqlite3.Connection:
+        if where == path:
+            raise sqlite3.OperationalError("unable to open database file")
+        return connected(where, **named)
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with closing(open_database(path)) as database:
+        assert isinstance(database, UnsavedDatabaseConnection)
+        assert database.why == "the disk is full; free space and try again"
+        assert [each[0] for each in list_sessions(database)] == ["s"]
 
 
 @pytest.mark.covers("FK-8")

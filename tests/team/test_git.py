@@ -11,12 +11,8 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import RemoteRefused, RemoteRolledBack, RemoteUnavailable, SettingsError
-from memorist.team.git_remote import (
-    GitRemote,
-    TeamBranch,
-    is_url_on_this_machine,
-    strip_url_credentials_in_text,
-)
+from memorist.team.git_command import strip_url_credentials_in_text
+from memorist.team.git_remote import GitRemote, TeamBranch, is_url_on_this_machine
 from team.conftest import Machine, note
 
 

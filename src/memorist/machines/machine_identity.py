@@ -16,6 +16,7 @@ from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.store.disk_files import DiskFiles, make_folders
 from memorist.store.home_layout import Layout
+from memorist.team.git_command import check_git_url
 
 
 class MachineIdentity(Struct, frozen=True, kw_only=True):
@@ -47,8 +48,8 @@ def create_machine_identity(
     """Give this machine a name and keep with it the location (a folder, or `git:URL`) and the key.
     The folder is made, unless this machine `joins` others.
 
-    Raises InputError for what is no key or no folder of others, UsageError where this machine
-    shares already, StoreError.
+    Raises InputError for what is no key or no folder of others, SettingsError for what is no
+    address of a remote, UsageError where this machine shares already, StoreError.
     """
     name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
     machine = f"{name}-{draw_random_bytes(3).hex()}"
@@ -59,7 +60,9 @@ def create_machine_identity(
             f"this machine shares already, by {layout.machines / 'own'}; remove that file to "
             f"start again"
         )
-    if not location.startswith("git:"):
+    if location.startswith("git:"):
+        check_git_url(location.removeprefix("git:"))
+    else:
         folder = Path(location).expanduser().absolute()
         if joins and not folder.is_dir():
             raise InputError(f"{folder} is not there, so no machine shares it yet")

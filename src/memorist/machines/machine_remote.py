@@ -5,7 +5,6 @@ keeps alike, or a branch of a private Git remote.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -14,11 +13,17 @@ from memorist.errors import RemoteUnavailable
 from memorist.machines.snapshot_cipher import MAX_SNAPSHOT_BYTES
 from memorist.platforms.regular_files import read_regular_file
 from memorist.store.disk_files import DiskFiles, make_folders
+from memorist.team.git_command import (
+    find_git_failure_reason,
+    run_git,
+    strip_url_credentials_in_text,
+)
 
 SUFFIX = ".memorist"
 BRANCH = "memorist-machines"
 GIT_TIMEOUT_SECONDS = 60.0
 """Longest wait for Git. Our choice."""
+_IDENTITY = ("-c", "user.name=memorist", "-c", "user.email=memorist@localhost")
 MAX_PUSH_ATTEMPTS = 5
 """Pushes that other machines may overtake before it is given up. Our choice."""
 
@@ -77,11 +82,7 @@ class GitMachineBranch:
     def __init__(self, mirror: Path, url: str, environment: Mapping[str, str]) -> None:
         self._mirror = mirror
         self._url = url
-        self._environment = {
-            **{name: value for name, value in environment.items() if name != "GIT_DIR"},
-            "GIT_TERMINAL_PROMPT": "0",
-            "LC_ALL": "C",
-        }
+        self._environment = environment
 
     def read_files(self) -> dict[str, bytes | OSError]:
         """As the port says."""
@@ -126,7 +127,7 @@ class GitMachineBranch:
         """The newest commit of the branch; empty where there is none."""
         if not (self._mirror / "HEAD").exists():
             make_folders(self._mirror)
-            self._git("init", "--quiet", "--bare", ".")
+            self._git("init", "--quiet", "--bare")
         listing = self._git("ls-remote", self._url, f"refs/heads/{BRANCH}").split()
         if not listing:
             return ""
@@ -134,22 +135,17 @@ class GitMachineBranch:
         return listing[0].decode()
 
     def _git(self, *words: str, given: bytes = b"") -> bytes:
-        identity = ("-c", "user.name=memorist", "-c", "user.email=memorist@localhost")
-        try:
-            done = subprocess.run(
-                ["git", *identity, *words],
-                cwd=self._mirror,
-                env=self._environment,
-                input=given,
-                capture_output=True,
-                timeout=GIT_TIMEOUT_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise RemoteUnavailable(f"git could not do it: {error}") from error
+        done = run_git(
+            (*_IDENTITY, *words),
+            self._environment,
+            git_dir=self._mirror,
+            given=given,
+            seconds=GIT_TIMEOUT_SECONDS,
+            remote=strip_url_credentials_in_text(self._url),
+        )
         if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["nothing"]
-            raise RemoteUnavailable(f"git {words[0]} says: {said[-1]}")
+            reason = find_git_failure_reason((done.stdout + done.stderr).decode("utf-8", "replace"))
+            raise RemoteUnavailable(f"git {words[0]} failed: {reason}")
         return done.stdout
 
 

@@ -86,12 +86,18 @@ def find_access_refusal(path: Path) -> OSError | None:
     system names nothing against it.
     """
     existing = path if path_or_link_exists(path) else path.parent
-    facts = getattr(os, "statvfs", None)
+    number = 0
     try:
-        if facts is not None and facts(existing).f_flag & os.ST_RDONLY:
-            return OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        if hasattr(os, "statvfs"):
+            facts = os.statvfs(existing)
+            if facts.f_flag & os.ST_RDONLY:
+                number = errno.EROFS
+            elif facts.f_files and not facts.f_favail:  # bytes are left, but no more files
+                number = errno.ENOSPC
     except OSError as error:
         return error
+    if number:
+        return OSError(number, os.strerror(number), str(path))
     needed = ((path, os.R_OK | os.W_OK), (path.parent, os.W_OK | os.X_OK))
     if all(os.access(each, mode) for each, mode in needed if path_or_link_exists(each)):
         return None

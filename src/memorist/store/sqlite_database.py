@@ -240,13 +240,13 @@ def is_unwritable_error(error: sqlite3.Error | OSError, path: Path) -> bool:
     """Whether the error means that a file may not be written, or that there is no room for it, or
     no folder where one belongs.
 
-    SQLite says no more than "unable to open" of a folder that it may not write to, and says that
-    for want of file descriptors too.
+    SQLite says no more than "unable to open" of a folder that it may not write to or that has room
+    for no more files, and says that for want of file descriptors too.
     """
     if isinstance(error, OSError):
         return error.errno in DISK_ERRORS or isinstance(error, FileExistsError)
     return any(word in str(error) for word in _UNWRITABLE_WORDS) or (
-        "unable to open" in str(error) and not os.access(path.parent, os.W_OK)
+        "unable to open" in str(error) and find_access_refusal(path) is not None
     )
 
 

@@ -26,8 +26,13 @@ from memorist.errors import (
     RemoteUnavailable,
     SettingsError,
 )
-from memorist.platforms import processes
 from memorist.store.disk_files import make_folders
+from memorist.team.git_command import (
+    check_git_url,
+    find_git_failure_reason,
+    run_git,
+    strip_url_credentials_in_text,
+)
 from memorist.team.shared_memory_form import compute_text_checksum, to_shared_text
 from memorist.team.team_remote import (
     MAX_KEYS,
@@ -44,20 +49,6 @@ REVISION_LOG_OPTIONS = ("--format=%x01%h%x00%an%x00%at", "--name-status", "--no-
 """Options of `git log` whose output `parse_revisions` reads."""
 _MAX_TIME_DIGITS = 12
 """Longest valid time in digits."""
-
-
-def find_git_failure_reason(output: str) -> str:
-    """Return the line that gives the reason, at most 300 characters of it."""
-    lines = [
-        line
-        for line in output.splitlines()
-        if line.strip() and not line.startswith(("Done", "To "))
-    ]
-    wanted = next(
-        (line for line in lines if line.startswith(("fatal:", "error:", "!"))),
-        lines[0] if lines else "it says nothing",
-    )
-    return strip_url_credentials_in_text(" ".join(wanted.split()))[:300]
 
 
 def parse_revisions(output: bytes, prefix: str) -> tuple[MemoryRevision, ...]:
@@ -84,11 +75,6 @@ def parse_revisions(output: bytes, prefix: str) -> tuple[MemoryRevision, ...]:
     return tuple(found)
 
 
-def strip_url_credentials_in_text(url: str) -> str:
-    """Remove user name and password from addresses in a text."""
-    return re.sub(r"(\w+://)[^/@\s]*@", r"\1", url)
-
-
 def is_url_on_this_machine(url: str) -> bool:
     """Whether Git reads the address as a folder: `file:`, or no scheme and no host in front of a
     colon; a letter, a colon and a backslash are a disk of Windows.
@@ -108,19 +94,6 @@ REF_RETRIES = 3
 REF_RETRY_SECONDS = 0.2
 """How often a command is repeated, and after what pause, where another Git moved the same ref
 meanwhile: that of a killed process goes on for a moment.
-"""
-_PROTOCOLS = "file:git:http:https:ssh"
-_PASSED_VARIABLES = (
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_ASKPASS",
-    "GIT_PROXY_COMMAND",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_SSL_CAINFO",
-)
-"""Git variables that say how a remote is reached; those that name another repository, as set in a
-hook, are left out.
 """
 _BEHIND_MESSAGES = (
     "[rejected]",
@@ -163,13 +136,7 @@ class GitRemote:
                 f"{branch.branch!r} with the folder {branch.folder!r} is no location on a branch: "
                 f"use letters, digits, dashes and slashes"
             )
-        if (
-            branch.url.startswith("-")
-            or "::" in branch.url
-            or not branch.url
-            or any(ord(sign) < 32 for sign in branch.url)
-        ):
-            raise SettingsError("the address of a Git remote is a URL or a path")
+        check_git_url(branch.url)
         self._mirror = mirror
         self._branch = branch
         self._environment = os.environ if environment is None else environment
@@ -445,50 +412,14 @@ class GitRemote:
     def _run(
         self, words: Sequence[str], *, given: bytes = b"", inside: bool = True
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run Git without hooks, prompts, or another repository's environment, within the time
-        limit.
-        """
-        git_dir = ("--git-dir", str(self._mirror)) if inside else ()
-        command = [
-            "git",
-            *git_dir,
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "protocol.ext.allow=never",
-            "-c",
-            "gc.auto=0",
-            *words,
-        ]
-        environment = {
-            name: value
-            for name, value in self._environment.items()
-            if not name.startswith("GIT_") or name in _PASSED_VARIABLES
-        }
-        environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS, "LC_ALL": "C"}
-        try:
-            running = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise SettingsError(
-                f"git cannot be run ({error.strerror}); install it, or keep the team's "
-                f"memories on a server"
-            ) from error
-        try:
-            out, errors = running.communicate(given, timeout=self._branch.timeout_seconds)
-        except subprocess.TimeoutExpired:
-            processes.kill_process_group(running.pid)
-            running.communicate()
-            raise RemoteUnavailable(
-                f"{self.name} took longer than {self._branch.timeout_seconds:g} seconds; try again"
-            ) from None
-        return subprocess.CompletedProcess(command, running.returncode, out, errors)
+        return run_git(
+            words,
+            self._environment,
+            git_dir=self._mirror if inside else None,
+            given=given,
+            seconds=self._branch.timeout_seconds,
+            remote=self.name,
+        )
 
 
 def find_project_remote(root: Path, name: str) -> str:
