@@ -11,6 +11,7 @@ import pytest
 SOURCES = Path(__file__).parents[2] / "src" / "memorist"
 
 MAY_BE_CUT_OFF = {
+    "cli/ui_command.py": "waits for a browser, in Python's own code",
     "engine/blocking_engine.py": "its loop is closed by the engine at the end",
     "flags/flag_lookup.py": "waits for the network, in Python's own code",
     "hooks/daemon_watchdog.py": "watches a process that ends itself",
