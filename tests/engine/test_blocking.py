@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import memorist
 from memorist import Memorist, Settings
 from memorist.errors import FormatError, InputError, NothingToDo, UsageError
 from memorist.events import Event, FileRead
+from memorist.testing import Hang, ScriptedModel
 
 REPLY: dict[str, Any] = {
     "type": "message",
@@ -106,6 +108,34 @@ def test_a_memory_that_is_asked_for_at_each_request_is_not_kept(tmp_path: Path) 
         known = list(engine._memories)
 
     assert known == [kept]
+
+
+def test_a_thread_that_waits_is_told_when_another_closes_the_engine(tmp_path: Path) -> None:
+    """A server that is stopped closes the engine while a worker waits for a model: the worker goes
+    on at once, with an error that says why.
+    """
+    model = ScriptedModel([Hang()])
+    engine = Memorist(home=tmp_path / "home", model=model).__enter__()
+    session = engine.open("a")
+    session.prepare(request("Mend the importer. " * 50))
+    ends: list[str] = []
+
+    def update() -> None:
+        with pytest.raises(UsageError, match="closed by another thread"):
+            session.update_notes()
+        ends.append("told")
+
+    worker = threading.Thread(target=update, daemon=True)
+    worker.start()
+    until = time.monotonic() + 20
+    while not model.requests and time.monotonic() < until:
+        time.sleep(0.01)
+    engine.close()
+    worker.join(20)
+
+    assert ends == ["told"]
+    with pytest.raises(UsageError, match="open a new one"):
+        session.prepare(request("And now?"))
 
 
 def test_errors_reach_the_caller(tmp_path: Path) -> None:

@@ -29,22 +29,15 @@ from memorist.compaction.provider_edits import (
     add_old_results_to_clear,
     build_clearing_edit,
 )
-from memorist.compaction.window_at_message import (
-    RecordedWindow,
-    find_text_by_id,
-    rebuild_recorded_window,
-)
+from memorist.compaction.window_at_message import RecordedWindow, find_text_by_id
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
-from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.recorded_compaction import compact_with_model, write_compacted_session
-from memorist.engine.recorded_session import find_recorded_session
+from memorist.engine.recorded_session import find_recorded_session, read_recorded_window
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.format_detection import read_session
 from memorist.session_memory.structural_notes import NotesBudget
-from memorist.store.transcript_reader import DecodedLineFile
 
 CACHED_MICRO = "micro-cached"
 """The way that changes no message: the provider is asked to clear results in its own cache."""
@@ -104,10 +97,8 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
 
     Example: memorist compact session.jsonl --budget 8000
     """
-    source = find_recorded_session(load_home_layout(), options["session"]).path
-    recorded = rebuild_recorded_window(
-        drop_rolled_back_entries(read_session(DecodedLineFile(source))), options["at"]
-    )
+    session = find_recorded_session(load_home_layout(), options["session"])
+    source, recorded = session.path, read_recorded_window(session, options["at"])
     if options["wanted"]:
         click.echo(_full_text(recorded, options["wanted"]))
         return

@@ -12,7 +12,7 @@ order of magnitude faster, which lets a replay read a transcript at disk speed
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -262,6 +262,18 @@ class Message(Struct, frozen=True, kw_only=True):
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The tool results in this message, in order."""
         return tuple([block for block in self.blocks if isinstance(block, ToolResult)])
+
+
+def find_newest_user_message(messages: Sequence[Message]) -> Message | None:
+    """The newest message that the user typed; None where there is none."""
+    return next(
+        (
+            message
+            for message in reversed(messages)
+            if message.origin is Origin.USER and not message.tool_results
+        ),
+        None,
+    )
 
 
 class ToolDefinition(Struct, frozen=True):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from pathlib import Path, PurePath
 from typing import Any, Protocol, Self, TypeVar
 from weakref import WeakSet
@@ -37,12 +37,16 @@ from memorist.store.home_layout import SessionLayout
 
 Result = TypeVar("Result")
 
+MAX_CANCEL_SECONDS = 5.0
+"""Longest wait for what is cancelled when the loop ends, in seconds. Our choice."""
+
 
 class EventLoopThread:
     """An event loop in a daemon thread. Every call may come from any thread but its own."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="memorist", daemon=True)
         self._thread.start()
 
@@ -50,13 +54,21 @@ class EventLoopThread:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
+            self._cancel_tasks()
         finally:
             self._loop.close()
+
+    def _cancel_tasks(self) -> None:
+        """Cancel what other threads still wait for: nobody else would tell them."""
+        if tasks := asyncio.all_tasks(self._loop):
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.wait(tasks, timeout=MAX_CANCEL_SECONDS))
 
     @property
     def is_running(self) -> bool:
         """Whether it was not stopped."""
-        return self._thread.is_alive()
+        return self._thread.is_alive() and not self._is_stopped
 
     def submit(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Future[Result]:
         """Begin `work` on the loop.
@@ -72,11 +84,16 @@ class EventLoopThread:
     def run(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Run `work` on the loop, wait for it and return its result.
 
-        Raises what it raises, and what `submit` raises. Ctrl-C cancels the work.
+        Raises what it raises, and what `submit` raises, also where `stop` ends the work. Ctrl-C
+        cancels it.
         """
         future = self.submit(work)
         try:
             return future.result()
+        except CancelledError:
+            if self._is_stopped:
+                raise UsageError("the engine was closed by another thread meanwhile") from None
+            raise
         except BaseException:
             future.cancel()
             raise
@@ -92,6 +109,7 @@ class EventLoopThread:
     def stop(self, seconds: float | None = None) -> None:
         """End the loop and wait for its thread, at most `seconds`. May be called twice."""
         if self._thread.is_alive():
+            self._is_stopped = True
             self._loop.call_soon_threadsafe(self._loop.stop)
             if threading.current_thread() is not self._thread:
                 self._thread.join(seconds)

@@ -50,7 +50,7 @@ from memorist.context.world_state import (
     diff_world_state,
     restore_world_state,
 )
-from memorist.core.messages import SKILL_ID_PREFIX, JsonObject, Message, Origin
+from memorist.core.messages import SKILL_ID_PREFIX, JsonObject, Message, find_newest_user_message
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.session_log import SessionLog
@@ -167,14 +167,7 @@ class ContextExtension(SessionExtension):
         model, window = view.model, view.context_window
         for path in find_touched_paths(new_messages):
             self.on_file_read(path)
-        asked = next(
-            (
-                message
-                for message in reversed(new_messages)
-                if message.origin is Origin.USER and not message.tool_results
-            ),
-            None,
-        )
+        asked = find_newest_user_message(new_messages)
         if not self._is_shown:
             await self._show_first_context(view, model, window)
         elif self._is_stale or (asked is not None and self._has_changes()):

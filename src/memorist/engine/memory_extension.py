@@ -14,7 +14,13 @@ from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
+from memorist.core.messages import (
+    RECALL_ID_PREFIX,
+    Message,
+    Origin,
+    ToolUse,
+    find_newest_user_message,
+)
 from memorist.engine.background_loading import BackgroundSteps
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -157,7 +163,7 @@ class MemoryExtension(SessionExtension):
         self._apply_pending_statements(at_prompt=True)
         if self.recall is None:
             return
-        asked = _last_user_message(new_messages)
+        asked = find_newest_user_message(new_messages)
         self._pending_query = asked or self._pending_query
         if self._is_scanned:
             with self.recall.scan_once(at_prompt=not self.recall.is_index_due):
@@ -222,7 +228,7 @@ class MemoryExtension(SessionExtension):
         if self.recall is None:
             return []
         found = []
-        self._pending_query = _last_user_message([message])
+        self._pending_query = find_newest_user_message([message])
         if self._pending_query is None and not self.recall.is_index_due:
             return self._take_recalled_texts(self.recall, message)
         with self.recall.scan_once():
@@ -325,17 +331,6 @@ def _list_changed_files(call: ToolUse) -> tuple[str, ...]:
         return tuple(each.path for each in action.changes)
     return (
         list_files_written_by_command(action.command) if isinstance(action, CommandAction) else ()
-    )
-
-
-def _last_user_message(messages: Sequence[Message]) -> Message | None:
-    return next(
-        (
-            message
-            for message in reversed(messages)
-            if message.origin is Origin.USER and not message.tool_results
-        ),
-        None,
     )
 
 

@@ -217,11 +217,14 @@ class ObservedSession:
             with contextlib.suppress(StoreError):
                 past = self._rollout_memory.take_due_text()
         if texts or past:
-            self._shown = ShownTexts(
-                texts=(*self._shown.texts, *texts),
-                was_rollout_memory_shown=self._shown.was_rollout_memory_shown or bool(past),
-            )
+            self._add_shown(texts, has_past=bool(past))
         return [*texts, *filter(None, [past])]
+
+    def _add_shown(self, texts: Iterable[str], *, has_past: bool = False) -> None:
+        self._shown = ShownTexts(
+            texts=(*self._shown.texts, *texts),
+            was_rollout_memory_shown=self._shown.was_rollout_memory_shown or has_past,
+        )
 
     def list_waiting_proposals(self, *, is_for_user: bool = False) -> Sequence[Proposal]:
         """What waits for the user's yes or no, in the order of its numbers, which stay where it
@@ -263,10 +266,7 @@ class ObservedSession:
             said = self._session_recall.recall_for_prompt(strip_host_markup(prompt))
             texts += [said] if said and said not in self._shown.texts else []
         if texts:
-            self._shown = ShownTexts(
-                texts=(*self._shown.texts, *texts),
-                was_rollout_memory_shown=self._shown.was_rollout_memory_shown,
-            )
+            self._add_shown(texts)
         return texts
 
     def recall_for_tool_call(self, call: ToolUse) -> list[str]:
@@ -274,10 +274,7 @@ class ObservedSession:
         text = self._log.extensions.before_tool(call)
         if not text or text in self._shown.texts:
             return []
-        self._shown = ShownTexts(
-            texts=(*self._shown.texts, text),
-            was_rollout_memory_shown=self._shown.was_rollout_memory_shown,
-        )
+        self._add_shown([text])
         return [text]
 
     def preload_in_background(self) -> None:

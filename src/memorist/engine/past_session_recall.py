@@ -13,7 +13,14 @@ from contextlib import closing
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.removed_memories import ForgottenQuotesReader
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
+from memorist.core.messages import (
+    RECALL_ID_PREFIX,
+    Message,
+    Origin,
+    TextBlock,
+    ToolUse,
+    find_newest_user_message,
+)
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.memory_holdout import decide_and_record_holdout, has_past_session_memory
@@ -183,14 +190,7 @@ class PastSessionRecall(SessionExtension):
 
     async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
         """Show what the user's newest message was answered by before, where there is room."""
-        asked = next(
-            (
-                message
-                for message in reversed(new_messages)
-                if message.origin is Origin.USER and not message.tool_results
-            ),
-            None,
-        )
+        asked = find_newest_user_message(new_messages)
         if asked is None or not view.accepts_messages:
             return
         text = self.recall_for_prompt(extract_redacted_user_text(asked))

@@ -4,13 +4,15 @@ folder of it; and the notes that are kept or can be made of it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.compaction.offline_compaction import build_structural_notes
-from memorist.compaction.window_at_message import rebuild_recorded_window
+from memorist.compaction.window_at_message import RecordedWindow, rebuild_recorded_window
 from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.session_list import list_known_sessions
@@ -84,14 +86,22 @@ def read_session_notes(session: RecordedSession) -> str:
     return (raw or b"").decode("utf-8", "replace")
 
 
+def read_recorded_window(session: RecordedSession, until: str = "") -> RecordedWindow:
+    """What the model was shown at a message of a session, by default the last one, and all before
+    it that was not rolled back.
+
+    Raises InputError where there is no such message, and StoreError.
+    """
+    entries = read_session(DecodedLineFile(session.path))
+    return rebuild_recorded_window(drop_rolled_back_entries(entries), until)
+
+
 def build_structural_session_notes(session: RecordedSession, budget: NotesBudget) -> str:
     """The notes that a recording proves, made now and not kept.
 
     Raises InputError where it holds no message, and StoreError.
     """
-    recorded = rebuild_recorded_window(
-        drop_rolled_back_entries(read_session(DecodedLineFile(session.path)))
-    )
+    recorded = read_recorded_window(session)
     return build_structural_notes(recorded, load_prompt("session_memory/template"), budget)
 
 
@@ -114,25 +124,26 @@ def _find_past(home: Layout, name: str) -> RecordedSession | None:
         folders = dict(find_sessions_by_id_prefix(database, name))
     finally:
         database.close()
-    fitting = [each for each in rollouts if each.id.startswith(name)]
-    exact = [each for each in fitting if each.id == name] or fitting
-    if len(exact) > 1:
-        some = ", ".join(each.id for each in exact[:5])
-        raise InputError(
-            f"{len(exact)} sessions begin with {name!r} ({some} …); give more of the id"
-        )
-    if not exact:
+    paths = {each.id: Path(each.path) for each in rollouts if each.id.startswith(name)}
+    if not paths:
         return None
-    folder = folders.get(exact[0].id)
-    if not Path(exact[0].path).is_file():
+    id = _choose_id(paths, name)
+    folder = folders.get(id)
+    if not paths[id].is_file():
         if folder is not None:
             return None  # memorist's own transcript is there
         raise InputError(
-            f"the session {exact[0].id} is known, and its recording is no longer there: "
-            f"{exact[0].path}"
+            f"the session {id} is known, and its recording is no longer there: {paths[id]}"
         )
-    layout = None if folder is None else SessionLayout(Path(folder))
-    return RecordedSession(exact[0].id, Path(exact[0].path), layout)
+    return RecordedSession(id, paths[id], None if folder is None else SessionLayout(Path(folder)))
+
+
+def _choose_id(ids: Collection[str], name: str) -> str:
+    """The id that a name stands for, of those that begin so. Raises InputError for several."""
+    if name in ids or len(ids) == 1:
+        return name if name in ids else next(iter(ids))
+    some = ", ".join(islice(ids, 5))
+    raise InputError(f"{len(ids)} sessions begin with {name!r} ({some} …); give more of the id")
 
 
 def _find_own(home: Layout, name: str) -> tuple[str, SessionLayout]:
@@ -150,17 +161,12 @@ def _find_own(home: Layout, name: str) -> tuple[str, SessionLayout]:
         )
     database = open_database(home.database)
     try:
-        found = find_sessions_by_id_prefix(database, name)
+        folders = dict(find_sessions_by_id_prefix(database, name))
     finally:
         database.close()
-    exact = [row for row in found if row[0] == name] or found
-    if not exact:
+    if not folders:
         raise InputError(
             f"{name!r} is no file, and no session's id begins so; `memorist sessions` lists them"
         )
-    if len(exact) > 1:
-        some = ", ".join(row[0] for row in exact[:5])
-        raise InputError(
-            f"{len(exact)} sessions begin with {name!r} ({some} …); give more of the id"
-        )
-    return exact[0][0], SessionLayout(Path(exact[0][1]))
+    id = _choose_id(folders, name)
+    return id, SessionLayout(Path(folders[id]))

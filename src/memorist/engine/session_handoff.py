@@ -13,12 +13,13 @@ from uuid import uuid4
 from msgspec import Struct
 
 from memorist.compaction.handoff import HandoffSource, render_handoff
-from memorist.compaction.window_at_message import rebuild_recorded_window
-from memorist.context.turn_rollback import drop_rolled_back_entries
 from memorist.core.prompt_templates import load_prompt
-from memorist.engine.recorded_session import RecordedSession, read_session_notes
+from memorist.engine.recorded_session import (
+    RecordedSession,
+    read_recorded_window,
+    read_session_notes,
+)
 from memorist.errors import InputError
-from memorist.formats.format_detection import read_session
 from memorist.formats.resumable_session import (
     MAX_FOLDER_NAME_CHARACTERS,
     ResumableClient,
@@ -28,7 +29,6 @@ from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.platforms.user_home import expand_user
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.store.disk_files import DiskFiles
-from memorist.store.transcript_reader import DecodedLineFile
 
 
 def render_session_handoff(session: RecordedSession, budget: int) -> str:
@@ -36,9 +36,7 @@ def render_session_handoff(session: RecordedSession, budget: int) -> str:
 
     Raises InputError where it holds no message, and StoreError.
     """
-    recorded = rebuild_recorded_window(
-        drop_rolled_back_entries(read_session(DecodedLineFile(session.path)))
-    )
+    recorded = read_recorded_window(session)
     kind = recorded.head.format if recorded.head else "memorist"
     return render_handoff(
         HandoffSource(
