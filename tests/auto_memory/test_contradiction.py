@@ -630,11 +630,57 @@ async def test_a_fact_with_another_value_is_kept_and_the_former_is_asked_about(
 @pytest.mark.parametrize(
     ("known", "said"),
     [
+        ("Our web search goes through Jina.", "Our web search goes through Exa."),
+        ("Maya owns the auth migration.", "Tom owns the auth migration."),
+        ("Alice is a designer.", "Alice is an engineer."),
+        ("Kai joined in 2020.", "Kai joined in 2024."),
+        ("We use Linear for tickets.", "We use Jira for tickets."),
+        ("Wir nutzen Jenkins für die CI.", "Wir nutzen GitHub Actions für die CI."),
+        ("I work at Google.", "I work at Mozilla."),
+        ("I'm the backend lead", "I'm the frontend lead now"),
+        ("我爱吃苹果。", "我不爱吃苹果了。"),
+    ],
+)
+def test_a_fact_that_gives_one_thing_another_name_is_doubted(known: str, said: str) -> None:
+    """A thing has one owner, one place and one tool for a purpose; whether both hold is asked."""
+    assert compare_statements(said, known) is StatementRelation.STATED_OTHERWISE
+
+
+@pytest.mark.covers("AM-12")
+async def test_a_fact_about_the_user_is_compared_wherever_it_is_kept(talk: Talk) -> None:
+    """A name that one project alone knows is asked about when another is given, and a new role is
+    the user's in every project, as the former one was.
+    """
+    known = create_memory_file(
+        "name.md",
+        kind=MemoryKind.PROJECT,
+        name="name",
+        description="My name is Sam.",
+        body="My name is Sam.",
+        provenance=Provenance(),
+    )
+    added = MemoryChange(path=known.path, before=None, after=encode_file_text_as_utf8(known.text()))
+    talk.memory.write([added], ChangeReason(actor="user", what="name"))
+    await talk.says("My name is Samantha.", "I'm the backend lead.", "I'm the frontend lead now.")
+
+    asked = {each.path: each for each in talk.memory.list_proposals()}
+    assert set(asked) == {"name.md", "im-backend-lead.md"}
+    assert all(each.after is None for each in asked.values())
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
         ("Alice owns billing.", "Alice owns payments."),
         ("Alice owns billing.", "Bob owns search now."),
         ("The staging database is Postgres.", "The production database is Postgres."),
         ("Bob reviews Go code.", "Bob reviews Rust code."),
         ("The importer is slow.", "The importer is old."),
+        ("Maya owns the auth service.", "Tom owns the billing service."),
+        ("We use Postgres for orders.", "We use Redis for sessions."),
+        ("We use lazy loading for images.", "We use wide caching for images."),
+        ("I'm a designer", "I'm a teacher"),
+        ("我每周三去游泳。", "我每天不吃早饭。"),
     ],
 )
 def test_facts_of_two_things_are_apart(known: str, said: str) -> None:

@@ -47,11 +47,74 @@ pytestmark = pytest.mark.covers("SF-1")
         ("//npm.example.com/:_authToken=5c2a1f5e-77b2-4c1d-8e02-2b9f6a1c3d44", "5c2a1f5e"),
         ("untrusted comment: minisign encrypted secret key\nRWRTY0Iy" + "q7Xv9Kb2Lm4Np6Rt" * 9,
          "q7Xv9Kb2Lm4Np6Rt"),
+        ("PIN der Karte: 7391", "7391"),
+        ("WPA2 key lamp4lamp4x", "lamp4lamp4x"),
+        ("le code secret c'est lampe4lampe", "lampe4lampe"),
+        ("пароль от вайфая Fal_con27x", "Fal_con27x"),
+        ("New user created: ann / sP7kV_xw#u6y", "sP7kV_xw#u6y"),
+        ('a1 LOGIN "ann" "Falcon.27"', "Falcon.27"),
+        ("> AUTH PLAIN AGFubgBGYWxjb24uMjd4", "AGFubgBG"),
+        ("USER ann\nPASS Falcon.27\n230 Login successful", "Falcon.27"),
+        ("mc alias set s3 https://minio.example.com ANN 5c2a1f5e77b24c1d8e02", "5c2a1f5e"),
+        ("rclone config create s3 provider AWS secret_access_key 9fK2mQ7xL4vB8nR3tY6wZ1cH5jD0pG7sA2eU4iO6",
+         "9fK2mQ7x"),
+        ("restic init --password-command 'echo Falcon.27'", "Falcon.27"),
+        ("aws ssm put-parameter --name /db --type SecureString --value Falcon.27", "Falcon.27"),
     ],
 )  # fmt: skip
 def test_a_secret_of_a_person_is_taken_out(text: str, secret: str) -> None:
     """None of it is left in the text."""
     assert secret not in redact(text).text
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [" ", ", ", ",", "\n", '", "', "-"],
+    ids=["gaps", "list", "csv", "lines", "json", "dashes"],
+)
+@pytest.mark.parametrize("before", ["", "Hi!\n\n", "{\n\n"])
+def test_a_phrase_alone_on_its_line_needs_no_word_beside_it(joint: str, before: str) -> None:
+    """A wallet's export and a note hold nothing else."""
+    words = joint.join(
+        [
+            "ripple",
+            "scissors",
+            "kick",
+            "mammal",
+            "hire",
+            "column",
+            "oak",
+            "again",
+            "sun",
+            "offer",
+            "wealth",
+            "turn",
+        ]
+    )
+    text = f'{before}["{words}"]\n\nBye.' if '"' in joint else f"{before}{words}\n\nBye."
+
+    assert "mammal" not in redact(text).text
+    assert redact(text).text.startswith(before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apple pear plum cherry grape lemon melon mango kiwi olive peach guava\n"
+        "carrot onion potato tomato pepper garlic celery radish turnip lettuce spinach leek\n",
+        "we went home after dinner because rain fell over every street that night",
+        "pending running stopped started created deleted updated merged closed opened failed passed",
+        "select insert update delete create alter drop grant revoke commit rollback selected",
+        "created on: 2001July05",
+        "user created on 2026-01-02 / 10:30",
+        "PASS src/cart.test.ts",
+        "PASS 14tests",
+        "the login page shows 404x",
+    ],
+)
+def test_words_in_a_row_are_no_phrase_and_a_report_no_login(text: str) -> None:
+    """Lists of several lines, prose, states and words with the same beginning stay; so do reports."""
+    assert redact(text).text == text
 
 
 def test_a_phrase_goes_to_its_end_and_no_further() -> None:
@@ -94,7 +157,7 @@ def test_what_only_resembles_one_stays(text: str) -> None:
     "unit",
     [
         "4539578763621486", "NL91ABNA04171643", "phrase ", "seed: some words of a row and then ",
-        "phrase " + "word " * 10 + "x ", "backup codes: a1b2-c3d4 ", "pin 4711 pin of the ", "wlan ",
+        "phrase " + "word " * 10 + "x ", "\n" + "word " * 11 + "word\n", "user created: a / ", "login a ", "\npass ", "auth plain ", "backup codes: a1b2-c3d4 ", "pin 4711 pin of the ", "wlan ",
         "WIFI:S:", "code access code ", "backup codes\n", "0000 0000 0000 ",
     ],
 )  # fmt: skip

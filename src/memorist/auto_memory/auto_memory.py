@@ -326,7 +326,7 @@ class AutoMemory(ProcessBound):
     ) -> tuple[list[AcceptedChange], list[AcceptedChange]]:
         """Part what stays in this project from what the user said for all of them.
 
-        In doubt it stays: where the project has a memory that says the same or the opposite.
+        In doubt it stays: where the project has a memory that says the same or otherwise.
         """
         staying: list[AcceptedChange] = []
         spreading: list[AcceptedChange] = []
@@ -356,7 +356,9 @@ class AutoMemory(ProcessBound):
             )
         )
         found = reconcile_new_memory(change, near, format_utc_timestamp(self._clock.now()))
-        return not (found.known_path or found.replaced_paths or found.contradicts)
+        return not (
+            found.known_path or found.replaced_paths or found.contradicts or found.questions
+        )
 
     def _name_everywhere(self, accepted: AcceptedChange) -> AcceptedChange:
         if self.everywhere is None:

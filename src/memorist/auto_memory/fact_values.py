@@ -1,7 +1,7 @@
 """Facts that give a thing a value, and bare exchanges of a value for another (AM-12). Pure.
 
-`Bob owns billing now` and `Alice owns billing` may both hold; `no es 8080, es 9090` says not what
-it is about. Neither changes a memory: the user is asked.
+`Bob owns billing` and `Alice owns billing` may both hold; `no es 8080, es 9090` says not what it is
+about. Neither changes a memory: the user is asked.
 """
 
 from __future__ import annotations
@@ -23,56 +23,145 @@ from memorist.core.text_analysis import encode_file_text_as_utf8
 MAX_FACT_CHARS = 200
 _WORD = r"(?!(?:you|please|let|may|might|can|could|should|must|will|would|if|when)\b)[\w'’/-]+"
 _NOW = r"(?:now|these days|jetzt|maintenant|ahora|agora|adesso|теперь|nu)"
+_ONE_VALUE = (
+    r"is|am|lives? (?:in|at)|works? (?:at|for)|(?:runs?|listens?) on|(?:goes|runs) through"
+    r"|(?:points|connects|talks) to"
+    r"|(?:joined|starts?|started|ends?|ended|expires?|launched|was (?:born|founded|released))"
+    r" (?:in|on|at)"
+    r"|is (?:hosted|deployed|run|kept|stored|written|built|served) (?:on|in|at|by|with)"
+    r"|ist|heißt|läuft auf|wohne in|arbeite bei|est|tourne sur|habite à|travaille chez"
+    r"|es|corre en|vivo en|trabajo en"
+    r"|é|roda em|moro em|è|gira su|vivo a|это|живу в"
+)
+"""Verbs with which a thing has one value."""
+_ONE_OWNER = (
+    r"owns|leads|maintains|is (?:owned|managed) by|is responsible for|leitet|betreut|dirige|gère"
+    r"|lidera|gestiona"
+)
+"""Verbs with which a thing has one that does it, who may do others as well."""
 _FACT = lazy_pattern(
     rf"\A(?P<subject>{_WORD}(?: {_WORD}){{0,4}}?) (?P<before>{_NOW} )?"
-    r"(?P<verb>is|runs? on|lives? (?:in|at)|owns|leads|maintains|handles|manages|reviews"
-    r"|ist|heißt|läuft auf|leitet|macht|betreut|est|tourne sur|gère|es|corre en|gestiona|é|roda em"
-    r"|è|gira su|это|is (?:hosted|deployed|owned|run|managed|kept|stored) (?:on|in|at|by|with))"
+    rf"(?:(?P<verb>{_ONE_VALUE})|(?P<owns>{_ONE_OWNER})|(?P<other>handles|manages|reviews|macht))"
     rf" (?P<value>[^,;]{{1,60}}?)(?P<after> {_NOW})?[.!]*\Z",
     re.IGNORECASE,
 )
-_ONE_VALUE = lazy_pattern(
-    r"is\b|runs? on|lives?|ist|heißt|läuft|est|tourne|es|corre|é|roda|è|gira|это", re.IGNORECASE
+_USE = lazy_pattern(
+    rf"\A(?P<before>{_NOW} )?"
+    r"(?:(?:we|i|wir|ich|nous|on|je|мы|the (?:project|repo|team)|this (?:project|repo)) )?"
+    r"(?P<verb>uses?|have|run|nutzen?|verwenden?|utilis(?:ons|e)|us(?:amos|o)|utiliz(?:amos|o)"
+    r"|использу(?:ем|ю))"
+    r" (?P<value>[^,;]{1,40}?) (?:for|für|pour|para|per|для) (?P<subject>[^,;]{1,60}?)"
+    rf"(?P<after> {_NOW})?[.!]*\Z",
+    re.IGNORECASE,
 )
-"""Verbs with which a thing has one value: somebody may own several things."""
+"""What is used for something."""
 _NAMED = lazy_pattern(r"(?-i:[A-Z])|\S*\d")
+_NAME = lazy_pattern(
+    r"(?!(?:a|an|the|any|no|it|this|that|ein\w*|un|une|una|um|uma)\b)[\w.+#/-]+\Z", re.IGNORECASE
+)
+_ROLE = lazy_pattern(
+    r"(?:an?|the) (?:[\w+#./-]+ ){0,3}(?:developer|engineer|programmer|lead|architect|designer"
+    r"|manager|scientist|analyst|student|teacher|researcher|admin|maintainer|founder|cto|ceo|consultant|intern|tester)\Z",
+    re.IGNORECASE,
+)
+"""What somebody is by profession."""
 _PLACED = lazy_pattern(r"(?:at|in|on|under|by|not|a|an|the|to|up|down)\b", re.IGNORECASE)
+_SPEAKER = lazy_pattern(r"(?:i|ich|je|eu|yo)\Z", re.IGNORECASE)
+
+
+class _Fact(Struct, frozen=True):
+    """A thing, and what is said of it."""
+
+    subject: tuple[str, ...]
+    verb: str
+    value: str
+    values: tuple[str, ...]
+    is_new: bool
+    """Whether it says that this is so now."""
+    sort: str
+    """`verb` for one value, `owns` for one owner, `use` for what is used; else `other`."""
+    is_named: bool
+    """Whether the part that may differ is a name, a number or a role."""
 
 
 @lru_cache(maxsize=2_000)
-def _read_fact(text: str) -> re.Match[str] | None:
-    return _FACT.match(text) if len(text) <= MAX_FACT_CHARS else None
+def _read_fact(text: str) -> _Fact | None:
+    if len(text) > MAX_FACT_CHARS:
+        return None
+    plain = _I_AM.sub("I am", text)
+    if found := _USE.match(plain):
+        sort, subject = "use", list_content_stems(found["subject"])
+        is_named = (
+            _NAMED.match(found["value"]) is not None or _NAME.match(found["value"]) is not None
+        )
+    elif found := _FACT.match(plain):
+        sort = next(name for name in ("verb", "owns", "other") if found[name])
+        named = found["subject"] if sort == "owns" else found["value"]
+        is_speaker = _SPEAKER.match(found["subject"]) is not None
+        subject = ("i",) if is_speaker else list_content_stems(found["subject"])
+        is_named = (_NAMED.match(named) is not None and _PLACED.match(named) is None) or (
+            _ROLE.match(named) is not None and not is_speaker
+        )
+    else:
+        return None
+    is_new = bool(found["before"] or found["after"])
+    verb = found["verb" if sort == "use" else sort].casefold()
+    values = list_content_stems(found["value"])
+    return _Fact(subject, verb, found["value"], values, is_new, sort, is_named)
+
+
+_I_AM = lazy_pattern(r"\AI['’]m\b", re.IGNORECASE)
 
 
 def states_otherwise(new: str, known: str) -> bool:
     """Whether two facts are the same but for one part, which makes it doubtful that both hold: a
-    name or number given to one thing, or, where the new one says `now`, any part.
+    name, number or role given to one thing, the owner of one, or, where the new one says `now`, any
+    part; and whether a Chinese text says of the same that it is not so.
     """
     mine, theirs = _read_fact(new), _read_fact(known)
-    if mine is None or theirs is None or mine["verb"].casefold() != theirs["verb"].casefold():
+    if mine is None or theirs is None or mine.verb != theirs.verb:
+        return _denies_wide(new, known)
+    if not (mine.subject and theirs.subject and mine.values and theirs.values):
         return False
-    subjects, values = (
-        [list_content_stems(each[part]) for each in (mine, theirs)] for part in ("subject", "value")
-    )
-    if not all((*subjects, *values)) or (subjects[0] == subjects[1]) == (values[0] == values[1]):
+    is_same_thing = mine.subject == theirs.subject
+    if is_same_thing == (mine.values == theirs.values):
         return False
-    if mine["before"] or mine["after"]:
+    if mine.is_new:
         return True
     return (
-        subjects[0] == subjects[1]
-        and _ONE_VALUE.match(mine["verb"]) is not None
-        and all(
-            _NAMED.match(each["value"]) and not _PLACED.match(each["value"])
-            for each in (mine, theirs)
-        )
+        mine.is_named
+        and theirs.is_named
+        and mine.sort != "other"
+        and is_same_thing == (mine.sort != "owns")
     )
+
+
+_WIDE_NEGATION = lazy_pattern(r"不再|不要|没有|[不没别]")
+_WIDE_FRAME = lazy_pattern(r"[我您你]们?|用户|现在|已经|[了也都。，！\s]")
+
+
+def _denies_wide(new: str, known: str) -> bool:
+    """Whether a Chinese text is another one with a negation more, or less."""
+    mine, theirs = _strip_wide_frame(new), _strip_wide_frame(known)
+    plain = [_WIDE_NEGATION.sub("", text) for text in (mine, theirs)]
+    return bool(plain[0]) and plain[0] == plain[1] and (mine == plain[0]) != (theirs == plain[1])
+
+
+def _strip_wide_frame(text: str) -> str:
+    """A Chinese text without pronouns, particles and stops; empty for any other, and a long one."""
+    is_wide = text and "\u4e00" <= text[0] <= "\u9fff" and len(text) <= MAX_FACT_CHARS
+    return _WIDE_FRAME.sub("", text) if is_wide else ""
 
 
 def list_word_groups_of_facts(text: str) -> frozenset[frozenset[str]]:
     """Groups of words, of one of which every fact holds all that this one may state otherwise."""
     fact = _read_fact(text)
-    parts = (list_content_stems(fact[part]) for part in ("subject", "value")) if fact else ()
-    return frozenset(frozenset(part) for part in parts if part)
+    if fact is None:
+        wide = _WIDE_NEGATION.sub(" ", _strip_wide_frame(text)).split()
+        return frozenset((frozenset(wide),)) if wide else frozenset()
+    speaks_of_verb = fact.subject == ("i",) and fact.verb != "am"
+    subject = (fact.verb[:4],) if speaks_of_verb else fact.subject
+    return frozenset(frozenset(part) for part in (subject, fact.values) if part)
 
 
 _GIVEN = r"[\w@./+#:%-]*[\w%+#]"

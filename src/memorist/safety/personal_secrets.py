@@ -88,8 +88,9 @@ def _is_card_number(written: str) -> bool:
 
 _PIN = lazy_pattern(
     r"(?<![\w-])(?:(?P<owner>(?:my|our|the|card|phone|sim|door|alarm|mein|meine|die|der|mi|mon|meu)"
-    r"[ -])?pin(?:[ -]?(?:code|number|nummer))?(?:[ ](?:for|of|on|to|für|vom|von|zu|de|del|di|pour)"
-    r"[ ](?:[^\W\d]{1,15}[ ]){1,3}?(?=\S{1,8}[ ]?\d|[:=]))?)[ ]?"
+    r"[ -])?pin(?:[ -]?(?:code|number|nummer))?"
+    r"(?:[ ](?:for|of|on|to|für|vom|von|der|des|zu|de|del|della|di|da|do|du|pour)"
+    r"[ ](?:[^\W\d]{1,15}[ ]?){1,3}?(?=[ ]?\S{1,8}[ ]?\d|[:=]))?)[ ]?"
     r"(?P<sign>[:=]|is(?: now)?|ist|lautet|est|es|é|è|war|was)?[ ]?"
     r"(?P<value>\d{4,8})(?![\w-]|[.,]\d)",
     re.IGNORECASE,
@@ -167,7 +168,7 @@ _WIRELESS_KEY = lazy_pattern(
     r"(?:wlan|wi-?fi|wpa[23]?|hotspot|netzwerk|network)[ -]?(?:netzwerk|network)?[ -]?"
     r"(?:schl(?:ü|ue)ssel|key|code)[\"'*]{0,3}"
     r"(?: (?:for|of|im|vom|für) [^\W\d]{1,15}(?: [^\W\d]{1,15})?)?"
-    r"(?:[ ]?[:=]|[ ](?:is|ist|lautet))[ ]?[\"'*]{0,3}"
+    r"(?:[ ]?[:=]|[ ](?:is|ist|lautet)|(?=[ ]))[ ]?[\"'*]{0,3}"
     r"((?!wpa\d|wep)(?=[^\s\"']*\d)[^\s\"',;]{8,63})",
     re.IGNORECASE,
 )
@@ -211,6 +212,49 @@ def _recovery_phrase(text: str, at: int) -> Iterator[SafetyFinding]:
                 end = start + len(text[start:end].rstrip(" \t\n,\"'"))
                 yield SafetyFinding(start, end, "seed-phrase")
             start = found.start() + stop[1]
+
+
+_SIZES = (12, 18, 24)
+LETTERS_AND_QUOTES = bytes(range(ord("a"), ord("z") + 1)) + b"\"'`"
+LONE_PHRASES = tuple(
+    begin + joint * (size - 1) + end
+    for joint in (b" ", b",", b", ", b"-", b"\n")
+    for begin, end in ((b"\n", b"\n"), (b"[", b"]"))
+    for size in _SIZES
+)
+"""What a phrase alone on a line, in brackets, or with a line for each word leaves of itself without
+its letters and quotation marks.
+"""
+_LONE_PHRASE = lazy_pattern(
+    r"""^[ \t>"'`\[(*-]{0,8}(?P<words>[a-z]{3,8}"""
+    r"""(?:(?P<joint>[ ,\n-]|, |"\s?,\s?"|'\s?,\s?')[a-z]{3,8}"""
+    r"""(?:(?P=joint)[a-z]{3,8}){10,22}))[ \t"'`\])*.,]{0,8}$""",
+    re.MULTILINE,
+)
+"""A line, or lines of one word each, of nothing but words."""
+_FEW_FORMS = lazy_pattern(r"[a-z]{2,}(?:ing|ed|ers?|ies|ly|tion|able)\b|[a-z]{3,}[^su]s\b")
+"""Forms of words, of which lists for phrases hold few."""
+_MOST_FORMS = 0.25
+"""Their share among a phrase's words at most. Our choice: two in a hundred drawn ones have more."""
+_LIKE_IT = lazy_pattern(r"[ \t>\"'`,*-]{0,8}[a-z]{2,}(?:[ ,\"'-]+[a-z]{2,}){5,}[ \t\"'`,.]*\Z")
+
+
+def find_lone_phrase(text: str) -> Iterator[SafetyFinding]:
+    """A recovery phrase that has a line for itself, with no word near that names it: twelve to
+    twenty-four different words as lists for phrases hold them, and no such line above or below.
+    """
+    for found in _LONE_PHRASE.finditer(text):
+        words = re.findall(r"[a-z]+", found["words"])
+        above = text[max(0, found.start() - 300) : max(0, found.start() - 1)].rpartition("\n")[2]
+        below = text[found.end() + 1 : found.end() + 300].partition("\n")[0]
+        if (
+            len(words) in _SIZES
+            and len({word[:4] for word in words}) == len(words)
+            and len(_FEW_FORMS.findall(found["words"])) <= _MOST_FORMS * len(words)
+            and not _NO_PHRASE.search(found["words"])
+            and not any(map(_LIKE_IT.match, (above, below)))
+        ):
+            yield SafetyFinding(*found.span("words"), "seed-phrase")
 
 
 PERSONAL_SECRETS: dict[str, Callable[[str, int], Iterator[SafetyFinding]]] = {

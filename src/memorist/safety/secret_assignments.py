@@ -47,6 +47,8 @@ _WHOLE_WORDS = frozenset(("token", "key", "secret", "creds", "auth"))
 something else.
 """
 _GOES_ON = ("Value", "String", "Base", "Text")
+MIN_BARE_KEY = 32
+"""Characters of the shortest key behind its name and nothing but a gap: `secret_access_key 9f…`."""
 MIN_LENGTHS = {"password": 8, "pass": 8, "secret": 16, "auth": 20, "key": 20}
 """Characters of the shortest value taken for a secret, by what its key names."""
 
@@ -76,7 +78,7 @@ _BETWEEN = lazy_pattern(
     r"|(?P<quote>(?<=[ \t])(?=[\"'`]))"
     r"|(?P<attribute>(?<=[ \t])value[ \t]*=)"
     rf"|(?P<said>(?<=[ \t])(?:[^\s\d:=;\"'`(){{}}\[\],|.!?]{{1,20}}[ \t]){{0,4}}?{_VERB}(?:[ \t]{_NOW})?:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]了?|[はがを는은이가을를][:：]?)"
-    r"|(?P<gap>(?(whom)(?!)|(?<=[ \t])(?=[^\s=:|>-])))"
+    r"|(?P<gap>(?<=[ \t])(?=[^\s=:|>-])(?(whom)(?=[^\s:]*\d[^\s:]*(?:\s|\Z))))"
     r")(?:[ \t]{0,40}(?:\*{1,2}|__)?[ \t]{0,4}(?:[|>][+-]?[ \t]*\n[ \t]{1,40}|\\?\n[ \t]{1,40}(?=[\"'`]|\S{8,200}[ \t]*(?:\n|\Z))(?!\S{1,60}[:=][ \t\n]))?"
     r"(?:&quot;|&\#34;)?(?:(?:[A-Za-z][\w.:]{0,40})?\(\s{0,20}(?=[\"'`]))?(?:[bruf@$]{1,2}(?=[\"'`]))?(?:<(?:code|b|string|value|strong|em)>)?)"
 )
@@ -237,12 +239,15 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
     value = one.value
     if way == "part":
         return text[max(0, start - 6) : start] == 'name="' and text[end : end + 1] == '"'
+    if way == "gap" and one.between["whom"] is not None:
+        return not text[start:end].isascii() and is_mixed_character_password(value)
     if way == "gap" and not text[end : one.start].startswith(("  ", "\t")):
         return (
             (_LOGIN_BEFORE.search(text[max(0, start - 80) : start]) is not None and _is_said(value))
             or _OPTION.match(text[max(0, start - 1) : end]) is not None
             or _SETTING.search(text[max(0, start - 80) : end]) is not None
             or (not text[start:end].isascii() and _is_said(value))
+            or ("_" in text[start:end] and len(value) >= MIN_BARE_KEY and _is_drawn_value(value))
         )
     return (
         way not in {"argument", "said", "quote", "cell", "gap"}

@@ -117,9 +117,22 @@ _COMMANDS = {
     "http ": rf"(?<=\s)-a[ ]{_USER_COLON}",
     "https ": rf"(?<=\s)-a[ ]{_USER_COLON}",
     "lftp": r"(?<=\s)-u[ ][\w.-]{1,64},([^\s\"']{4,128})",
+    "mc alias": rf"(?<=set )\S{{1,64}}[ ]\S{{1,200}}[ ]\S{{1,128}}[ ]{_QUOTED}",
+    "put-parameter": rf"put-parameter(?=[^\n]{{0,300}}SecureString)[^\n]{{0,300}}?(?<=\s)--value[ =]{_QUOTED}",
+    "--password-command": rf"(?<=echo ){_QUOTED}",
     "net use": r"(?:[ ]/user:\S{1,64})[ ](\S{6,128})|\\\\\S{1,128}[ ](\S{6,128})[ ]/user",
 }
 """By the beginning of a command, where on its line a password stands."""
+_MAIL_LOGIN = lazy_pattern(
+    r"""(?-i:LOGIN)[ ]"?[\w.@+-]{1,64}"?[ ]"?([^\s"]{4,128})"?[ ]*(?=\r?\n|\Z)""", re.IGNORECASE
+)
+_MAIL_PLAIN = lazy_pattern(r"auth plain ([A-Za-z0-9+/]{12,400}={0,2})", re.IGNORECASE)
+_FTP_PASS = lazy_pattern(r"\n(?-i:PASS)[ ](\S{4,128})[ ]*(?=\r?\n|\Z)", re.IGNORECASE)
+_FTP_USER = lazy_pattern(r"(?:\A|\n)[^\n]{0,12}USER[ ][^\n]{1,64}\Z")
+_CREATED = lazy_pattern(
+    r"""\w{4,7}[ ](?:created|added)[:.]?[ ][\w.@-]{2,64}[ ]?[/:|][ ]?([^\s"'*,;<>()]{8,64})(?=[\s"'*,;]|\Z)""",
+    re.IGNORECASE,
+)
 _PIPED = lazy_pattern(
     r"""(?:echo|printf)(?:[ ]-[a-zA-Z]+)?[ ]["']?(?:%s\\?n?["']?[ ]["']?)?(?:[\w.-]{1,64}:(?=[^|\n]{0,120}chpasswd))?([^\s"'|]{4,128})["']?[ ]?\|[ ]?[^|\n]{0,120}?(?:password-stdin|sudo[ ]-\w{0,4}S|passwd|chpasswd|login|gpg|--passphrase-fd)"""
 )
@@ -249,6 +262,33 @@ def _is_basic(value: str) -> bool:
     return b":" in said and said.isascii() and said.decode("ascii").isprintable()
 
 
+def _is_plain_login(value: str) -> bool:
+    """A user's name and a password between zero bytes, as SMTP and IMAP send them."""
+    try:
+        return binascii.a2b_base64(value, strict_mode=True).count(b"\0") == 2
+    except binascii.Error:
+        return False
+
+
+def _is_login_password(value: str) -> bool:
+    return (
+        has_password_strength(value)
+        and count_character_kinds(value) > 2
+        and not is_reference_or_placeholder(value)
+    )
+
+
+def _ftp_password(text: str, at: int) -> Iterator[SafetyFinding]:
+    """The password that follows a user's name in a session of FTP or POP3."""
+    found = _FTP_PASS.match(text, at)
+    if (
+        found
+        and _FTP_USER.search(text[max(0, at - 100) : at])
+        and is_mixed_or_chosen_password(found[1])
+    ):
+        yield SafetyFinding(*found.span(1), "login-password")
+
+
 CASE_SENSITIVE: dict[str, SecretReader] = {"-----BEGIN ": _block, "eyJ": _json_token}
 """Readers by anchor, as it is in the text."""
 
@@ -271,17 +311,15 @@ READERS: dict[str, SecretReader] = {
     "discord": partial(_each, _DISCORD, "discord-token", 1000),
     **dict.fromkeys(
         ("credential", "creds", "login", "zugangsdaten", "identifiants"),
-        partial(
-            _one,
-            _LOGIN,
-            "login-password",
-            lambda value: (
-                has_password_strength(value)
-                and count_character_kinds(value) > 2
-                and not is_reference_or_placeholder(value)
-            ),
-        ),
+        partial(_one, _LOGIN, "login-password", _is_login_password),
     ),
+    **dict.fromkeys(
+        ("user created", "account created", "user added", "login created"),
+        partial(_one, _CREATED, "login-password", _is_login_password),
+    ),
+    "login ": partial(_one, _MAIL_LOGIN, "login-password", is_mixed_or_chosen_password),
+    "auth plain ": partial(_one, _MAIL_PLAIN, "login-password", _is_plain_login),
+    "\npass ": _ftp_password,
     "@tcp(": _before_host,
     "@unix(": _before_host,
     **dict.fromkeys(

@@ -110,8 +110,8 @@ def classify_secret_key_name(name: str) -> KeyKind:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last in PASSWORD_WORDS or last.endswith(_LONG_WORDS):
         return "pass" if last in {"pw", "mdp"} and not before else "password"
-    if last == "passe":
-        return "password" if before == "de" else ""
+    if last == "passe" or (last == "secret" and before == "code"):
+        return "password" if before in {"de", "code"} else ""
     if last == "pass":
         spaced = name[-5:-4] == " "
         return "password" if before in _PASS_OWNERS else "" if before and not spaced else "pass"

@@ -282,6 +282,13 @@ def _non_ascii_search() -> BytesAhoCorasick:
 
 
 @cache
+def _phrase_search() -> BytesAhoCorasick:
+    return automata.BytesAhoCorasick(
+        personal_secrets.LONE_PHRASES, implementation=automata.Implementation.DFA
+    )
+
+
+@cache
 def _number_search() -> _HintSearch:
     return _HintSearch(
         {form: [personal_secrets.find_checked_number] for form in personal_secrets.CHECKED_NUMBERS},
@@ -295,6 +302,9 @@ def _find_all(text: str, data: bytes) -> list[SafetyFinding]:
         *_name_search().over(text, data.lower()),
         *_number_search().over(text, data.translate(_DIGITS_AS_ZERO)),
     ]
+    rest = data.translate(None, personal_secrets.LETTERS_AND_QUOTES)
+    if _phrase_search().find_matches_as_indexes(b"\n" + rest + b"\n"):
+        found += personal_secrets.find_lone_phrase(text)
     return found if text.isascii() else [*found, *_beyond_ascii(text)]
 
 

@@ -80,7 +80,7 @@ _SELF = OpeningPattern(
 """What the user is, and works with whatever the project."""
 _PASSING_SELF = lazy_pattern(
     r"""\b(?:ich\ bin\ (?:gerade|noch|nicht|mir|dafür|dagegen|fertig|der\ meinung)|je\ suis\ (?:en\ train|d['’]accord|sûr|pas)|soy\ consciente)\b
-    |\b(?:today|tonight|now|currently|right\ now|at\ the\ moment|heute|gerade|aujourd['’]hui|hoy|hoje|сейчас)\b|今天|现在|今日|今は""",
+    |\b(?:today|tonight|currently|right\ now|at\ the\ moment|heute|gerade|aujourd['’]hui|hoy|hoje|сейчас)\b|今天|现在|今日|今は""",
     re.IGNORECASE | re.VERBOSE,
 )
 
