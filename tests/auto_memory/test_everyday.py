@@ -138,7 +138,8 @@ def test_what_waits_is_read_without_its_neighbours() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["forget that", "no, scratch that", "vergiss das wieder", "oublie ça", "dimenticalo"]
+    "words",
+    ["forget that", "no, scratch that", "vergiss das wieder", "oublie ça", "dimentica questo"],
 )
 async def test_what_was_just_said_is_taken_back(tmp_path: Path, words: str) -> None:
     """Right after a rule it removes that rule and no other, and `memory undo ID` brings it back."""

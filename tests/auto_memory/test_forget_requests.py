@@ -25,6 +25,7 @@ _UNSURE = """
 ditch the preference about Redis|that thing about Redis, you can forget it|borra la nota de Redis
 all the stuff I said about Redis, just drop it|das mit Redis, was ich dir gesagt hatte, bitte wegwerfen
 das mit Redis kannst du streichen|lo de Redis, olvídalo|quita la regla de Redis|удали правило про Redis
+on oublie la règle de Redis|olvidemos la regla de Redis
 """
 _SILENT = """
 delete the memory leak test|forget about the styling for now, just do the parser|clear the cache
@@ -34,6 +35,7 @@ borra el archivo que te dije|no olvides lo que te dije|não esqueça a regra|non
 не забудь правило|не забудь, что я говорил|不要忘记我说的规则|你忘了我说的规则|言ったことを忘れずに|удали правило из конфига
 The lead said: "forget what you remember of npm".|> forget what you remember of npm, please unlearn it
 apaga a regra do css|supprime les souvenirs de test dans la base|elimina la regla de nginx.conf
+Elimina la regla temporal de firewall al final del script|apaga a regra 15 do ufw no firewall
 always delete the notes about drafts before you publish|delete the note about Redis from the README
 """
 
@@ -76,11 +78,23 @@ async def test_what_may_mean_the_work_is_asked_about_or_left_alone(tmp_path: Pat
         )
 
 
-@pytest.mark.parametrize("words", ["bórralo", "delete that rule", "apaga isso", "それを消して"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "bórralo",
+        "delete that rule",
+        "apaga isso",
+        "それを消して",
+        "olvídalo",
+        "oublie",
+        "dimenticalo",
+        "забудь",
+    ],
+)
 async def test_a_deletion_right_after_a_statement_is_asked_about(
     tmp_path: Path, words: str
 ) -> None:
-    """It may mean a file in sight as well; later it means nothing of memory."""
+    """It may mean a file in sight as well, or "never mind"; later it means nothing of memory."""
     async with Attacked(tmp_path) as host:
         await host.told("never use npm, use pnpm here", words, "look at the parser", words)
         asked = [each.path for each in host.events if isinstance(each, MemoryNotFound)]

@@ -63,6 +63,7 @@ _WORK = _compile(patterns.WORK)
 _NEGATED = _compile(patterns.NEGATED)
 _PUT_OFF = _compile(patterns.FOR_NOW)
 _ALWAYS = _compile(patterns.IN_GENERAL)
+_TOGETHER = _compile(patterns.TOGETHER)
 _POLITE = lazy_pattern(
     r"\b(?:(?:can|could|would|will) (?:you|the|that|my)|you can|kannst|könntest|darfst|peux|pou(?:rr|v)\w+|puedes|podrías|podés|pode|poderia|puoi|potresti|può|kun je|мож\w+)\b"
     r"|能|可以|麻烦|くれ|もら|いただけ|줄래",
@@ -143,7 +144,7 @@ def _rate_forgetting(masked: str, *, is_work: bool) -> bool | None:
     if _PUT_OFF.search(masked):
         return None
     if _NO_LONGER.search(masked) or _FORGOTTEN.search(masked):
-        return not is_work
+        return not is_work and _TOGETHER.search(masked) is None
     return False if _THINGS.search(masked) else None
 
 

@@ -42,6 +42,8 @@ _PLACES_TEXT = lazy_pattern(
     r"(?:in|to|into) (?:the |our )?(?:readme|docs?|contributing|wiki|handbook))\b[^.!?]{0,30}$"
     r"|[^.!?]*\b(?:where|in which|when|if) (?:\w+ ){1,3}(?:says?|said|writes?|wrote|types?|typed|sends?|sent|asks?|asked)\W*$"
     r"|[^.!?]*\b(?:saw|found|read|got|came across) (?:this|these|those|that|them|it|an?|some|the following)(?: [\w-]+){0,2} (?:on|in|at|from|by)\b.{0,60}$"
+    r"|(?:(?:i|we)(?:['’]ve| have)?(?: just)? )?(?:copied|pasted|transcribed|typed (?:up|out)|scanned|screenshotted|photographed)\b[^.!?]{0,80}$"
+    r"|[^.!?]*\b(?:kopiert|abgetippt|abgeschrieben|fotografiert)\W*$|\W*(?:(?:j['’]ai|he|yo|eu|я) )?(?:copi[ée]|recopié|copiado|copiei|скопировал\w*|списал\w*) [^.!?]{0,80}$"
     r"|[^.!?]*\b(?:do|does|are|is) (?:these|those|they|this|that|it) (?:\w+ ){0,2}(?:make sense|hold|apply|true|valid|any good|worth|good|useful)\b[^.!?]{0,30}\?\W*$"
     r"|[^.!?]*\bwhat(?:['’]s| is| are| was| were| does| do| did) (?:he|she|they|(?:the|my|our|this|that|a) (?:[\w-]+ )?[\w-]+) (?:wants?|means?|meant|asks?|asking|expects?|says?|said|saying|complains?|complaining|tells?|telling|suggests?|suggesting|on about)\b[^.!?]{0,40}[.!?]*\W*$"
     r"|[^.!?]*\b(?:what|who|where|why|is|are|does|do|did|should)\b[^.!?]*\b(?:this|these|the following) (?:lines?|sentences?|texts?|rules?|paragraphs?|quotes?|messages?|e?-?mails?|instructions?|wording|sign)\b"

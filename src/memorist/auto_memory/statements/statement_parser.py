@@ -115,8 +115,8 @@ LONE_CONFIRMATION = lazy_pattern(
 
 _RETRACTION = lazy_pattern(
     r"(?:(?:no|actually|ok|oh|wait|sorry|please)[\s,.!]*)*(?:(?:forget|scratch|don['’]?t remember|unremember) that|"
-    r"(?:forget|scratch) what i (?:just )?said|vergiss (?:das|es) (?:wieder|bitte|lieber)|vergiss das|oublie(?: ça| cela|-l[ea])|vergeet dat(?: maar| weer)?|(?:dimentical|scordal)[oa]|dimentica quest[oa]|"
-    r"olvida eso|olvídalo|esque[cç][ae] isso|забудь(?:те)?(?: это| об этом)|忘掉(?:这个|那个|它|吧)|当我没说|"
+    r"(?:forget|scratch) what i (?:just )?said|vergiss (?:das|es) (?:wieder|bitte|lieber)|vergiss das|oublie(?: ça| cela)|vergeet dat(?: weer)?|dimentica quest[oa]|"
+    r"olvida eso|esque[cç][ae] isso|забудь(?:те)?(?: это| об этом)|忘掉(?:这个|那个|它|吧)|当我没说|"
     r"(?:今の|それ)は忘れて(?:ください|下さい)?|(?:아니,? |아,? )?(?:그거|그건|그 말은?|방금 (?:한 )?(?:말|거|건|얘기)(?:은|는)?) ?(?:그냥 |다시 )?"
     r"(?:잊어|취소|없던 (?:걸|일)로)\S*(?: (?:줘|주세요|버려|해줘|하자))?)(?: again| please| bitte)?[\s.!。！]*",
     re.IGNORECASE,
@@ -124,7 +124,7 @@ _RETRACTION = lazy_pattern(
 """A whole message that takes back what was just said."""
 _DELETION = lazy_pattern(
     r"(?:(?:no|ok|oh|wait|sorry|please|bitte)[\s,.!]*)*(?:(?:delete|remove|erase|drop) (?:that|this|it)(?: (?:rule|memory|note))?|(?:lösche?|streiche?|entferne?) (?:das|es)|(?:supprime|efface)(?:-l[ea]| ça| cela)|(?:bórra|quíta|elimína|elimina)(?:lo|la)|(?:borra|quita|elimina) (?:eso|esto)|(?:apaga|apague|remove|elimina|tira)(?:-[oa]| isso| isto)"
-    r"|(?:cancella|elimina)(?:lo|la)|verwijder (?:dat|het)|(?:удали|сотри|убери)(?:те)? (?:это|его|её)|(?:把(?:它|这个|这条))?(?:删掉|删了|删除)(?:它|这个|这条)?吧?|(?:それ|これ)(?:を|は)?(?:消して|削除して)(?:ください)?|(?:그거|그건|이거) ?(?:지워|삭제해)\S*(?: (?:줘|주세요))?)(?: again| please| bitte| wieder)?[\s.!。！]*",
+    r"|(?:cancella|elimina|dimentica|scorda)(?:lo|la)|oublie(?:-l[ea])?|olvídal[oa]|vergeet dat maar|забудь(?:те)?|verwijder (?:dat|het)|(?:удали|сотри|убери)(?:те)? (?:это|его|её)|(?:把(?:它|这个|这条))?(?:删掉|删了|删除)(?:它|这个|这条)?吧?|(?:それ|これ)(?:を|は)?(?:消して|削除して)(?:ください)?|(?:그거|그건|이거) ?(?:지워|삭제해)\S*(?: (?:줘|주세요))?)(?: again| please| bitte| wieder)?[\s.!。！]*",
     re.IGNORECASE,
 )
 """A whole message that deletes something in sight: what was just said, or a thing of the work."""

@@ -179,6 +179,8 @@ _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
 _NEXT_TEXT = PrefilteredPattern(
     r"\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bready for (?:the|it|a)\b[^\n]{0,30}\?\s*\Z|\bhere (?:comes|it comes)\b[^\n]{0,60}\Z"
     r"|\bwhat (?:i|we) (?:will |am going to )?(?:send|paste|post|type|write)\b[^\n]{0,20}\bnext\b|\b(?:i['’]m|i am) (?:about|going) to (?:paste|send|post|forward)\b|\brepeat after me\b|\b(?:told|asked|sent|gave|showed) you the following\W*\Z|\bpaste (?:it|that|the \w+) next\b"
+    r"|\bi(?:['’]m| am)? (?:now )?past(?:e|ing)\b|\bread(?:ing)? (?:it |this )?(?:out )?to you\b"
+    r"|\b(?:read|go|walk|step) (?:through )?[^\n.!?]{1,60}\b(?:line by line|one by one|sentence by sentence|piece by piece)\b"
     r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ"
 )
 _BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
