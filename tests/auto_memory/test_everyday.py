@@ -88,6 +88,11 @@ LASTING = {
         コミットメッセージは英語で書いてください|絵文字は使わないでください|テストを先に書いて
         私はナッツアレルギーです|もうnpmは使っていません|コメントを追加しないで
     """,
+    "duties": """
+    I review every PR|I review all PRs before they are merged.|I personally approve every release|we test every build on Safari
+    ich reviewe jeden PR selbst|je relis toutes les PR|reviso todos los PRs|eu reviso todos os PRs|я проверяю каждый PR
+    我审核所有的PR|所有PR都由我审核|PRは全部私がレビューします
+    """,
 }
 ORDINARY = """
     can you add a test for the cart?|fix the failing build|the function always returns null|never mind
@@ -105,6 +110,7 @@ ORDINARY = """
     2026-11-02 10:22:11 ERROR the build said: remember to run the audit
     2026-11-02 10:22:12 INFO tip says "Remember: drink water each day"
     先にテストを実行してからこのバグを直して|no quiero que borres eso|Mach das nicht
+    I see every request twice in the log|I checked all the files and found nothing|I test every button and nothing works|ich sehe jeden Request doppelt
     ボタンを追加して|if I want to add a page, how do I do that?|why is it red?|no idea|keine Ahnung
 """
 

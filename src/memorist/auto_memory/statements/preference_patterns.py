@@ -30,7 +30,22 @@ _HABIT = (
     r"refuse|cannot (?:stand|tolerate|eat)|can['’]?t (?:stand|tolerate|eat))"
 )
 
+_DUTY = r"(?:review|approve|sign off on|merge|release|deploy|ship|publish|triage|proofread|moderate|handle|maintain|test|check|validate|verify|do)"
+
 PREFERENCES: tuple[StatementPattern, ...] = (
+    # What is the user's own task each time.
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>(?:i|we)(?: (?:personally|always|usually|still|also|myself))* {_DUTY} (?:all|every|each|any)\b.{{2,80}}"
+        r"|(?:ich|wir) (?:review\w*|prüfen?|teste?n?|merge?n?|deploye?n?|kontrolliere?n?|mache?n?) (?:alle|jede[nsmr]?|sämtliche)\b.{2,80}"
+        r"|(?:je|on|nous) (?:relis|relisons|revois|revoyons|valid\w+|vérifi\w+|approuv\w+|test\w+|déploi\w+|fusionn\w+) (?:tou(?:te)?s (?:les|nos|mes)|chaque)\b.{2,80}"
+        r"|(?:yo |nosotros |eu |nós )?(?:reviso|revisamos|apruebo|aprobamos|aprovo|aprovamos|valido|validamos|verifico|verificamos|pruebo|probamos|testo|testamos|despliego)"
+        r" (?:tod[oa]s|cada|toda)\b.{2,80}"
+        r"|(?:я|мы) (?:сам[аи]? )?(?:проверя\w+|ревью\w+|одобря\w+|мержу|мержим|тестиру\w+|деплою|деплоим) (?:кажд\w+|все[хм]?)\b.{2,80}"
+        r"|我们?(?:会|都)?(?:亲自)?(?:审核|检查|审查|测试|合并|部署|批准)(?:每|所有|全部).{2,40}|(?:所有|每个|全部).{1,20}都?由我们?(?:审核|检查|审查|测试|合并|部署|批准).*"
+        r"|.{1,20}(?:は|を)(?:全部|すべて|全て|毎回).{0,4}[私僕俺]が(?:レビュー|確認|承認|テスト|マージ|デプロイ).*)",
+        unless=r".*(?:\?|\b(?:now|today|tonight|yet|again|right|but|nothing|fails?|and (?:see|they|it|then)|jetzt|heute|maintenant|ahora|agora|сейчас)\b|现在|今)",
+    ),
     define_statement_pattern(
         "rule",
         r"(?P<text>as (?:someone|a person|an? (?:[\w-]+ ){1,4}?)(?: ?(?:who|with|that)\b)?[^?]{2,100}?,? (?:i|my)\b.{4,})",
