@@ -68,10 +68,6 @@ class RankedEntry(Struct, frozen=True, kw_only=True):
     dense: float | None
     """Cosine of query and entry, -1 to 1; None without an embedder or before the entry is embedded.
     """
-    coverage: float
-    """Share of the query's words in the entry itself, weighted by rarity, 0 to 1: suited for a
-    threshold.
-    """
     evidence: float = 0.0
     """How much the matched words say beyond chance, in nats."""
     nearness: float | None = None
@@ -79,7 +75,7 @@ class RankedEntry(Struct, frozen=True, kw_only=True):
     for `dense`.
     """
     matched: tuple[str, ...]
-    """Those words, as spelled in the query, rarest first."""
+    """The query's words in the entry itself, as spelled in the query, rarest first."""
     why: str
     """One line for humans: which words, whose, how near in meaning."""
 
@@ -314,47 +310,33 @@ LEADER_COUNT = 100
 """Number of leading entries. No common word lifts an entry from behind them to the first ten."""
 
 
-class RankingWeights(Struct, frozen=True, kw_only=True):
-    """The ranker's parameters. Scores are in units of a word's rarity (`idf`, natural log)."""
+# Scores are in units of a word's rarity (`idf`, natural log).
 
-    k1: float = 1.0
-    b: float = 0.4
-    group_k1: float = 1.2
-    group_b: float = 0.75
-    """BM25's own parameters, for entries and groups (Robertson and Zaragoza 2009 give 1.2 and 0.75;
-    short turns want less of both).
-    """
-    previous: float = 0.2
-    """Share lent by the preceding entry."""
-    question_bonus: float = 0.6
-    """Additional share lent by a preceding entry that asks a question: the next entry is the
-    answer.
-    """
-    following: float = 0.5
-    second: float = 0.2
-    """Share lent by each entry at a distance of two."""
-    saturation: float = 2.0
-    group_share: float = 0.6
-    time_bonus: float = 3.0
-    """Bonus for an entry with a time when the query asks for one."""
-    question_penalty: float = 1.5
-    """Penalty for an entry in a group that ends with a question: it asks rather than tells."""
-    short_penalty: float = 1.0
-    """Penalty for a very short entry in a group, decaying over `SHORT_ENTRY_WORDS` words."""
-
-
+ENTRY_K1, ENTRY_B = 1.0, 0.4
+GROUP_K1, GROUP_B = 1.2, 0.75
+"""BM25's own parameters, for entries and groups (Robertson and Zaragoza 2009 give 1.2 and 0.75;
+short turns want less of both).
+"""
+PREVIOUS_SHARE, FOLLOWING_SHARE, SECOND_SHARE = 0.2, 0.5, 0.2
+"""Shares lent by the preceding entry, the following one, and each at a distance of two."""
+QUESTION_SHARE = 0.8
+"""Share lent by a preceding entry that asks a question: the next entry is the answer."""
+SATURATION = 2.0
+GROUP_SHARE = 0.6
+TIME_BONUS = 3.0
+"""Bonus for an entry with a time when the query asks for one."""
+QUESTION_PENALTY = 1.5
+"""Penalty for an entry in a group that ends with a question: it asks rather than tells."""
+SHORT_PENALTY = 1.0
 SHORT_ENTRY_WORDS = 5.0
-DEFAULT_WEIGHTS = RankingWeights()
+"""Penalty for a very short entry in a group, decaying over so many words."""
 
 QueryPostings: TypeAlias = "Sequence[tuple[str, array[int]]]"
 """The query's words, rarest first, each with its packed postings (`memorist.recall.word_index`)."""
 
 
 def score_by_words(
-    postings: QueryPostings,
-    collection: EntryColumns,
-    weights: RankingWeights = DEFAULT_WEIGHTS,
-    excluded: Collection[int] = frozenset(),
+    postings: QueryPostings, collection: EntryColumns, excluded: Collection[int] = frozenset()
 ) -> dict[int, float]:
     """Score every entry for which query words in it or around it speak, but for those `excluded`;
     by number.
@@ -367,79 +349,60 @@ def score_by_words(
         spent += len(packed) * (NEIGHBOUR_COST if collection.has_positions else 1)
         if near is None and spent > MAX_SCANNED_POSTINGS:
             scores = _keep_leaders(_leave_out(scores, excluded)) or _find_leaders(
-                postings, collection, weights, excluded
+                postings, collection, excluded
             )
-            near = _list_near_entries(scores, collection, weights)
+            near = _list_near_entries(scores, collection)
         sums = _count_own_words(
-            packed if near is None else _select_postings(packed, near), collection, weights
+            packed if near is None else _select_postings(packed, near), collection
         )
         if collection.has_positions:
             sums = (
-                _lend_to_neighbours(sums, collection, weights)
+                _lend_to_neighbours(sums, collection)
                 if near is None
                 else _borrow_from_neighbours(sums, near)
             )
         if near is None and collection.group_count > 1:
-            _add_group_scores(packed, collection, weights, group_scores)
-        top = _rarity(len(packed), collection.entry_count) * (1 + weights.saturation)
-        saturation, known = weights.saturation, scores.get
+            _add_group_scores(packed, collection, group_scores)
+        top = _rarity(len(packed), collection.entry_count) * (1 + SATURATION)
+        known = scores.get
         for number, sum_ in sums.items():
-            scores[number] = known(number, 0.0) + top * sum_ / (sum_ + saturation)
+            scores[number] = known(number, 0.0) + top * sum_ / (sum_ + SATURATION)
     ids = collection.ids
     scores = _leave_out(scores, excluded)
     if not group_scores:
         return {number: score for number, score in scores.items() if ids[number]}
-    groups, share = collection.groups, weights.group_share
+    groups = collection.groups
     return {
-        number: score + share * group_scores.get(groups[number], 0.0)
+        number: score + GROUP_SHARE * group_scores.get(groups[number], 0.0)
         for number, score in scores.items()
         if ids[number]
     }
 
 
 def apply_score_bonuses_and_penalties(
-    scores: Mapping[int, float],
-    collection: EntryColumns,
-    *,
-    asks_when: bool,
-    weights: RankingWeights = DEFAULT_WEIGHTS,
+    scores: Mapping[int, float], collection: EntryColumns, *, asks_when: bool
 ) -> dict[int, float]:
     """Adjust the scores by time, and of entries that are short or ask a question."""
     adjusted = {}
     for number, score in scores.items():
         flags = collection.flags[number]
-        more = weights.time_bonus if asks_when and flags & HAS_TIME else 0.0
+        more = TIME_BONUS if asks_when and flags & HAS_TIME else 0.0
         if flags & IN_GROUP:
-            more -= weights.short_penalty * math.exp(
-                -collection.lengths[number] / SHORT_ENTRY_WORDS
-            )
+            more -= SHORT_PENALTY * math.exp(-collection.lengths[number] / SHORT_ENTRY_WORDS)
             if flags & ENDS_WITH_QUESTION:
-                more -= weights.question_penalty
+                more -= QUESTION_PENALTY
         adjusted[number] = score + more
     return adjusted
 
 
-class QueryWordCoverage:
-    """Which of a query's words (`words`) an entry has, and their share weighted by rarity."""
-
-    def __init__(
-        self, words: Sequence[str], postings: QueryPostings, collection: EntryColumns
-    ) -> None:
-        self._postings = postings
-        known, count = dict(postings), collection.entry_count
-        self._rarities = {word: _rarity(len(known.get(word, ())), count) for word in words}
-        self._whole = sum(self._rarities.values())
-
-    def measure_entry(self, number: int) -> tuple[float, tuple[str, ...]]:
-        """Return the share of the words that the entry itself has, and these, rarest first."""
-        least = number << 8
-        found = tuple(
-            word
-            for word, packed in self._postings
-            if (at := bisect_left(packed, least)) < len(packed) and packed[at] >> 8 == number
-        )
-        share = sum(self._rarities[word] for word in found) / self._whole if self._whole else 0.0
-        return share, found
+def list_matched_words(number: int, postings: QueryPostings) -> tuple[str, ...]:
+    """The words of a query that an entry has itself, rarest first."""
+    least = number << 8
+    return tuple(
+        word
+        for word, packed in postings
+        if (at := bisect_left(packed, least)) < len(packed) and packed[at] >> 8 == number
+    )
 
 
 def _leave_out(scores: dict[int, float], excluded: Collection[int]) -> dict[int, float]:
@@ -456,10 +419,7 @@ def _keep_leaders(scores: dict[int, float]) -> dict[int, float]:
 
 
 def _find_leaders(
-    postings: QueryPostings,
-    collection: EntryColumns,
-    weights: RankingWeights,
-    excluded: Collection[int],
+    postings: QueryPostings, collection: EntryColumns, excluded: Collection[int]
 ) -> dict[int, float]:
     """Find the entries that a query speaks for whose rarest word is common, and their neighbours,
     all with a score of 0.
@@ -473,7 +433,7 @@ def _find_leaders(
         if sums and read > LEADER_POSTINGS:
             break
         rarity = _rarity(len(packed), collection.entry_count)
-        for number, count in _count_own_words(packed, collection, weights).items():
+        for number, count in _count_own_words(packed, collection).items():
             sums[number] = sums.get(number, 0.0) + rarity * count
     sums = _leave_out(sums, excluded)
     # Plain numbers are compared in a third of the time that keys take.
@@ -497,19 +457,16 @@ class _NearEntries(Struct, frozen=True):
     """The first posting that each run of consecutive numbers may have, and the first beyond it."""
 
 
-def _list_near_entries(
-    leaders: Iterable[int], collection: EntryColumns, weights: RankingWeights
-) -> _NearEntries:
+def _list_near_entries(leaders: Iterable[int], collection: EntryColumns) -> _NearEntries:
     before, after, flags = collection.before, collection.after, collection.flags
     borrowers: dict[int, list[tuple[int, float]]] = {}
     for number in leaders:
         lenders = [(number, 1.0)]
         if collection.has_positions:
             first, then = before[number], after[number]
-            has_question = flags[first] & HAS_QUESTION
-            share = weights.previous + (weights.question_bonus if has_question else 0.0)
-            lenders += [(first, share), (then, weights.following)]
-            lenders += [(before[first], weights.second), (after[then], weights.second)]
+            share = QUESTION_SHARE if flags[first] & HAS_QUESTION else PREVIOUS_SHARE
+            lenders += [(first, share), (then, FOLLOWING_SHARE)]
+            lenders += [(before[first], SECOND_SHARE), (after[then], SECOND_SHARE)]
         for lender, share in lenders:
             borrowers.setdefault(lender, []).append((number, share))
     runs: list[tuple[int, int]] = []
@@ -537,14 +494,12 @@ def _select_postings(packed: array[int], near: _NearEntries) -> Sequence[int]:
     return found
 
 
-def _count_own_words(
-    packed: Sequence[int], collection: EntryColumns, weights: RankingWeights
-) -> dict[int, float]:
+def _count_own_words(packed: Sequence[int], collection: EntryColumns) -> dict[int, float]:
     """Compute BM25's saturated, length-normalised count of the word in each entry that has it."""
-    lengths, size, k1 = collection.lengths, len(collection.ids), weights.k1
-    base = WEIGHT_STEPS * k1 * (1 - weights.b)
-    slope = WEIGHT_STEPS * k1 * weights.b / collection.mean_length
-    rise = k1 + 1
+    lengths, size = collection.lengths, len(collection.ids)
+    base = WEIGHT_STEPS * ENTRY_K1 * (1 - ENTRY_B)
+    slope = WEIGHT_STEPS * ENTRY_K1 * ENTRY_B / collection.mean_length
+    rise = ENTRY_K1 + 1
     own = {}
     for each in packed:
         # Another process may just have written numbers beyond our columns.
@@ -554,26 +509,20 @@ def _count_own_words(
     return own
 
 
-def _lend_to_neighbours(
-    own: Mapping[int, float], collection: EntryColumns, weights: RankingWeights
-) -> dict[int, float]:
+def _lend_to_neighbours(own: Mapping[int, float], collection: EntryColumns) -> dict[int, float]:
     """Add what neighbours lend to the counts."""
     before, after, flags = collection.before, collection.after, collection.flags
     lent = dict(own)
     for number, count in own.items():
         if following := after[number]:
-            share = (
-                weights.previous + weights.question_bonus
-                if flags[number] & HAS_QUESTION
-                else weights.previous
-            )
+            share = QUESTION_SHARE if flags[number] & HAS_QUESTION else PREVIOUS_SHARE
             lent[following] = lent.get(following, 0.0) + share * count
             if second := after[following]:
-                lent[second] = lent.get(second, 0.0) + weights.second * count
+                lent[second] = lent.get(second, 0.0) + SECOND_SHARE * count
         if previous := before[number]:
-            lent[previous] = lent.get(previous, 0.0) + weights.following * count
+            lent[previous] = lent.get(previous, 0.0) + FOLLOWING_SHARE * count
             if second := before[previous]:
-                lent[second] = lent.get(second, 0.0) + weights.second * count
+                lent[second] = lent.get(second, 0.0) + SECOND_SHARE * count
     return lent
 
 
@@ -596,7 +545,7 @@ def _include_neighbours(numbers: Collection[int], collection: EntryColumns) -> f
 
 
 def _add_group_scores(
-    packed: array[int], collection: EntryColumns, weights: RankingWeights, scores: dict[int, float]
+    packed: array[int], collection: EntryColumns, scores: dict[int, float]
 ) -> None:
     """Add the word's BM25 over groups to the groups' scores."""
     groups, size = collection.groups, len(collection.ids)
@@ -606,7 +555,6 @@ def _add_group_scores(
             counts[group] = counts.get(group, 0.0) + (each & 255) / WEIGHT_STEPS
     rarity = _rarity(len(counts), collection.group_count)
     mean = sum(collection.group_lengths) / max(1, collection.group_count) or 1.0
-    k1, b = weights.group_k1, weights.group_b
     for group, count in counts.items():
-        norm = k1 * (1 - b + b * collection.group_lengths[group] / mean)
-        scores[group] = scores.get(group, 0.0) + rarity * count * (k1 + 1) / (count + norm)
+        norm = GROUP_K1 * (1 - GROUP_B + GROUP_B * collection.group_lengths[group] / mean)
+        scores[group] = scores.get(group, 0.0) + rarity * count * (GROUP_K1 + 1) / (count + norm)

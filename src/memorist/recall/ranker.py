@@ -22,27 +22,21 @@ from memorist.errors import DamagedIndex, ModelError, StoreError, UsageError
 from memorist.ports import Embedder, WordEmbedder
 from memorist.recall.calibration_texts import COHORT_LANGUAGES, COHORT_MEMORIES, COHORT_MESSAGES
 from memorist.recall.lexical_score import (
-    DEFAULT_WEIGHTS,
     EntryColumns,
-    QueryWordCoverage,
+    QueryPostings,
     RankedEntry,
-    RankingWeights,
     SearchEntry,
     apply_score_bonuses_and_penalties,
     build_entry_columns,
     build_index_row,
     clean_entries_by_id,
+    list_matched_words,
     render_embedding_text,
     score_by_words,
     update_entry_columns,
 )
 from memorist.recall.memory_selection import explain_match
-from memorist.recall.search_query import (
-    MAX_QUERY_WORDS,
-    SearchQuery,
-    parse_query,
-    select_rarest_words,
-)
+from memorist.recall.search_query import SearchQuery, parse_query, select_rarest_words
 from memorist.recall.word_chance import WORD_RATES, EntryEvidenceScorer
 from memorist.recall.word_index import ENTRIES_PER_TRANSACTION, WordIndex
 from memorist.recall.word_nearness import (
@@ -433,12 +427,7 @@ class Ranker:
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        embedder: Embedder | None = None,
-        weights: RankingWeights = DEFAULT_WEIGHTS,
-        compares_words: bool = True,
+        self, path: Path, *, embedder: Embedder | None = None, compares_words: bool = True
     ) -> None:
         _require_numpy(embedder)
         self._compares_words = compares_words
@@ -446,7 +435,6 @@ class Ranker:
         self._path = path
         self._index = WordIndex(path)
         self._embedder = embedder
-        self._weights = weights
         self._version: tuple[int, int] | None = None
         self._columns: EntryColumns = build_entry_columns(())
         self._vectors: EntryVectors | None = None
@@ -680,16 +668,9 @@ class Ranker:
         postings = [
             (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
         ]
-        scores = score_by_words(postings, collection, self._weights, excluded)
         lexical = apply_score_bonuses_and_penalties(
-            scores, collection, asks_when=question.asks_when, weights=self._weights
+            score_by_words(postings, collection, excluded), collection, asks_when=question.asks_when
         )
-        # Words that no entry contains count for the coverage too, but bounded, so that a long
-        # query can still be covered.
-        asked = [word for word, _ in postings] + [
-            word for word in question.words if word not in counts
-        ]
-        coverage = QueryWordCoverage(asked[:MAX_QUERY_WORDS], postings, collection)
         near = (
             self._measure_similarity(query, lexical, excluded)
             if by_meaning
@@ -717,7 +698,7 @@ class Ranker:
             (number for number in allowed if scores[number] >= least),
             key=lambda number: (-scores[number], collection.ids[number]),
         )[:limit]
-        return _QueryState(question, counts, coverage, lexical, near, scores, order)
+        return _QueryState(question, counts, postings, lexical, near, scores, order)
 
     def _count_entries(self, words: Collection[str]) -> dict[str, int]:
         """Number of entries that contain each of these words; absent words are left out."""
@@ -756,7 +737,7 @@ class Ranker:
         self, number: int, found: _QueryState, evidence: EntryEvidenceScorer
     ) -> RankedEntry:
         collection = self._columns
-        coverage, matched = found.coverage.measure_entry(number)
+        matched = list_matched_words(number, found.postings)
         shown = tuple(found.query.words[word] for word in matched)
         cosine = found.similarity.cosines.get(number)
         return RankedEntry(
@@ -764,7 +745,6 @@ class Ranker:
             score=found.scores[number],
             lexical=found.lexical.get(number, 0.0),
             dense=cosine,
-            coverage=coverage,
             evidence=evidence.measure_evidence_for_entry(matched, collection.lengths[number]),
             nearness=found.similarity.above_chance.get(number),
             matched=shown,
@@ -916,7 +896,7 @@ class _QueryState(Struct, frozen=True):
     query: SearchQuery
     counts: Mapping[str, int]
     """Entries that hold each word of the query."""
-    coverage: QueryWordCoverage
+    postings: QueryPostings
     lexical: Mapping[int, float]
     similarity: EntrySimilarities
     scores: Mapping[int, float]
