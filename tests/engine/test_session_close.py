@@ -5,16 +5,19 @@ happens meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memorist import Memorist, SessionContext, SessionExtension
+from memorist.core.messages import Message
 from memorist.engine.session import Session
 from memorist.errors import FormatError, StoreError, UsageError
-from memorist.events import FileRead
+from memorist.events import ConversationCompacted, Event, FileRead
+from memorist.extensions import SessionView
+from memorist.testing import Say, ScriptedModel
 
 
 def request(*texts: str) -> dict[str, Any]:
@@ -152,3 +155,78 @@ async def test_a_request_that_is_nested_without_end_is_refused(tmp_path: Path, d
             await session.observe(call)
 
         assert session.tracker.messages == 1
+
+
+class Reader(SessionExtension):
+    """Keeps what it was given of each request; waits for the first."""
+
+    def __init__(self, context: SessionContext) -> None:
+        del context
+        self.given: list[str] = []
+        readers.append(self)
+
+    async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
+        del view
+        self.given += [each.text for each in new_messages]
+
+
+class Waiter(SessionExtension):
+    """Takes its time before the first request."""
+
+    def __init__(self, context: SessionContext) -> None:
+        del context
+        self.seconds = 5.0
+
+    async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
+        del view, new_messages
+        seconds, self.seconds = self.seconds, 0.0
+        await asyncio.sleep(seconds)
+
+
+readers: list[Reader] = []
+
+
+async def test_a_request_that_is_cancelled_hides_no_message(tmp_path: Path) -> None:
+    """A host that waits no longer and asks again: what is shown for the user's newest words is
+    looked for then.
+    """
+    async with Memorist(home=tmp_path, model="structural") as engine:
+        engine.extensions += [Waiter, Reader]
+        session = await engine.open("s")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(session.prepare(request("Mend the till.")), 0.1)
+        await session.prepare(request("Mend the till."))
+        await session.prepare(request("Mend the till."))
+
+    assert readers.pop().given == ["Mend the till."]
+
+
+async def test_a_compaction_that_was_made_is_shown_though_its_request_is_cancelled(
+    tmp_path: Path,
+) -> None:
+    """It may have been paid for: the next request shows it, and asks no model again."""
+    said = "<summary>" + "The user wants the importer to keep its last row. " * 40 + "</summary>"
+    model = ScriptedModel([Say(text=said)])
+    pages = [f"Page {number}. " + "The importer drops its row. " * 300 for number in range(9)]
+    history = [
+        {"role": role, "content": page}
+        for page, role in zip(pages, ["user", "assistant"] * 5, strict=False)
+    ]
+    sent = {"model": "m", "max_tokens": 900, "messages": history}
+    tasks: list[asyncio.Task[Any]] = []
+
+    def cancel(event: Event) -> None:
+        if isinstance(event, ConversationCompacted):
+            tasks[0].cancel()
+
+    async with Memorist(home=tmp_path, model=model) as engine:
+        session = await engine.open("s", listener=cancel)
+        await session.prepare(sent)
+        tasks.append(asyncio.create_task(session.compact(strategy="full")))
+        await asyncio.wait(tasks)
+        shown = await session.prepare(sent)
+
+    assert tasks[0].cancelled()
+    assert len(model.requests) == 1
+    assert len(shown["messages"]) < len(history)
+    assert '"boundary"' in session.layout.transcript.read_text("utf-8")

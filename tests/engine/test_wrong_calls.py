@@ -36,6 +36,8 @@ WRONG: dict[str, tuple[Call, str]] = {
     "an id that is a UUID": (lambda e: e.open(_any(uuid.uuid4())), "not UUID"),
     "no id": (lambda e: e.open(_any(None)), "not NoneType"),
     "an empty id": (lambda e: e.open(""), "needs an id"),
+    "an id that is no text of UTF-8": (lambda e: e.open("chat-\ud800"), "UTF-8 can hold"),
+    "a project that is no text of UTF-8": (lambda e: e.memory("/a/\ud800"), "no name of a folder"),
     "no project by None": (lambda e: e.open("s", project=_any(None)), "leave it out"),
     "a project with a NUL": (lambda e: e.memory("a\0b"), "no name of a folder"),
     "a text for a project": (lambda e: e.open("s", project="x" * 300), "no name of a folder"),
@@ -75,6 +77,10 @@ WRONG: dict[str, tuple[Call, str]] = {
     "a tokenizer for a token counter": (
         lambda e: e.open("s", host=HostInfo(count_tokens=_any(str.split))),
         "number of tokens of a text, not list",
+    ),
+    "a token counter that counts down": (
+        lambda e: e.open("s", host=HostInfo(count_tokens=lambda _: -1)),
+        "number of tokens of a text, not -1",
     ),
     "a text for a reply": (lambda e: e.open("s").observe("Hello."), "not str"),
     "settings that are a dictionary": (

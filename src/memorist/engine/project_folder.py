@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os.path
+import os
 from pathlib import Path, PurePath, PureWindowsPath
 
 from memorist.engine.session_arguments import check_project
@@ -20,13 +20,22 @@ def find_working_folder() -> Path:
         return Path("/")
 
 
+def _is_path(text: str) -> bool:
+    """Whether a file system can have such a path."""
+    try:
+        names = os.fsencode(text).split(b"/")
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text and max(map(len, names)) <= MAX_NAME_BYTES
+
+
 def resolve_project(project: str | PurePath, folder: Path) -> str:
     """Return the project as an absolute path, a relative one from `folder`; empty for none. A path
     of Windows stays as it is on other systems, below the root of all. Raises UsageError for what is
     neither a path nor a text.
     """
     text = check_project(project)
-    if "\0" in text or max(map(len, text.encode("utf-8", "replace").split(b"/"))) > MAX_NAME_BYTES:
+    if not _is_path(text):
         raise UsageError(f"{text[:80]!r} is no name of a folder; give the project's root folder")
     if not text or Path(text).is_absolute():
         return text

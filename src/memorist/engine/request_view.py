@@ -4,7 +4,6 @@ to what was removed.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -147,7 +146,7 @@ class RequestView:
         """
         self._window.truncate(rollback.host_index)
         if self._window.differs_from_host_history:
-            self._show_messages(self._window.messages)
+            self.show_messages(self._window.messages)
         self._stable_count, self._end_marked = 0, False
         self._window.add_entries(
             [entry for entry in update.entries if entry.index >= rollback.host_index]
@@ -190,7 +189,7 @@ class RequestView:
         ):
             # A manual compaction kept nothing, so the reply before it would be the first message
             # shown.
-            self._show_messages([self._compactor.build_opening_message(), *self._window.messages])
+            self.show_messages([self._compactor.build_opening_message(), *self._window.messages])
 
     def _offload_results(self, entries: Sequence[HostHistoryEntry]) -> None:
         recent = [message for entry in entries for message in entry.messages]
@@ -199,22 +198,18 @@ class RequestView:
         shown = self._compactor.offload_results(recent)
         if shown is not None:
             whole = self._window.messages
-            self._show_messages([*whole[: len(whole) - len(recent)], *shown])
+            self.show_messages([*whole[: len(whole) - len(recent)], *shown])
 
     async def compact_if_due(self, now: float, call: CompactionInput) -> CompactionOutcome | None:
-        """Compact the view if that is due, requested or forced; None when there was nothing to
-        decide.
+        """Compact what is shown if that is due, requested or forced; None when there was nothing to
+        decide. The result is shown by `show_messages`.
         """
         if not (call.manual or call.forced or self._compactor.is_due(now, call.limits)):
             return None
-        done = await self._compactor.compact(replace(call, messages=self._window.messages))
-        if done.result is not None:
-            await asyncio.sleep(0)  # both steps take some milliseconds where the history is long
-            self._show_messages(done.result.messages)
-            await asyncio.sleep(0)
-        return done
+        return await self._compactor.compact(replace(call, messages=self._window.messages))
 
-    def _show_messages(self, messages: Sequence[Message]) -> None:
+    def show_messages(self, messages: Sequence[Message]) -> None:
+        """Show these messages from now on, and save the view for a new process."""
         hosts = self._window.host_object_ids()
         self._stable_count = min(self._stable_count, self._window.replace_messages(messages))
         self._end_marked = False
@@ -239,7 +234,7 @@ class RequestView:
         if len(new) != len(now) or any(
             one is not other for one, other in zip(now, new, strict=True)
         ):
-            self._show_messages(new)
+            self.show_messages(new)
 
     def insert(self, message: Message, *, before: Message | None = None) -> None:
         """Show one of memorist's messages in this request and all later ones.
@@ -267,7 +262,7 @@ class RequestView:
             (index for index, each in enumerate(order) if each.role not in ("system", "developer")),
             len(order),
         )
-        self._show_messages([*order[:at], message, *order[at:]])
+        self.show_messages([*order[:at], message, *order[at:]])
 
     @property
     def has_model_reply(self) -> bool:
@@ -379,7 +374,7 @@ class RequestView:
                 after.setdefault(at, []).append(each.message)
                 last[each.message.id] = at
         if after:
-            self._show_messages(
+            self.show_messages(
                 [
                     one
                     for index, message in enumerate(shown)

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, Self, TypeVar
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
-from memorist.compaction.compaction_result import CompactionStrategy
+from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
 from memorist.compaction.compaction_thresholds import compute_request_thresholds
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
@@ -130,6 +130,8 @@ class Session(ProcessBound):
         self._previous_sent: JsonObject | None = None
         self._reply: JsonObject | None = None
         self._recovery_tried = False
+        self._unseen_messages: tuple[Message, ...] = ()
+        """What no extension was given yet, because a request was cancelled before."""
         self._limits_key: tuple[object, ...] = ()
         self._fixed_parts: list[object] = []
         """What was counted last of a request beside its history."""
@@ -255,7 +257,8 @@ class Session(ProcessBound):
             self._log.runtime.clock.now(), self._limits
         ):
             await self._compact()
-        await self._run_extensions(request, new_messages.new_messages)
+        await self._run_extensions(request, self._unseen_messages)
+        self._unseen_messages = ()
         return self._build_request(request, rewritten=new_messages.rewritten)
 
     async def _read_history(
@@ -280,6 +283,7 @@ class Session(ProcessBound):
             )
             self._extensions.on_history_replaced("rewritten")
         await self._add_messages(new_messages.new_messages)
+        self._unseen_messages += new_messages.new_messages
         self._view.add_request(new_messages, back)
         if back is not None:
             self._extensions.on_history_replaced("rolled back")
@@ -597,17 +601,28 @@ class Session(ProcessBound):
             predecessor=self._find_larger_predecessor(),
             read_whole=self._log.read_whole_conversation,
         )
-        before = self._view.messages()
         done = await self._view.compact_if_due(self._log.runtime.clock.now(), call)
         if done is not None and done.result is not None:
-            self._cache_watcher.expect_break()
-        if done is not None and done.result is not None and done.result.strategy != "micro":
+            await finish_before_cancellation(self._apply_compaction(done, done.result, call))
+        return done
+
+    async def _apply_compaction(
+        self, done: CompactionOutcome, result: CompactedHistory, call: CompactionInput
+    ) -> None:
+        """Show the new history and record it. The steps take some milliseconds where the history is
+        long, and others have their turn between them.
+        """
+        before = self._view.messages()
+        await asyncio.sleep(0)
+        self._view.show_messages(result.messages)
+        await asyncio.sleep(0)
+        self._cache_watcher.expect_break()
+        if result.strategy != "micro":
             self._log.record_compaction(
-                done.to_boundary(before, manual=manual is not None), done.result.messages
+                done.to_boundary(before, manual=call.manual is not None), result.messages
             )
             self._extensions.on_history_replaced("compacted")
             self._save()
-        return done
 
     def _find_larger_predecessor(self) -> str:
         """The model of the last request, where the upcoming one goes to another model with a

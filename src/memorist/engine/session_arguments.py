@@ -47,9 +47,19 @@ def check_session_arguments(session: object, project: object, host: HostInfo | N
         raise UsageError(f"a session's id is a text, not {type(session).__name__}: give str(id)")
     if not session:
         raise UsageError("a session needs an id; any text that is not empty will do")
+    if not _is_encodable(session):
+        raise UsageError(f"the session's id {session!r:.100} is no text that UTF-8 can hold")
     if host is not None:
         _check_host(host)
     return check_project(project, "; leave it out for a session of no project")
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_host(host: object) -> None:
@@ -59,10 +69,11 @@ def _check_host(host: object) -> None:
     if window is not None and (not isinstance(window, int) or window < 1):
         raise UsageError(f"HostInfo.window is a number of tokens, such as 128_000, not {window!r}")
     counted: object = 0 if host.count_tokens is None else host.count_tokens("a word")
-    if not isinstance(counted, int):
+    if not isinstance(counted, int) or counted < 0:
+        given = counted if isinstance(counted, int) else type(counted).__name__
         raise UsageError(
-            "HostInfo.count_tokens returns the number of tokens of a text, not "
-            f"{type(counted).__name__}: lambda text: len(tokenizer.encode(text))"
+            f"HostInfo.count_tokens returns the number of tokens of a text, not {given}: "
+            "lambda text: len(tokenizer.encode(text))"
         )
 
 
