@@ -59,7 +59,7 @@ def build_chat_media_part(
 def build_chat_content(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
     """The content of a message: plain text where the parts hold nothing else."""
     if len(parts) == 1 and parts[0].get("type") == "text":
-        return str(parts[0]["text"])
+        return str(parts[0].get("text") or "")
     return list(parts)
 
 
@@ -87,10 +87,8 @@ def build_chat_assistant_message(
     parts: Sequence[JsonObject], calls: Sequence[JsonObject] = (), reasoning: str = ""
 ) -> JsonObject:
     """An assistant message."""
-    item: JsonObject = {
-        "role": "assistant",
-        "content": build_chat_content(parts) if parts else None,
-    }
+    content = build_chat_content(parts) if parts else None
+    item: JsonObject = {"role": "assistant", "content": content or (None if calls else content)}
     if reasoning:
         item["reasoning_content"] = reasoning
     if calls:
@@ -99,21 +97,28 @@ def build_chat_assistant_message(
 
 
 def build_chat_completion(
-    items: Iterable[JsonObject], usage: JsonObject | None = None, model: str = ""
+    items: Iterable[JsonObject],
+    usage: JsonObject | None = None,
+    model: str = "",
+    finish_reason: str | None = None,
 ) -> JsonObject:
     """A whole reply with the first of these items as the model's message.
 
     Raises StopIteration for none.
     """
     message = next(iter(items))
-    reason = "tool_calls" if message.get("tool_calls") else "stop"
+    reason = finish_reason or ("tool_calls" if message.get("tool_calls") else "stop")
     choice = {"index": 0, "message": message, "finish_reason": reason}
     reply: JsonObject = {"object": "chat.completion", "model": model, "choices": [choice]}
     return reply if usage is None else {**reply, "usage": usage}
 
 
 def build_chat_usage(
-    *, prompt: int | None, output: int | None, cached: int | None = None
+    *,
+    prompt: int | None,
+    output: int | None,
+    cached: int | None = None,
+    cache_written: int | None = None,
 ) -> JsonObject | None:
     """The usage of a call in tokens; None where the host does not know it."""
     if prompt is None:
@@ -122,7 +127,10 @@ def build_chat_usage(
         "prompt_tokens": prompt,
         "completion_tokens": output or 0,
         "total_tokens": prompt + (output or 0),
-        "prompt_tokens_details": {"cached_tokens": cached or 0},
+        "prompt_tokens_details": {
+            "cached_tokens": cached or 0,
+            "cache_write_tokens": cache_written or 0,
+        },
     }
 
 

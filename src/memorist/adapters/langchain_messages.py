@@ -18,11 +18,19 @@ from langchain_core.messages import (
     ChatMessage,
     HumanMessage,
     SystemMessage,
-    ToolCall,
     ToolMessage,
 )
 from langchain_core.messages.tool import tool_call
 
+from memorist.adapters.chat_messages import (
+    build_chat_assistant_message,
+    build_chat_completion,
+    build_chat_text_part,
+    build_chat_tool_call,
+    build_chat_tool_message,
+    build_chat_usage,
+    parse_chat_tool_calls,
+)
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import parse_word_list
 
@@ -45,11 +53,7 @@ def encode_message(message: BaseMessage) -> JsonObject:
         case AIMessage():
             return _encode_assistant(message)
         case ToolMessage():
-            return {
-                "role": "tool",
-                "tool_call_id": message.tool_call_id,
-                "content": _encode_content(message.content),
-            }
+            return build_chat_tool_message(message.tool_call_id, _encode_content(message.content))
         case SystemMessage():
             return {"role": "system", "content": _encode_content(message.content)}
         case ChatMessage():
@@ -62,26 +66,20 @@ def encode_message(message: BaseMessage) -> JsonObject:
 
 
 def _encode_assistant(message: AIMessage) -> JsonObject:
+    given = (*message.tool_calls, *message.invalid_tool_calls)
     calls = [
-        _encode_call(call["id"], call["name"], _ENCODE(call["args"]).decode())
-        for call in message.tool_calls
-    ]
-    calls += [
-        _encode_call(call["id"], call["name"] or "", call["args"] or "")
-        for call in message.invalid_tool_calls
+        build_chat_tool_call(
+            call["id"] or "", call["name"] or "", "" if call["args"] is None else call["args"]
+        )
+        for call in given
     ]
     content = _encode_content(message.content)
-    if not isinstance(content, str):
-        parts = [part for part in content if part["type"] not in _OMITTED_TYPES]
-        plain = all(part["type"] == "text" and isinstance(part.get("text"), str) for part in parts)
-        content = "".join(part["text"] for part in parts) if plain else parts
-    if not calls:
-        return {"role": "assistant", "content": content}
-    return {"role": "assistant", "content": content or None, "tool_calls": calls}
-
-
-def _encode_call(id: str | None, name: str, arguments: str) -> JsonObject:
-    return {"id": id or "", "type": "function", "function": {"name": name, "arguments": arguments}}
+    if isinstance(content, str):
+        return build_chat_assistant_message([build_chat_text_part(content)], calls)
+    parts = [part for part in content if part["type"] not in _OMITTED_TYPES]
+    if all(part["type"] == "text" and isinstance(part.get("text"), str) for part in parts):
+        parts = [build_chat_text_part("".join(part["text"] for part in parts))]
+    return build_chat_assistant_message(parts, calls)
 
 
 def _encode_content(content: str | Iterable[str | dict[str, Any]]) -> str | list[JsonObject]:
@@ -135,7 +133,10 @@ def _decode_message(item: JsonObject, results: Mapping[str, ToolMessage]) -> Any
     content = item.get("content") or ""
     match item.get("role"):
         case "assistant":
-            calls = [_decode_call(call) for call in item.get("tool_calls") or ()]
+            calls = [
+                tool_call(name=name, args=arguments, id=id)
+                for id, name, arguments in parse_chat_tool_calls(item)
+            ]
             return AIMessage(content=content, tool_calls=calls)
         case "tool":
             own = results.get(item["tool_call_id"])
@@ -148,38 +149,23 @@ def _decode_message(item: JsonObject, results: Mapping[str, ToolMessage]) -> Any
             return HumanMessage(content=content)
 
 
-def _decode_call(call: JsonObject) -> ToolCall:
-    function = call["function"]
-    return tool_call(
-        name=function["name"],
-        args=msgspec.json.decode(function["arguments"] or "{}"),
-        id=call["id"],
-    )
-
-
 def encode_wire_reply(message: AIMessage) -> JsonObject:
     """Encode a reply, with its usage where the provider reported it."""
-    facts = message.response_metadata
-    body: JsonObject = {
-        "id": message.id,
-        "model": facts.get("model_name") or facts.get("model") or "",
-        "choices": [
-            {
-                "index": 0,
-                "message": _encode_assistant(message),
-                "finish_reason": facts.get("finish_reason") or facts.get("stop_reason"),
-            }
-        ],
-    }
-    usage = message.usage_metadata
-    if usage is not None:
-        details = usage.get("input_token_details") or {}
-        body["usage"] = {
-            "prompt_tokens": usage["input_tokens"],
-            "completion_tokens": usage["output_tokens"],
-            "prompt_tokens_details": {
-                "cached_tokens": details.get("cache_read") or 0,
-                "cache_write_tokens": details.get("cache_creation") or 0,
-            },
-        }
-    return body
+    facts, usage = message.response_metadata, None
+    if message.usage_metadata is not None:
+        used, details = (
+            message.usage_metadata,
+            message.usage_metadata.get("input_token_details", {}),
+        )
+        usage = build_chat_usage(
+            prompt=used["input_tokens"],
+            output=used["output_tokens"],
+            cached=details.get("cache_read"),
+            cache_written=details.get("cache_creation"),
+        )
+    return build_chat_completion(
+        [_encode_assistant(message)],
+        usage,
+        facts.get("model_name") or facts.get("model") or "",
+        facts.get("finish_reason") or facts.get("stop_reason"),
+    ) | {"id": message.id}

@@ -29,6 +29,16 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from memorist.adapters.chat_messages import (
+    build_chat_assistant_message,
+    build_chat_completion,
+    build_chat_content,
+    build_chat_text_part,
+    build_chat_tool_call,
+    build_chat_tool_message,
+    build_chat_usage,
+    extract_content_text,
+)
 from memorist.core.messages import JsonObject
 
 
@@ -68,21 +78,9 @@ def _encode_part(of: ModelRequestPart) -> Sequence[JsonObject]:
         case "system-prompt" if getattr(part, "scope", "conversation") == "conversation":
             return ({"role": "system", "content": part.content},)
         case "tool-return":
-            return (
-                {
-                    "role": "tool",
-                    "tool_call_id": part.tool_call_id,
-                    "content": _encode_tool_return(part),
-                },
-            )
+            return (build_chat_tool_message(part.tool_call_id, _encode_tool_return(part)),)
         case "retry-prompt" if part.tool_name is not None:
-            return (
-                {
-                    "role": "tool",
-                    "tool_call_id": part.tool_call_id,
-                    "content": part.model_response(),
-                },
-            )
+            return (build_chat_tool_message(part.tool_call_id, part.model_response()),)
         case "retry-prompt" | "retry-feedback":
             return (
                 {"role": "developer", "content": part.model_response()},
@@ -100,9 +98,9 @@ def _encode_content(content: str | Sequence[Any]) -> str | list[JsonObject]:
 def _encode_block(item: object) -> JsonObject:
     match item:
         case str():
-            return {"type": "text", "text": item}
+            return build_chat_text_part(item)
         case TextContent():
-            return {"type": "text", "text": item.content}
+            return build_chat_text_part(item.content)
         case ImageUrl():
             return {"type": "image_url", "image_url": {"url": item.url}}
         case BinaryContent() if item.is_image:
@@ -113,35 +111,25 @@ def _encode_block(item: object) -> JsonObject:
                 "file": {"filename": item.identifier, "file_data": item.data_uri},
             }
         case _:
-            return {
-                "type": "text",
-                "text": f"[{getattr(item, 'kind', 'file')} {getattr(item, 'url', '')}]",
-            }
+            kind, url = getattr(item, "kind", "file"), getattr(item, "url", "")
+            return build_chat_text_part(f"[{kind} {url}]")
 
 
 def _encode_tool_return(part: ToolReturnPart) -> str | list[JsonObject]:
     """A tool's result: its text, and files besides it."""
     files = [_encode_block(file) for file in part.files]
-    if files:
-        return [{"type": "text", "text": part.model_response_str()}, *files]
-    return part.model_response_str()
+    return build_chat_content([build_chat_text_part(part.model_response_str()), *files])
 
 
 def encode_model_response(message: ModelResponse) -> JsonObject:
     """Encode a reply: its text and calls. Its thinking stays in Pydantic AI's message."""
     text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
     calls = [
-        {
-            "id": part.tool_call_id,
-            "type": "function",
-            "function": {"name": part.tool_name, "arguments": part.args_as_json_str()},
-        }
+        build_chat_tool_call(part.tool_call_id, part.tool_name, part.args_as_json_str())
         for part in message.parts
         if isinstance(part, ToolCallPart)
     ]
-    if calls:
-        return {"role": "assistant", "content": text or None, "tool_calls": calls}
-    return {"role": "assistant", "content": text}
+    return build_chat_assistant_message([build_chat_text_part(text)], calls)
 
 
 def decode_items_to_pieces(
@@ -161,11 +149,7 @@ def decode_items_to_pieces(
                 yield MessagePiece(_decode_response(item, content))
             case "tool":
                 own = answers.get(item["tool_call_id"])
-                text = (
-                    content
-                    if isinstance(content, str)
-                    else "\n".join(str(part.get("text", "")) for part in content)
-                )
+                text = extract_content_text(content)
                 yield (
                     MessagePiece(ToolReturnPart("", text, item["tool_call_id"]))
                     if own is None
@@ -187,11 +171,7 @@ def _replace_content(own: MessagePiece, text: str) -> MessagePiece:
 
 
 def _decode_response(item: JsonObject, content: str | list[JsonObject]) -> ModelResponse:
-    text = (
-        content
-        if isinstance(content, str)
-        else "".join(str(part.get("text", "")) for part in content)
-    )
+    text = extract_content_text(content)
     functions = [(call["id"], call["function"]) for call in item.get("tool_calls") or ()]
     calls = [
         ToolCallPart(function["name"], function["arguments"], id) for id, function in functions
@@ -237,23 +217,13 @@ def join_message_pieces(pieces: Iterable[MessagePiece]) -> list[ModelMessage]:
 
 def encode_wire_reply(message: ModelResponse) -> JsonObject:
     """Encode a reply, with its usage."""
-    usage = message.usage
-    return {
-        "id": message.provider_response_id,
-        "model": message.model_name or "",
-        "choices": [
-            {
-                "index": 0,
-                "message": encode_model_response(message),
-                "finish_reason": message.finish_reason,
-            }
-        ],
-        "usage": {
-            "prompt_tokens": usage.input_tokens,
-            "completion_tokens": usage.output_tokens,
-            "prompt_tokens_details": {
-                "cached_tokens": usage.cache_read_tokens,
-                "cache_write_tokens": usage.cache_write_tokens,
-            },
-        },
-    }
+    used = message.usage
+    usage = build_chat_usage(
+        prompt=used.input_tokens,
+        output=used.output_tokens,
+        cached=used.cache_read_tokens,
+        cache_written=used.cache_write_tokens,
+    )
+    return build_chat_completion(
+        [encode_model_response(message)], usage, message.model_name or "", message.finish_reason
+    ) | {"id": message.provider_response_id}
