@@ -1021,6 +1021,36 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
     assert all(path in each and "Name at most" not in each for each in asked)
 
 
+@pytest.mark.covers("RC-2")
+async def test_what_the_agent_opened_after_the_choice_is_not_shown(
+    tmp_path: Path, project: Path
+) -> None:
+    """The model chooses while the agent answers, and the answer reads that very memory."""
+    host = Loop(project)
+    settings = Settings(
+        home=str(tmp_path / "home"),
+        recall=RecallSettings(selector="model"),
+        auto_memory=AutoMemorySettings(every_turns=99),
+    )
+    async with Memorist(model=host.model, settings=settings) as engine:
+        host.engine = engine
+        memory = engine.memory(str(project))
+        await remembered(engine, host, LONG)
+        path = only(memory)
+        host.fork = lambda request: Say(text=f'{{"selected_memories": ["{path}"]}}')
+        session = await host.open("two")
+        read = {"file_path": str(memory.layout.folder / path)}
+        await host.turn(session, UNRELATED, CallTool(name="Read", input=read, id="r1"))
+        for _ in range(1_000):  # until the choice is made, which needs no clock and no thread
+            await asyncio.sleep(0)
+        await host.turn(session, [{"type": "tool_result", "tool_use_id": "r1", "content": LONG}])
+        uses = uses_of(engine, memory, path)
+        await session.close()
+
+    assert "bear on the last message" not in text_of(host.sent[-1])
+    assert uses == ["read"]
+
+
 @pytest.mark.covers("RC-2", "SF-5")
 @pytest.mark.parametrize(
     "step",

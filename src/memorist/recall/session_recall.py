@@ -426,11 +426,13 @@ class MemoryRecall:
 
     def take_ready_messages(self) -> tuple[Message, ...]:
         """Return the messages to show now, each once, and record that they are shown; empty while a
-        selection is running.
+        selection is running. What the agent has opened itself since it was chosen is not shown.
         """
         ready, self._ready = self._ready, []
         found = []
         for each in ready:
+            if self._known_paths.issuperset(each.sizes):
+                continue
             self._shown_sizes |= each.sizes
             self._record_uses(each.uses)
             found.append(self._build_message(each.text))
