@@ -179,39 +179,36 @@ def render_memories(memories: Sequence[RenderedMemory], prompts: RecallPrompts) 
     ).strip()
 
 
-class EverywhereIndex(Struct, frozen=True):
-    """What the user said for all of their projects, as the index of its folder."""
-
-    text: str
-    headers: Mapping[str, MemoryHeader]
-    folder: str
-    remarks: Mapping[str, str] = {}
-    """What is remarked on a memory, by path."""
-
-
-def render_index(
-    index: str,
-    headers: Mapping[str, MemoryHeader],
-    folder: str,
-    prompts: RecallPrompts,
-    everywhere: EverywhereIndex | None = None,
-    remarks: Mapping[str, str] = {},
-) -> str:
-    """Render the index as the text of one message: what the user said apart from all else, and
-    apart from it what they said for all of their projects. `remarks` on what the user said are
-    behind its date, by path.
+class MirroredIndex(Struct, frozen=True, kw_only=True):
+    """The index of a folder, without the rules that an agent has already, with remarks on what its
+    files say otherwise.
     """
-    groups = [group_index_by_origin(index, headers, SAID_HEADING, remarks)]
-    if everywhere is not None:
-        heading = EVERYWHERE_HEADING.format(folder=everywhere.folder)
-        groups.append(
-            group_index_by_origin(everywhere.text, everywhere.headers, heading, everywhere.remarks)
-        )
+
+    text: str = ""
+    folder: str = ""
+    headers: Mapping[str, MemoryHeader] = {}
+    remarks: Mapping[str, str] = {}
+    """What is remarked on a memory of the user, behind its date, by path."""
+    listed: tuple[str, ...] = ()
+    """Paths of the memories that it names."""
+    repeated: tuple[str, ...] = ()
+    """Paths of the memories that the agent has as a rule of its own."""
+
+
+def render_index(own: MirroredIndex, everywhere: MirroredIndex, prompts: RecallPrompts) -> str:
+    """Render the index as the text of one message: what the user said apart from all else, and
+    apart from it what they said for all of their projects (`everywhere`).
+    """
+    headings = (SAID_HEADING, EVERYWHERE_HEADING.format(folder=everywhere.folder))
+    groups = (
+        group_index_by_origin(each.text, each.headers, heading, each.remarks)
+        for each, heading in zip((own, everywhere), headings, strict=True)
+    )
     joined = "\n".join(filter(None, groups))
     return render_template(
         prompts.index,
         {
-            "folder": folder,
+            "folder": own.folder,
             "index": neutralize_markup(strip_hidden_characters(replace_surrogates(joined))).strip(),
         },
         strict=True,

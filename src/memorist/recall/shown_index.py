@@ -4,16 +4,15 @@ with remarks on what its files say otherwise (RC-1).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_index import parse_pointer_target
-from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.recall.memory_rendering import (
-    EverywhereIndex,
+    MirroredIndex,
     RecallPrompts,
     render_client_rule_conflict,
     render_index,
@@ -42,57 +41,32 @@ def build_shown_index(
     the agent has in its own files; `known` the paths of memories whose content is in the
     conversation, which no earlier session left. Raises StoreError.
     """
-    index = _mirror_index(memory, rules, known)
-    user = memory.everywhere
+    own = _mirror_index(memory, rules, known)
     known_everywhere = {path.removeprefix(EVERYWHERE_PREFIX) for path in known}
-    user_index = _mirror_index(user, rules, known_everywhere)
-    if not any(each.text.strip() or each.repeated for each in (index, user_index)):
+    everywhere = _mirror_index(memory.everywhere, rules, known_everywhere)
+    has_text = bool(own.text.strip() or everywhere.text.strip())
+    if not (has_text or own.repeated or everywhere.repeated):
         return None
-    text = ""
-    if index.text.strip() or user_index.text.strip():
-        text = render_index(
-            index.text,
-            index.headers,
-            str(memory.layout.folder),
-            prompts,
-            EverywhereIndex(
-                user_index.text, user_index.headers, str(user.layout.folder), user_index.remarks
-            )
-            if user is not None and user_index.text.strip()
-            else None,
-            index.remarks,
-        )
     return ShownIndex(
-        text,
-        index.listed + _add_prefix(user_index.listed),
-        index.repeated + _add_prefix(user_index.repeated),
+        render_index(own, everywhere, prompts) if has_text else "",
+        own.listed + _add_prefix(everywhere.listed),
+        own.repeated + _add_prefix(everywhere.repeated),
     )
-
-
-class _MirroredIndex(Struct, frozen=True, kw_only=True):
-    """An index without the rules that an agent has already, with remarks on what its files say
-    otherwise.
-    """
-
-    text: str = ""
-    listed: tuple[str, ...] = ()
-    repeated: tuple[str, ...] = ()
-    headers: Mapping[str, MemoryHeader] = {}
-    remarks: dict[str, str] = {}
 
 
 def _mirror_index(
     memory: AutoMemory | None, rules: Sequence[ClientRule], known: Collection[str]
-) -> _MirroredIndex:
+) -> MirroredIndex:
     if memory is None or not memory.folder.exists:
-        return _MirroredIndex()
+        return MirroredIndex(folder=str(memory.layout.folder) if memory is not None else "")
     index = memory.visible_index()
     found = memory.compare_with_client_rules(rules)
     repeated = {path for path, each in found.items() if each.is_repeated}
     left_out = repeated.union(known)
     kept = [line for line in index.text.splitlines() if parse_pointer_target(line) not in left_out]
-    return _MirroredIndex(
+    return MirroredIndex(
         text="\n".join(kept),
+        folder=str(memory.layout.folder),
         listed=tuple(path for path in index.listed if path not in left_out),
         repeated=tuple(sorted(repeated)),
         headers=memory.headers_by_path(),
