@@ -44,7 +44,11 @@ from memorist.team.local_team_folder import (
     plan_conflict_copy,
 )
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy
-from memorist.team.shared_memory_form import UnshareableMemory, compute_text_checksum
+from memorist.team.shared_memory_form import (
+    UnshareableMemory,
+    compute_text_checksum,
+    to_shared_text,
+)
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
     MAX_KEYS,
@@ -188,8 +192,12 @@ class TeamSync:
         drops = [
             MemoryChange(path=TEAM_PREFIX + key, before=local.data[key], after=None) for key in drop
         ]
-        written = self._write([*arriving.changes, *drops])
-        state = self._update_state(state, arriving, replace(steps, drop=drop), usable, written)
+        written, texts = self._write([*arriving.changes, *drops])
+        # What somebody writes while this runs is no common text, and is sent the next time.
+        here = local.hashes | {key: compute_text_checksum(text) for key, text in texts.items()}
+        steps_done = replace(steps, drop=drop)
+        state = self._update_state(state, arriving, steps_done, usable, here, written)
+        self._base_texts.save(texts[key] for key in texts if key not in arriving.merged)
         # What waits for a user, and what could not be read, is still to come: the next look must
         # not be answered by "nothing changed".
         whole = drop == steps.drop and not arriving.bad
@@ -326,30 +334,36 @@ class TeamSync:
                 fit[key] = text
         return fit, tuple(bad)
 
-    def _write(self, changes: list[MemoryChange]) -> WriteResult:
-        """Write all in one change of the history; one by one if one of them cannot be a
-        file here.
+    def _write(self, changes: list[MemoryChange]) -> tuple[WriteResult, dict[str, str]]:
+        """Write all in one change of the history; one by one if one of them cannot be a file here.
+        Returns the shared texts of what was written, too, by name, as the gate left them.
         """
         real = [
             change
             for change in changes
             if read_if_exists(self._files, self._memory.layout.folder / change.path) != change.after
         ]
+        texts = {change.path: change.after for change in changes if change not in real}
         if not real:
-            return WriteResult()
+            return WriteResult(), _name_shared_texts(texts)
         what = ", ".join(change.path.removeprefix(TEAM_PREFIX) for change in real[:3]) + (
             f" and {len(real) - 3} more" if len(real) > 3 else ""
         )
         why = ChangeReason(actor="team", what=render_change_headline("team", what))
         try:
-            return self._memory.write(real, why)
+            parts = [self._memory.write(real, why)]
         except InputError:
             parts = [self._write_one(change, why) for change in real]
-            return WriteResult(
-                paths=tuple(path for part in parts for path in part.paths),
-                proposals=tuple(each for part in parts for each in part.proposals),
-                refused=tuple(each for part in parts for each in part.refused),
-            )
+        history = self._memory.folder.history
+        for part in parts:
+            texts |= {path: history.read_file(path, part.change_id) for path in part.paths}
+        written = WriteResult(
+            paths=tuple(path for part in parts for path in part.paths),
+            proposals=tuple(each for part in parts for each in part.proposals),
+            refused=tuple(each for part in parts for each in part.refused),
+            remarks=tuple(remark for part in parts for remark in part.remarks),
+        )
+        return written, _name_shared_texts(texts)
 
     def _write_one(self, change: MemoryChange, why: ChangeReason) -> WriteResult:
         try:
@@ -363,35 +377,33 @@ class TeamSync:
         arriving: IncomingTeamChanges,
         steps: TeamSyncSteps,
         there: Mapping[str, str],
+        here: Mapping[str, str],
         written: WriteResult,
     ) -> TeamSyncState:
-        keys, local = dict(state.keys), self._local.read_texts()
+        """The state after a pull; `here` are the checksums of what was read and written."""
+        keys = dict(state.keys)
         away = {each.path for each in written.proposals} | {each.path for each in written.refused}
         for key in (*steps.alike, *steps.drop):
             if there.get(key) or TEAM_PREFIX + key in away:
                 keys[key] = SyncedMemory(
-                    there.get(key, ""), local.hashes.get(key, ""), waits=TEAM_PREFIX + key in away
+                    there.get(key, ""), here.get(key, ""), waits=TEAM_PREFIX + key in away
                 )
             else:
                 keys.pop(key, None)
         for key in steps.aside:
-            keys[key] = replace(keys[key], here=local.hashes.get(key, ""))
+            keys[key] = replace(keys[key], here=here.get(key, ""))
         for key, text in arriving.texts.items():
             if TEAM_PREFIX + key in away:
-                keys[key] = SyncedMemory(there[key], local.hashes.get(key, ""), waits=True)
+                keys[key] = SyncedMemory(there[key], here.get(key, ""), waits=True)
             elif key in arriving.merged:
                 keys[key] = SyncedMemory(there[key], compute_text_checksum(text))
             else:
-                keys[key] = SyncedMemory(there[key], local.hashes.get(key, ""))
-        self._base_texts.save(
-            text
-            for key, text in local.texts.items()
-            if key in arriving.texts and key not in arriving.merged
-        )
+                keys[key] = SyncedMemory(there[key], here.get(key, ""))
+        present = self._local.read_texts().hashes
         there_still = {
             other: key
             for other, key in state.conflict_copies.items()
-            if other in local.hashes and key in local.hashes
+            if other in present and key in present
         }
         return replace(
             state,
@@ -522,6 +534,15 @@ class BaseTextStore:
         for path in paths:
             if path.name not in names:
                 remove_if_exists(self._files, path)
+
+
+def _name_shared_texts(files: Mapping[str, bytes | None]) -> dict[str, str]:
+    """The shared texts of files, by name; those that are gone are left out."""
+    return {
+        path.removeprefix(TEAM_PREFIX): to_shared_text(data)
+        for path, data in files.items()
+        if data is not None
+    }
 
 
 def _file_name(checksum: str) -> str:
