@@ -168,6 +168,31 @@ def test_a_team_may_keep_its_memories_in_a_folder(tmp_path: Path, bare: Path) ->
         assert "0 memories" in a.run("team", "status")
 
 
+@pytest.mark.covers("TM-1")
+def test_a_push_by_git_is_a_commit_of_its_user(tmp_path: Path, bare: Path) -> None:
+    """By the name that the user has in this project, and a link is named among what stays."""
+    a = Clone(tmp_path / "a", bare)
+    for key, value in (("user.name", "Ann"), ("user.email", "ann@shop.test")):
+        subprocess.run(["git", "-C", str(a.project), "config", key, value], check=True, timeout=60)
+    a.run("team", "init", "origin")
+    a.run("memory", "add", "We release on Tuesdays.", "--kind", "project", "--name", "release")
+    a.run("team", "share", "release.md")
+    (folder,) = a.home.glob(".memorist/projects/*/memory/team")
+    (folder / "elsewhere.md").symlink_to(a.project)
+    staying = a.json("team", "status")["staying"]
+    a.run("team", "push")
+    found = subprocess.run(
+        ["git", "-C", str(bare), "log", "--format=%cn <%ce>", "memorist-team"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert found.stdout == "Ann <ann@shop.test>\n"
+    assert staying == {"elsewhere.md": "it is a link"}
+
+
 @pytest.mark.slow
 @pytest.mark.covers("TM-1", "TM-2", "TM-4")
 def test_two_clones_share_by_git(tmp_path: Path, bare: Path) -> None:

@@ -14,6 +14,8 @@ from memorist.platforms import processes
 
 _PROTOCOLS = "file:git:http:https:ssh"
 _PASSED_VARIABLES = (
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
     "GIT_SSH",
     "GIT_SSH_COMMAND",
     "GIT_ASKPASS",

@@ -110,6 +110,8 @@ class TeamBranch(Struct, frozen=True, kw_only=True):
     """Which branch of which remote, and the folder on it."""
 
     url: str
+    project: Path | None = None
+    """The repository whose settings say who commits; None for those of the user alone."""
     branch: str = "memorist-team"
     folder: str = "team"
     timeout_seconds: float = 30.0
@@ -324,7 +326,8 @@ class GitRemote:
             f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         )
         message = f"Team memory: {what}\n".encode()
-        found = self._run(("var", "GIT_COMMITTER_IDENT"))
+        place = () if self._branch.project is None else ("-C", str(self._branch.project))
+        found = self._run((*place, "var", "GIT_COMMITTER_IDENT"), inside=not place)
         who = (
             found.stdout.strip()
             if found.returncode == 0

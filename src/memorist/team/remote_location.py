@@ -88,6 +88,7 @@ def open_remote(
         plain = address.replace("-", "").replace("_", "").isalnum()
         branch = TeamBranch(
             url=find_project_remote(root, address) if plain else address,
+            project=root,
             branch=location.branch or settings.branch,
             folder=settings.folder if location.folder is None else location.folder,
             timeout_seconds=settings.timeout_seconds,

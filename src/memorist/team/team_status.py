@@ -7,7 +7,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.team_memory import get_kind_sharing_scope, is_team_path
+from memorist.auto_memory.team_memory import TEAM_PREFIX, get_kind_sharing_scope, is_team_path
 from memorist.core.text_analysis import replace_surrogates
 from memorist.team.team_sync import TeamSync
 
@@ -45,6 +45,11 @@ def read_team_status(memory: AutoMemory, sync: TeamSync) -> TeamStatus:
         to_delete=[*steps.remove],
         staying={
             replace_surrogates(each.key): each.why for each in sync.list_unshareable_memories()
+        }
+        | {
+            replace_surrogates(path.removeprefix(TEAM_PREFIX)): "it is a link"
+            for path in memory.folder.list_links()
+            if is_team_path(path)
         },
         waiting={each.id: replace_surrogates(each.path) for each in waiting},
         conflict_copies=state.conflict_copies,
