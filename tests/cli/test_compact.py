@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,31 @@ def test_what_was_cut_can_be_shown_by_its_id(session: Path) -> None:
 
 
 @pytest.mark.covers("CP-17")
+def test_a_call_that_was_cut_is_shown_whole_by_the_id_that_it_names(session: Path) -> None:
+    """A file of 60,000 characters that was just written: the text in its place says where the whole
+    is, and there it is.
+    """
+    rows = "".join(f"row {number}\n" for number in range(6_000))
+    (line, *_) = session.read_text("utf-8").splitlines()[-2:-1]
+    call = json.loads(line)
+    number = len(session.read_text("utf-8").splitlines()) + 1
+    uuids = [f"00000000-0000-4000-8000-{number + step:012d}" for step in range(-1, 3)]
+    use = {"type": "tool_use", "id": "w", "name": "Write", "input": {"path": "t", "content": rows}}
+    result = {"type": "tool_result", "tool_use_id": "w", "content": "written"}
+    with session.open("a", encoding="utf-8") as file:
+        for step, (kind, block) in enumerate((("assistant", use), ("user", result))):
+            message = {"role": kind, "content": [block]}
+            message |= {"id": "m", "model": "claude-opus-4-6"} if kind == "assistant" else {}
+            about = {"type": kind, "uuid": uuids[step + 1], "parentUuid": uuids[step]}
+            file.write(json.dumps(call | about | {"message": message}) + "\n")
+
+    shown = run(str(session), "--budget", "3000", "--json", cwd=session.parent).stdout
+    (id,) = re.findall(r"\[whole text: ([\w-]+)\]", shown)
+
+    assert "row 3000" not in shown
+    assert rows in run(str(session), "--show", id, cwd=session.parent).stdout
+
+
 def test_apply_writes_a_new_session_and_dry_run_writes_nothing(session: Path) -> None:
     """The source stays as it is; the new file can be read again; an existing file is not
     overwritten.

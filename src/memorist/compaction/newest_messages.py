@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
 from memorist.compaction.measured_conversation import CUT_MARK_TOKENS, MeasuredConversation
+from memorist.compaction.window_at_message import render_call, render_call_input
 from memorist.core.messages import (
     MISSING_OUTPUT,
     Block,
@@ -279,7 +280,7 @@ def _write_out_calls(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
     written: dict[str, TextBlock] = {}
     left = over
     for id, use in uses:
-        text = _render_call(use, id)
+        text = render_call(use, _cut_text(render_call_input(use), MAX_CALL_INPUT_TOKENS, id))
         saved = estimate_block_tokens(use) - estimate_text_tokens(text)
         if left <= 0 or saved <= 0:
             break
@@ -298,12 +299,6 @@ def _write_out_calls(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
         else message
         for message in kept
     )
-
-
-def _render_call(use: ToolUse, id: str) -> str:
-    """A call as text: what it did, its input cut in the middle."""
-    given = use.arguments or "\n".join(f"{key}: {value}" for key, value in use.input.items())
-    return f"[{use.name} was called with:]\n{_cut_text(given, MAX_CALL_INPUT_TOKENS, id)}"
 
 
 def _estimate_fixed(kept: Sequence[Message]) -> int:

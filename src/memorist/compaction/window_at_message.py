@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from memorist.core.messages import Message
+from memorist.core.messages import Message, ToolUse
 from memorist.errors import InputError
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TranscriptEntry
 
@@ -71,17 +71,31 @@ def rebuild_recorded_window(entries: Iterable[TranscriptEntry], until: str = "")
 
 
 def find_text_by_id(messages: Iterable[Message], id: str) -> str | None:
-    """The full text of a message or of a tool result, by its id (fetch back); None when there is
-    none.
+    """The full text of a message, its calls with their inputs included, or of a tool result, by its
+    id (fetch back); None when there is none.
     """
     for message in messages:
         if message.id == id:
             return "\n".join(
                 part
-                for part in (message.text, *(result.text for result in message.tool_results))
+                for part in (
+                    message.text,
+                    *(render_call(use, render_call_input(use)) for use in message.tool_uses),
+                    *(result.text for result in message.tool_results),
+                )
                 if part
             )
         for result in message.tool_results:
             if result.tool_use_id == id:
                 return result.text
     return None
+
+
+def render_call_input(use: ToolUse) -> str:
+    """What a tool was called with, as text."""
+    return use.arguments or "\n".join(f"{key}: {value}" for key, value in use.input.items())
+
+
+def render_call(use: ToolUse, given: str) -> str:
+    """A call as text: its tool, and what it was given."""
+    return f"[{use.name} was called with:]\n{given}"
