@@ -24,8 +24,8 @@ _PASSED_VARIABLES = (
     "GIT_CONFIG_NOSYSTEM",
     "GIT_SSL_CAINFO",
 )
-"""Git variables that say how a remote is reached; those that name another repository, as set in a
-hook, are left out.
+"""Git variables that say how a remote is reached and who commits; those that name another
+repository, as set in a hook, are left out.
 """
 _MAX_REMOTE_LINES = 2
 """Lines of the remote's own words that an error holds."""
