@@ -252,6 +252,23 @@ def test_the_cost_of_a_model_is_shown_before_its_key_is_needed(
     assert json.loads(memorist("rollouts", "status", "--json").stdout)["failures"] == []
 
 
+def test_a_folder_whose_name_is_no_utf_8_stops_no_other_session(user: Path) -> None:
+    """Its session is named among what is left out, in text and in JSON; the others are imported,
+    listed and searched.
+    """
+    odd = Path(os.fsdecode(os.fsencode(user) + b"/.claude/projects/caf\xe9/b.jsonl"))
+    claude(odd, ["Never deploy on a Friday."], session="c2")
+    done = memorist("import", "--yes", "--json")
+    (left,) = json.loads(done.stdout)["left_out"]
+
+    assert json.loads(done.stdout)["extracted"] == 2
+    assert left["path"].endswith("/caf?/b.jsonl")
+    assert "not in UTF-8" in left["why"]
+    for words in (("sessions", "--all"), ("search", "--all", "linter"), ("rollouts", "sync")):
+        assert memorist(*words).exit_code == 0
+    assert json.loads(memorist("doctor", "--json").stdout)
+
+
 def handbook(user: Path) -> dict[str, str]:
     """The files that sessions are shown, with no time of their making."""
     folder = user / ".memorist" / "memories"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import Usage
-from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable, UsageError
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (
@@ -86,6 +86,14 @@ async def test_each_fault_is_the_error_a_real_model_raises(
     """After its last attempt, or when the limit passes."""
     with pytest.raises(error):
         await ScriptedModel([step]).send(request(timeout_seconds=0.05))
+
+
+async def test_what_is_no_step_is_named() -> None:
+    """A text in the place of a reply, as of a first try, be it in a list or of a function."""
+    texts: Any = ["hello"]
+    for script in (texts, lambda _: texts[0]):
+        with pytest.raises(UsageError, match=r"Say\(text=…\), not of 'hello'"):
+            await ScriptedModel(script).send(request())
 
 
 @pytest.mark.covers("SF-5")

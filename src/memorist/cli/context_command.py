@@ -198,9 +198,7 @@ def _changed_tokens(found: ContextListing) -> dict[str, int]:
 def _piece_object(each: PieceWithStatus) -> dict[str, Any]:
     piece = each.piece
     names = ("role", "tag", "tokens", "source", "why")
-    return {name: getattr(piece, name) for name in names} | {
-        "text": output.replace_invalid_utf8(piece.text)
-    }
+    return {name: getattr(piece, name) for name in (*names, "text")}
 
 
 def _print_listing(folder: Path, found: ContextListing) -> None:

@@ -42,8 +42,19 @@ def make_console(*, stderr: bool = False) -> console.Console:
 
 
 def print_json(value: object) -> None:
-    """Print one JSON object on standard output, in UTF-8 whatever the terminal is in."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    """Print one JSON object on standard output, in UTF-8 whatever the terminal is in. Bytes that
+    are not valid UTF-8, as in the name of a file, are question marks.
+    """
+    plain = _replace_invalid_texts(msgspec.to_builtins(value))
+    click.echo(msgspec.json.format(msgspec.json.encode(plain), indent=2))
+
+
+def _replace_invalid_texts(value: object) -> object:
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, dict):
+        return {replace_surrogates(str(key)): _replace_invalid_texts(value[key]) for key in value}
+    return [*map(_replace_invalid_texts, value)] if isinstance(value, list | tuple) else value
 
 
 def replace_invalid_utf8(text: str) -> str:

@@ -319,22 +319,16 @@ _VERBS = {
 
 
 def _report_object(report: TeamSyncReport, sync: TeamSync) -> dict[str, Any]:
-    def pairs(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
-        return {
-            output.replace_invalid_utf8(key): output.replace_invalid_utf8(other)
-            for key, other in given
-        }
-
     return {
         "remote": sync.remote.name,
-        "taken": list(report.received),
+        "taken": report.received,
         **{
-            name: list(getattr(report, name))
+            name: getattr(report, name)
             for name in ("merged", "dropped", "sent", "removed", "deletions", "remarks")
         },
-        "beside": pairs(report.conflict_copies),
-        **{name: pairs(getattr(report, name)) for name in ("waiting", "refused")},
-        "staying": pairs(tuple((each.key, each.why) for each in report.staying)),
+        "beside": dict(report.conflict_copies),
+        **{name: dict(getattr(report, name)) for name in ("waiting", "refused")},
+        "staying": {each.key: each.why for each in report.staying},
     }
 
 

@@ -24,6 +24,7 @@ from memorist.auto_memory.memory_location import (
     read_remote_identity,
 )
 from memorist.core.json_decoding import decode_json
+from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine
@@ -314,6 +315,8 @@ def _walk_entry(
             )
         elif not stat.S_ISREG(found.st_mode):
             yield path, None, "it is no regular file"
+        elif replace_surrogates(path) != path:
+            yield path, None, "its path is not in UTF-8, and cannot be recorded; rename it"
         else:
             yield path, found, ""
     except FileNotFoundError:

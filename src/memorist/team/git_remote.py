@@ -326,8 +326,8 @@ class GitRemote:
             f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         )
         message = f"Team memory: {what}\n".encode()
-        place = () if self._branch.project is None else ("-C", str(self._branch.project))
-        found = self._run((*place, "var", "GIT_COMMITTER_IDENT"), inside=not place)
+        folder = () if self._branch.project is None else ("-C", str(self._branch.project))
+        found = self._run((*folder, "var", "GIT_COMMITTER_IDENT"), inside=not folder)
         who = (
             found.stdout.strip()
             if found.returncode == 0

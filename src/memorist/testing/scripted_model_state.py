@@ -4,11 +4,19 @@ cache, and the checks that a provider makes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple
 
 from memorist.core.messages import JsonObject, Usage
-from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.errors import (
+    ContextTooLong,
+    ModelError,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnavailable,
+    UsageError,
+)
 from memorist.ports import Request
 from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, compute_request_usage
 from memorist.testing.request_checks import (
@@ -113,15 +121,21 @@ class ScriptCursor:
         self._lock = Lock()
 
     def next_step(self, request: Request) -> Step:
-        """Return the step for this request. Raises `ModelRefused` when the list is used up."""
-        if callable(self._script):
-            return self._script(request)
+        """Return the step for this request. Raises `ModelRefused` when the list is used up,
+        UsageError for what is no step.
+        """
+        step = self._script(request) if callable(self._script) else self._take_next(self._script)
+        if not isinstance(step, Step):
+            raise UsageError(f"a script is of steps such as Say(text=…), not of {step!r:.60}")
+        return step
+
+    def _take_next(self, steps: Sequence[Step]) -> Step:
         with self._lock:
             number = self._next
             self._next += 1
-        if number >= len(self._script):
+        if number >= len(steps):
             raise ModelRefused(
-                f"The script has {len(self._script)} steps and this is call {number + 1}; add "
+                f"The script has {len(steps)} steps and this is call {number + 1}; add "
                 f"a step to the script."
             )
-        return self._script[number]
+        return steps[number]

@@ -138,11 +138,7 @@ def _list_every_project(*, as_json: bool) -> None:
         for root, prefix, memory in kept:
             for head in sort_newest_first(memory.headers()):
                 text = memory.read_memory_with_suspicions(head.path)[0].text()
-                rows.append(
-                    {"project": root}
-                    | _describe_head(prefix, head, now)
-                    | {"text": output.replace_invalid_utf8(text)}
-                )
+                rows.append({"project": root} | _describe_head(prefix, head, now) | {"text": text})
     if as_json:
         output.print_json({"memories": rows})
         return
@@ -191,8 +187,8 @@ def memory_show_command(path: str, as_json: bool) -> None:
             {
                 "path": topic.path,
                 "kind": topic.kind,
-                "name": output.replace_invalid_utf8(topic.name),
-                "text": output.replace_invalid_utf8(topic.text()),
+                "name": topic.name,
+                "text": topic.text(),
                 "withheld": list(doubts),
                 "by": authors[0] if authors else None,
                 "authors": authors,

@@ -124,29 +124,17 @@ def _import_object(plan: ImportPlan, written: WriteResult, *, dry_run: bool) -> 
         "dry_run": dry_run,
         "memories": [
             {
-                "path": output.replace_invalid_utf8(item.change.path),
+                "path": item.change.path,
                 "what": _item_action(item),
                 "kind": item.kind,
-                "name": output.replace_invalid_utf8(item.name),
-                "description": output.replace_invalid_utf8(item.description),
+                "name": item.name,
+                "description": item.description,
                 "reasons": [*item.review_reasons, *item.remarks],
             }
             for item in plan.items
         ],
-        "skipped": [
-            {
-                "where": output.replace_invalid_utf8(each.where),
-                "why": output.replace_invalid_utf8(each.why),
-            }
-            for each in plan.skipped
-        ],
-        "left": [
-            {
-                "where": output.replace_invalid_utf8(each.where),
-                "why": output.replace_invalid_utf8(each.why),
-            }
-            for each in plan.ignored
-        ],
+        "skipped": [{"where": each.where, "why": each.why} for each in plan.skipped],
+        "left": [{"where": each.where, "why": each.why} for each in plan.ignored],
         "change": written.change_id,
         "imported": list(written.paths),
         "waiting": [each.id for each in written.proposals],

@@ -128,25 +128,13 @@ def build_sync_report_json(done: RolloutSyncReport) -> dict[str, object]:
         "extracted": done.extracted,
         "no_op": done.no_op,
         "too_old": done.too_old,
-        "failed": [
-            {"thread": each.thread, "why": output.replace_invalid_utf8(each.why)}
-            for each in done.failed
-        ],
+        "failed": [{"thread": each.thread, "why": each.why} for each in done.failed],
         "consolidated": done.consolidated,
         "seconds": done.seconds,
         "way": done.way,
-        "waits": [
-            {"thread": each.thread, "why": output.replace_invalid_utf8(each.why)}
-            for each in done.waits
-        ],
-        "left_out": [
-            {
-                "path": output.replace_invalid_utf8(each.path),
-                "why": output.replace_invalid_utf8(each.why),
-            }
-            for each in done.skipped_files
-        ],
-        "remarks": [output.replace_invalid_utf8(each) for each in done.remarks],
+        "waits": [{"thread": each.thread, "why": each.why} for each in done.waits],
+        "left_out": [{"path": each.path, "why": each.why} for each in done.skipped_files],
+        "remarks": done.remarks,
     }
 
 
