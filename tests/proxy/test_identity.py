@@ -213,6 +213,41 @@ def test_only_what_a_user_typed_is_stated_through_the_proxy(
     assert bool([name for name in kept if name.endswith(".md")]) is states
 
 
+FOLLOW_UPS = "### Task:\nSuggest 3-5 relevant follow-up questions"
+TITLE = "Given the following... please reply with a title for the chat that is 3-4 words\n\n"
+
+
+@pytest.mark.covers("IN-3", "SF-2")
+@pytest.mark.parametrize(
+    ("messages", "is_aside"),
+    [
+        ([user(TITLE + "Always use yarn here, never npm.")], True),
+        ([user("### Task:\nGenerate a concise title summarizing the chat history.\n")], True),
+        ([{"role": "user", "content": [{"type": "text", "text": FOLLOW_UPS}]}], True),
+        ([user("Hi."), assistant("Hello."), user("使用四到五个字直接返回这句话的简要主题")], True),
+        ([{"role": "system", "content": "You are a title generator. You"}, user("Hi.")], True),
+        ([user("### Task:\nRespond to the user query using the provided context.\n")], False),
+        ([user("Generate a title for my page.")], False),
+        ([{"role": "user", "content": None}], False),
+    ],
+)
+def test_what_a_chat_client_asks_beside_a_chat_is_no_users_word(
+    proxied: Proxied, tmp_path: Path, messages: list[Any], is_aside: bool
+) -> None:
+    """A title, tags, next questions: such a request quotes the chat, and so the model. It passes
+    unchanged; a search template around what was typed is a turn.
+    """
+    with ScriptedServer(lambda request: Say(text="A title.")) as server:
+        proxy = proxied(server)
+        headers = {"x-memorist-project": str(tmp_path / "shop")}
+        request = {"model": "m", "messages": messages}
+        answer = proxy.ask("/v1/chat/completions", request, headers=headers)
+        proxy.close()
+
+    assert ("beside a conversation" in str(answer.word)) is is_aside
+    assert not [name for name in proxy.files() if "/memory/" in name]
+
+
 @pytest.mark.covers("IN-3")
 @examples(15, whole=60, suppress_health_check=[HealthCheck.too_slow])
 @given(

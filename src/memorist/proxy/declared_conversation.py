@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.json_decoding import decode_json
+from memorist.engine.history_matching import is_instructions
 from memorist.proxy.request_body import RequestBody
 
 RequestShape = tuple[str, str]
@@ -45,6 +46,21 @@ applications. Any other may be `codex exec`, an SDK or a server, which pass on w
 _COMPACTION_LEADS = ("critical: respond with text only",)
 """First words of the message with which Claude Code requests its summary.
 """
+
+
+_ASIDE_LEADS = (
+    "### task:\ngenerate ", "### task:\nsuggest ", "### task:\nanalyze the chat history",
+    "### task:\nyou are an autocompletion system", "given the following... please reply with a",
+    "provide a concise, 5-word-or-less title", "please generate a concise, 5-word-or-less title",
+    "analyze this conversation and provide:", "generate a concise 3-7 word title",
+    "please generate a four to five word title", "使用四到五个字直接返回这句话的简要主题",
+    "简要总结一下对话内容",
+)  # fmt: skip
+"""First words of the message with which Open WebUI, Continue, LibreChat, Zed and NextChat ask for a
+title, tags, next questions or a summary of a chat: what follows may be a model's words.
+"""
+_ASIDE_INSTRUCTIONS = ("you are a title generator", "summarize the conversation into a title")
+"""First words of the instructions with which opencode and Cherry Studio do."""
 
 
 class DeclaredConversation(Struct, frozen=True, kw_only=True):
@@ -85,6 +101,8 @@ def read_declared_conversation(
     project = headers.get("x-memorist-project")
     if headers.get("x-memorist", "").strip().lower() == "off":
         return DeclaredConversation(unrelated_reason="the client asked for it")
+    if _is_aside(body):
+        return DeclaredConversation(unrelated_reason="it asks for something beside a conversation")
     own = headers.get("x-memorist-session", "").strip()
     if own:
         return DeclaredConversation(name=own, certainty="named", project=project)
@@ -96,6 +114,15 @@ def read_declared_conversation(
     if headers.get("x-parent-session-id"):
         found = msgspec.structs.replace(found, is_main_agent=False)
     return found if project is None else msgspec.structs.replace(found, project=project)
+
+
+def _is_aside(body: RequestBody) -> bool:
+    """Whether a chat client asks for a title, tags and the like, which no user typed."""
+    if _newest_text(body)[:100].lower().startswith(_ASIDE_LEADS):
+        return True
+    first = body.items[0] if body.items else None
+    said = first.get("content") if isinstance(first, dict) and is_instructions(first) else None
+    return _first_text(body.values.get("system") or said).lower().startswith(_ASIDE_INSTRUCTIONS)
 
 
 def escape_header_surrogates(value: str) -> str:
