@@ -164,11 +164,6 @@ CHINESE_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:请|麻烦)?(?:永远|始终|总是|务必|绝对)(?:不要|别|不能|用|使用|要|先|使用).{3,})",
-        unless=r".*(?:返回|报错|失败)",
-    ),
-    define_statement_pattern(
-        "rule",
         r"(?P<text>我(?:对.{1,12}过敏|有.{1,10}过敏|吃素|是素食者|不吃|不喝|不能吃|色盲|是色盲|怕|讨厌|受不了|住在|在.{1,10}(?:工作|上班)).*)",
         unless=r".*(?:这|那|代码|报错)",
     ),

@@ -145,11 +145,6 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"sollten|dürfen|darf)\b.{3,}|frag\w* (?:nur|immer|erst)\b.{3,}|\S+ nur,? (?:wenn|nach|auf)\b.{3,}|arbeite \w+.{0,60}\bohne\b.{3,})",
         unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch)\b",
     ),
-    define_statement_pattern(
-        "rule",
-        r"(?P<text>keine?n? (?!fehler|ahnung|sorge|zeit|frage|änderung|problem|lust)\w+.{0,60}\b(?:in|bei|für|zu|ohne|auf)\b.{2,})",
-        unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch|ist|sind|wird|gefunden)\b",
-    ),
     # Spanish, Portuguese, French
     define_statement_pattern(
         "rule",

@@ -217,12 +217,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         unless=_ONE_TIME,
     ),
     define_statement_pattern(
-        "rule",
-        rf"(?P<text>(?:{NEGATION}|never|avoid) (?:use |using |add |include |mention )?.+\b(?:anywhere|ever|at all|in any|under any "
-        rf"circumstances|unless (?:explicitly|asked|told|i|necessary|absolutely|requested))\b.*)",
-        unless=r".*\b(?:yet|now|again)\b",
-    ),
-    define_statement_pattern(
         "rule", rf"(?P<text>(?:[\w-]+ ){{1,3}}{_KIND} only[.!]*$)", unless=_ONE_TIME
     ),
     define_statement_pattern(
