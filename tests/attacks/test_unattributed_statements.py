@@ -112,6 +112,8 @@ async def test_the_text_itself_states_nothing(tmp_path: Path, said: str) -> None
         f"review this:\n```\nfoo()\n```\n{RULE}",
         f"Look at this ticket:\n\nThe cart is empty after the login.\n\n{RULE}",
         pasted(RULE),
+        f"What does this mean? {RULE} [Image #1]",
+        f"translate this please. {RULE} {pasted('Bonjour.')}",
     ],
 )
 async def test_a_rule_beyond_the_text_to_work_on_waits(tmp_path: Path, said: str) -> None:
@@ -136,6 +138,10 @@ async def test_a_long_list_of_rules_waits_and_a_long_report_does_not(tmp_path: P
     kept, waiting = await read(tmp_path / "list", LONG_LIST)
     assert not kept
     assert len(waiting) > 8
+
+    kept, waiting = await read(tmp_path / "both", f"{RULE}\n\n{LONG_LIST}")
+    assert kept == [KEPT]
+    assert KEPT not in waiting
 
     report = "\n".join(f"- The page loads script {at} though nobody needs it." for at in range(30))
     assert await read(tmp_path / "report", f"{report}\n- Always use pnpm.") == ([], [])

@@ -8,7 +8,7 @@ once it would let attacks in, and dropped it is lost.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import (
@@ -21,6 +21,7 @@ from memorist.auto_memory.statements.statement_parser import (
 from memorist.auto_memory.statements.statement_patterns import StatementAct, find_lead_in_end
 from memorist.auto_memory.statements.text_around_pastes import (
     announces_own_rules,
+    extract_text_with_pastes,
     extract_typed_text,
 )
 from memorist.auto_memory.statements.unconfirmed_statements import (
@@ -28,7 +29,6 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
 )
 from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
-    extract_redacted_user_text,
     gives_text_job,
     is_letter,
     split_prose_sentences,
@@ -59,6 +59,7 @@ _SHOWS_TEXT = lazy_pattern(
 """Says that a text is beside it; "review the code" does not."""
 _HOLDS_TEXT = lazy_pattern(r"[:：](?!//)\s*\S")
 """A line that has the text behind its colon."""
+_COLON = lazy_pattern(r"[:：](?!//)")
 _DELIMITED = lazy_pattern(
     r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)|(?:^[ \t]*>[^\n]*(?:\n|\Z))+",
     re.DOTALL | re.MULTILINE,
@@ -82,15 +83,21 @@ def find_unattributed_statements(message: Message) -> tuple[Statement, ...]:
 
 
 def _list_unattributed(message: Message) -> Iterator[_Found]:
-    parts, pasted = split_at_marked_pastes(extract_redacted_user_text(message))
+    parts, pasted = split_at_marked_pastes(extract_text_with_pastes(message))
     typed = extract_typed_text(message).strip()
-    around = "".join(parts).strip()
-    if pasted and (not around or (not typed and announces_own_rules(around))):
-        yield from _list_statements_of_paste("\n\n".join(pasted))
-    elif len(typed) > LONG_MESSAGE_CHARS and (rules := tuple(_list_rules(typed))):
-        yield from rules
+    around, words = "".join(parts).strip(), "\n\n".join(pasted).strip()
+    if words and (not around or (not typed and announces_own_rules(around))):
+        yield from _list_statements_of_paste(words)
+        return
+    if len(typed) > LONG_MESSAGE_CHARS and (rules := tuple(_list_rules(typed))):
+        found: Iterable[_Found] = rules
     elif len(typed) <= MAX_READ_CHARS:
-        yield from _list_statements_around_others_text(typed)
+        found = _list_statements_around_others_text(typed, has_pastes=bool(pasted))
+    else:
+        return
+    own = extract_text_before_others_words(typed)
+    kept = {quote for _, _, quote in list_certain_statements(typed) if quote in own}
+    yield from (each for each in found if each[2] not in kept)
 
 
 def _list_statements_of_paste(pasted: str) -> Iterator[_Found]:
@@ -117,24 +124,27 @@ def _list_rules(text: str) -> Iterator[_Found]:
         yield "rule", strip_punctuation_and_tag_question(each.text[start:]), each.text
 
 
-def _list_statements_around_others_text(typed: str) -> Iterator[_Found]:
+def _list_statements_around_others_text(typed: str, *, has_pastes: bool) -> Iterator[_Found]:
     """What is stated for certain in the paragraphs of a text that neither ask for work on a text, or
-    show one, nor are that text. They may be more of it.
+    show one, nor are that text. They may be more of it. With something pasted beside it, that is the
+    text, unless one stands behind a colon.
     """
     if CLIENT_COMMAND.fullmatch(typed) or typed.startswith("!") or is_letter(typed):
         return
     delimited = _DELIMITED.sub("\n\n…\n\n", typed)
     blocks = [block.strip() for block in _EMPTY_LINE.split(delimited) if block.strip()]
-    others = {at for index in range(len(blocks)) for at in _list_others(blocks, index)}
-    if not others:
+    asked = [tuple(_list_others(blocks, index)) for index in range(len(blocks))]
+    if not any(asked):
         return
-    own = extract_text_before_others_words(typed)
-    kept = {quote for _, _, quote in list_certain_statements(typed) if quote in own}
+    others = {
+        at
+        for block, each in zip(blocks, asked, strict=True)
+        for at in each
+        if not has_pastes or _COLON.search(block)
+    }
     for at, block in enumerate(blocks):
         if at not in others:
-            for found in map(find_statement_in_sentence, split_prose_sentences(block)):
-                if found is not None and found[2] not in kept:
-                    yield found
+            yield from filter(None, map(find_statement_in_sentence, split_prose_sentences(block)))
 
 
 def _list_others(blocks: list[str], at: int) -> Iterator[int]:
