@@ -47,6 +47,9 @@ from memorist.settings import Settings
         ("desk 1 is on floor 3", "desk 1 is on floor 4"),
         ("the timeout is 30 seconds", "the timeout is 60 seconds"),
         ("never push to main", "you may push to main"),
+        ("always ask before running migrations", "run migrations without asking"),
+        ("ask me before you delete files", "don't ask before deleting files"),
+        ("commit without asking", "check with me before committing"),
         ("don't mock the database in tests", "mock the database in tests"),
         ("write short answers", "write detailed answers"),
         ("verwende immer Tabs", "verwende nie Tabs"),
@@ -142,6 +145,8 @@ def test_the_opposite_is_seen(known: str, said: str) -> None:
         ("나는 영어를 공부해", "나는 독일어를 공부해"),
         ("do not guess missing values", "if a value is missing, stop instead of guessing"),
         (f"{'one two ' * 80}and ask Mara", f"{'one two ' * 80}and ask Jonas"),
+        ("always ask before running migrations", "run the tests without asking"),
+        ("ask before you push", "push without asking in the docs repo"),
     ],
 )
 def test_an_unrelated_memory_is_left_alone(known: str, said: str) -> None:

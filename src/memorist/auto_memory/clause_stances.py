@@ -122,6 +122,15 @@ SWITCHES = tuple(
 _SWITCH_TO = lazy_pattern(
     r"\b(?:switched|moved|migrated|changed)(?: over)? to (?=[\w@./+-]+\W*$)", re.IGNORECASE
 )
+_ASK_BEFORE = lazy_pattern(
+    r"(?:\b(?:always|please) )*(?P<denied>\b(?:don['’]?t|do not|never|no need to|stop) )?"
+    r"\b(?:ask|check with|confirm with)(?:ing)?(?: me| us| first| for permission)*"
+    r" before (?:you )?(?P<what>[^,;.!?]+)",
+    re.IGNORECASE,
+)
+"""An order to ask first, or not to."""
+WORDS_OF_ASKING = frozenset(("befor", "check", "confirm", "first", "permission"))
+"""Words of such an order, as they are folded, that the ban on doing it without does not have."""
 _PREFERENCE = lazy_pattern(r"\bprefers? (?P<new>[\w@./+-]+) (?:to|over) ", re.IGNORECASE)
 _NEGATIVE = (
     r"(?:don['’]?t|do not|never|no longer|not|no|stop|avoid|without|instead of|rather than|cannot|"
@@ -518,8 +527,14 @@ def _rewrite_switches(text: str) -> str:
         match = pattern.search(text)
         if match is not None:
             return f"not {match['old']}, {match['new'].rstrip('.')}"
+    text = _ASK_BEFORE.sub(_say_as_ban, text)
     text = _SWITCH_TO.sub("use ", text)
     return _PREFERENCE.sub(lambda match: f"{match['new']} instead of ", text)
+
+
+def _say_as_ban(asks: re.Match[str]) -> str:
+    """To ask first is to do nothing without."""
+    return f"{'' if asks['denied'] else 'never '}{asks['what']} without asking"
 
 
 def _read_clause(clause: str, start: int, *, goes_on: bool) -> list[ClauseStance]:
@@ -630,8 +645,13 @@ def fold_word_ending(word: str) -> str:
         ("e", 4),
     ):
         if len(folded) >= least and folded.endswith(ending) and not folded.endswith("ss"):
-            return folded.removesuffix(ending)
+            stem = folded.removesuffix(ending)
+            return stem[:-1] if stem.endswith(_DOUBLED) and ending in ("ing", "ed") else stem
     return folded
+
+
+_DOUBLED = ("bb", "gg", "mm", "nn", "pp", "tt")
+"""What English writes in front of an ending where the verb has it once: `running`, `committed`."""
 
 
 def _fold_foreign_ending(folded: str) -> str:

@@ -29,6 +29,7 @@ from memorist.auto_memory.clause_stances import (
     MAX_COMPARED_CHARS,
     ONE_WORD_FOR,
     SWITCHES,
+    WORDS_OF_ASKING,
     ClauseStance,
     ClauseTokenClassifier,
     Marks,
@@ -754,6 +755,8 @@ def _measure_limits(said: str) -> _AgreementLimits:
         if any(member in group for group in groups)
         for noun in each
     }
+    if "ask" in words:
+        nouns |= WORDS_OF_ASKING
     return _AgreementLimits(
         [_describe_opposed(each) for each in stances],
         ClauseTokenClassifier(frozenset(words | nouns).union(*groups)),
