@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from hooks.recordings import ClaudeFile
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_memory_file
 from memorist.cli import search_command
@@ -185,6 +186,29 @@ def test_what_you_forgot_is_not_brought_back_from_the_session(
     assert rule in run(main, ["search", "bankers rounding"]).output
     run(main, ["memory", "undo", "--yes"])
     assert f"“{rule}”" in run(main, asked).output
+
+
+def test_what_you_forgot_is_not_brought_back_by_the_question_that_you_answered(shop: Path) -> None:
+    """The agent had asked about that very sentence."""
+    run = CliRunner().invoke
+    rule = ROUNDING[1][0]
+    asked = f"Which holds for credit notes, “{rule}” or half up?"
+    file = ClaudeFile("bbbb", str(shop))
+    file.user("Go on with the credit notes.")
+    questions = {"questions": [{"question": asked, "header": "Rounding", "options": []}]}
+    answers = f'User has answered your questions: "{asked}"="The former". You can now continue.'
+    file.replies("AskUserQuestion", questions, answers, refused=False)
+    file.says("I wrote it down.")
+    recorded = next((shop.parent / ".claude").rglob("aaaa.jsonl"))
+    recorded.write_bytes(b"".join(file.lines))
+    prompt = ["recall", "which rounding holds for credit notes, bankers rounding or half up?"]
+    run(main, ["search", "credit notes"])
+    assert "“The former”" in run(main, prompt).output
+    run(main, ["memory", "add", "--name", "rounding", rule])
+
+    run(main, ["memory", "forget", "--yes", "rounding.md"])
+
+    assert rule not in run(main, prompt).output
 
 
 def test_what_you_accepted_and_forgot_is_not_brought_back_either(

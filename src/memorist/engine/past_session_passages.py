@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import closing
 
 from memorist.auto_memory.auto_memory import AutoMemory
@@ -10,7 +11,7 @@ from memorist.models.embedder import get_embedder_if_wanted
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.session_index import SessionIndex
-from memorist.recall.session_passages import MatchedPassage, select_passages
+from memorist.recall.session_passages import MatchedPassage, Passage, select_passages
 from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.home_layout import Layout
 
@@ -40,11 +41,12 @@ def find_passages_for_prompt(
     )
     shown = select_passages(query, found, index.count_passages(project))
     words = forgotten.list_quotes() if shown and forgotten is not None else ()
-    return tuple(
-        each
-        for each in shown
-        if not any(word in each.passage.said or word in each.passage.answered for word in words)
-    )
+    return tuple(each for each in shown if not _has_any(each.passage, words))
+
+
+def _has_any(turn: Passage, words: Collection[str]) -> bool:
+    texts = (turn.question, turn.said, turn.answered)
+    return any(word in text for word in words for text in texts)
 
 
 def find_past_session_passages(

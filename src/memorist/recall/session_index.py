@@ -553,8 +553,8 @@ class SessionIndex:
         """
         rows = self._database.execute(
             "select sessions.id, line from passages join sessions on sessions.number = session "
-            "where ?1 in ('', project) and (instr(said, ?2) or instr(answered, ?2) or "
-            "instr(work, ?2)) order by passages.at desc",
+            "where ?1 in ('', project) and (instr(said, ?2) or instr(question, ?2) or "
+            "instr(answered, ?2) or instr(work, ?2)) order by passages.at desc",
             (project, _storable(signs)),
         )
         entry = EntryRank("", 0.0, 0.0, None)
