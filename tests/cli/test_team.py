@@ -226,10 +226,14 @@ def test_two_clones_share_by_a_server(tmp_path: Path, bare: Path, server: tuple[
 
 @pytest.mark.covers("TM-2")
 def test_a_place_that_cannot_be_is_refused_at_once(tmp_path: Path, bare: Path) -> None:
-    """Exit status 2 and one sentence, and nothing is chosen."""
+    """Exit status 2 and one sentence, and nothing is chosen: for a variable that is not set the
+    project's own folder was.
+    """
     a = Clone(tmp_path / "a", bare)
     for remote in ("http://team.example", "team.example", "git:nowhere", "git:ext::sh"):
         a.run("team", "init", remote, status=2)
+    for remote in ("", " ", "~nobody-of-that-name/team.git", f"/{'x' * 300}", "https://[::1"):
+        a.run("team", "init", remote, "--space", "shop", status=2)
     a.run("team", "serve", "--host", ".".join("0000"), status=2)
     a.run("team", "status", status=1)
 

@@ -533,10 +533,16 @@ def test_what_is_to_be_sent_outlives_a_server_that_is_away(
         "https://",
         "https://team.example:99999",
         "https://team.example/?a=1",
+        "https://[::1",
+        "https://team..example",
+        "https://team .example",
+        "https://team\n.example",
     ],
 )
 def test_an_address_that_would_leak_or_lead_nowhere_is_refused(url: str) -> None:
-    """Plain HTTP to another machine, names and passwords in the address, other protocols."""
+    """Plain HTTP to another machine, names and passwords in the address, other protocols, and what
+    is no host: two dots in a row ended the thread that synchronises a session.
+    """
     with pytest.raises(SettingsError):
         ServerRemote(ServerAccess(url=url, space="shop"))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.team_memory import MAX_TEAM_LOCATION_BYTES
 from memorist.core.json_decoding import decode_json
 from memorist.errors import SettingsError
+from memorist.platforms.user_home import expand_user
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.home_layout import TeamStateLayout
@@ -60,9 +62,10 @@ def prefix_git_only_address(address: str) -> str:
     """
     if address.startswith(_GIT_PREFIX) and not address.startswith("git://"):
         return address
-    path = Path(address).expanduser()
-    if path.is_dir():
-        return _GIT_PREFIX + str(path.resolve())
+    path = Path(expand_user(address))
+    with suppress(OSError):  # its name is too long for a folder
+        if address.strip() and path.is_dir():
+            return _GIT_PREFIX + str(path.resolve())
     return _GIT_PREFIX + address if _ONLY_GIT.fullmatch(address) else address
 
 
@@ -104,7 +107,7 @@ def open_remote(
         url=location.remote,
         space=location.space or _project_space(root),
         token=read_team_token(settings, environment),
-        ca_file=settings.ca_file and str(Path(settings.ca_file).expanduser()),
+        ca_file=expand_user(settings.ca_file),
         timeout_seconds=settings.timeout_seconds,
         retries=settings.retries,
     )

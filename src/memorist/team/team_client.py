@@ -108,18 +108,20 @@ class ServerRemote:
     def __init__(
         self, access: ServerAccess, *, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        parts = urlsplit(access.url)
-        secure = parts.scheme == "https"
         try:
+            parts = urlsplit(access.url)
             port = parts.port
+            (parts.hostname or "").encode("idna")
         except ValueError as error:
-            raise SettingsError(f"{access.url!r} has no port that there can be") from error
+            raise SettingsError(f"{access.url!r} has no host or port that there can be") from error
+        secure = parts.scheme == "https"
         if (
             not parts.hostname
             or parts.scheme not in ("http", "https")
             or parts.username
             or parts.query
             or parts.fragment
+            or any(sign.isspace() for sign in access.url)
         ):
             raise SettingsError(
                 "the address of a team server is https://HOST or https://HOST:PORT, without "

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memorist.errors import SettingsError
 from memorist.platforms.regular_files import is_open_to_other_users, read_regular_text_file
+from memorist.platforms.user_home import expand_user
 from memorist.settings import TeamSettings
 
 AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
@@ -20,7 +21,7 @@ def read_team_token(settings: TeamSettings, environment: Mapping[str, str]) -> s
         return _clean_token(given)
     if not settings.token_file:
         return ""
-    path = Path(settings.token_file).expanduser()
+    path = Path(expand_user(settings.token_file))
     try:
         if is_open_to_other_users(path):
             raise SettingsError(f"others can read the token in {path}; forbid it: chmod 600 {path}")

@@ -21,6 +21,7 @@ from memorist.cli.agent_shell import require_person
 from memorist.cli.command_environment import load_project_settings
 from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text
 from memorist.errors import UsageError
+from memorist.platforms.user_home import expand_user
 
 KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
 
@@ -37,7 +38,7 @@ def open_project_memory(
         settings = replace(
             settings,
             auto_memory=replace(
-                settings.auto_memory, directory=str(directory.expanduser().absolute())
+                settings.auto_memory, directory=str(Path(expand_user(str(directory))).absolute())
             ),
         )
     home = HomeMemories(settings)

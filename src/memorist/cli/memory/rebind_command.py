@@ -14,6 +14,7 @@ from memorist.cli.memory.project_memory_access import confirm_or_abort, open_pro
 from memorist.core.plural import pluralize
 from memorist.engine.rollout_store import open_rollout_store
 from memorist.errors import NothingToDo
+from memorist.platforms.user_home import expand_user
 from memorist.store.rollout_rows import has_project_rollouts, reassign_rollouts
 from memorist.store.session_rows import reassign_sessions
 from memorist.system import SystemClock
@@ -28,7 +29,7 @@ def memory_rebind_command(old: str, yes: bool) -> None:
 
     Example: memorist memory rebind /old/place
     """
-    source = str(Path(os.path.normpath(Path.cwd() / Path(old).expanduser())))
+    source = str(Path(os.path.normpath(Path.cwd() / expand_user(old))))
     root = str(locate_project_root(Path.cwd()))
     with open_project_memory() as (home, memory):
         if memory.layout.chosen:

@@ -30,6 +30,7 @@ from memorist.cli.memory.project_memory_access import (
     open_project_memory,
     print_write_outcome,
 )
+from memorist.platforms.user_home import expand_user
 from memorist.store.disk_files import DiskFiles
 
 DIALECT_CHOICE = click.Choice(sorted(DIALECTS))
@@ -70,7 +71,9 @@ def memory_import_command(
     if flags["as_json"] and doing and not flags["yes"]:
         raise click.UsageError("--json cannot ask; say --yes, or --dry-run to look first")
     with open_project_memory() as (_, memory):
-        found = read_import_source(DiskFiles(), source.expanduser().absolute(), dialect or "")
+        found = read_import_source(
+            DiskFiles(), Path(expand_user(str(source))).absolute(), dialect or ""
+        )
         root = (
             ""
             if flags["all_projects"] or memory.layout.chosen
@@ -165,7 +168,7 @@ def memory_export_command(
     files = DiskFiles()
     with open_project_memory() as (_, memory):
         topics, kept = separate_exportable_memories(memory, [MemoryKind(kind) for kind in kinds])
-    plan = plan_export(files, topics, target.expanduser().absolute(), dialect)
+    plan = plan_export(files, topics, Path(expand_user(str(target))).absolute(), dialect)
     if not flags["dry_run"]:
         write_export(files, plan, force=flags["force"])
     if flags["as_json"]:
