@@ -18,6 +18,7 @@ from memorist.auto_memory.extraction import select_newest_texts_that_fit
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
+    build_memory_removal,
     find_memory_path_problem,
     render_change_headline,
 )
@@ -346,10 +347,7 @@ class MemoryToolCommands:
     def delete(self, path: object) -> str:
         """Delete a file, or a folder with all its files: the user is asked first."""
         topics = [self._memory.folder.read_memory_file(name) for name in self._resolve_names(path)]
-        changes = [
-            MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
-            for topic in topics
-        ]
+        changes = [*map(build_memory_removal, topics)]
         return self._write(changes, "delete", parse_memory_tool_path(path), f"{path} was deleted")
 
     def rename(self, old: object, new: object) -> str:

@@ -32,6 +32,8 @@ from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
     RecordedChange,
+    build_memory_change,
+    build_memory_removal,
     render_change_headline,
 )
 from memorist.auto_memory.memory_file import (
@@ -343,7 +345,7 @@ class AutoMemory(ProcessBound):
         change = accepted.change
         if change.before is not None or change.after is None or is_team_path(change.path):
             return False
-        topic = parse_memory_file(change.path, change.after)
+        topic = change.memory_after
         if (
             topic.kind not in USER_KINDS
             or topic.provenance.trust not in USER_TRUST
@@ -373,10 +375,8 @@ class AutoMemory(ProcessBound):
         change = accepted.change
         if change.after is None or reason.actor in ("dream", "undo"):
             return accepted
-        topic = parse_memory_file(change.path, change.after)
-        before = (
-            parse_memory_file(change.path, change.before) if change.before is not None else None
-        )
+        topic = change.memory_after
+        before = change.memory_before
         if before is not None and before.body == topic.body:
             return accepted
         anchors = self.project_files.find_anchors(
@@ -395,11 +395,7 @@ class AutoMemory(ProcessBound):
         status = "muted" if muted else "active"
         trust = self.folder.determine_trust(topic)
         changed = with_provenance(topic, replace(topic.provenance, status=status, trust=trust))
-        change = MemoryChange(
-            path=path,
-            before=encode_file_text_as_utf8(topic.text()),
-            after=encode_file_text_as_utf8(changed.text()),
-        )
+        change = build_memory_change(topic, changed)
         what = f"{'mute' if muted else 'unmute'}: {path}"
         return self.write([change], ChangeReason(actor="user", what=what), is_reviewed=False)
 
@@ -496,7 +492,7 @@ class AutoMemory(ProcessBound):
             ):
                 result.add(change)
                 continue
-            said = prefix_statement_with_its_refusal(parse_memory_file(change.path, change.after))
+            said = prefix_statement_with_its_refusal(change.memory_after)
             topics = [
                 topic
                 for topic in self._read_cached(
@@ -555,7 +551,7 @@ class AutoMemory(ProcessBound):
         """Seal what the user wrote or accepted, so that it is shown even where it reads like an
         order.
         """
-        topics = (parse_memory_file(change.path, change.after or b"") for change in changes)
+        topics = [change.memory_after for change in changes]
         suspicious = [
             compute_review_digest(each) for each in topics if find_memory_suspicions(each)
         ]
@@ -606,9 +602,7 @@ class AutoMemory(ProcessBound):
         """Path of the memory here that says what a new one would say; empty where none does."""
         if change.before is not None or change.after is None:
             return ""
-        near = self.get_statement_search().find_related_memories(
-            parse_memory_file(change.path, change.after).one_line_text
-        )
+        near = self.get_statement_search().find_related_memories(change.memory_after.one_line_text)
         return find_memory_saying_the_same(change, self._read_cached(near))
 
     def _add_proposals(
@@ -751,9 +745,7 @@ class AutoMemory(ProcessBound):
                 what=render_change_headline("add", description),
                 quote="" if agent else redact(text).text[:300],
             )
-            change = MemoryChange(
-                path=path, before=None, after=encode_file_text_as_utf8(topic.text())
-            )
+            change = build_memory_change(None, topic)
             if agent:
                 return self.add_proposals([change], why, f"{agent} ran the command that adds it")
             return self.write([change], why)
@@ -784,14 +776,7 @@ class AutoMemory(ProcessBound):
         reason = reason or ChangeReason(
             actor="user", what=render_change_headline("forget", ", ".join(paths))
         )
-        changes = [
-            MemoryChange(
-                path=path,
-                before=encode_file_text_as_utf8(self.folder.read_memory_file(path).text()),
-                after=None,
-            )
-            for path in paths
-        ]
+        changes = [build_memory_removal(self.folder.read_memory_file(path)) for path in paths]
         return self.write(changes, reason)
 
     def purge(self, paths: Sequence[str], clean: Callable[[bytes], bytes] = bytes) -> int:

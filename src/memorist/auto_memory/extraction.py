@@ -686,7 +686,7 @@ class MemoryExtraction:
             return found or check.find_copied_announcement(line)
 
         def find_quotation_fault(change: MemoryChange) -> str:
-            topic = parse_memory_file(change.path, change.after or b"")
+            topic = change.memory_after
             speaks_for_user = form is not None and topic.kind in USER_KINDS
             return check.find_made_up_quotation(topic.provenance.quote) if speaks_for_user else ""
 

@@ -13,12 +13,11 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.clause_stances import list_content_stems
-from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_changes import MemoryChange, build_memory_change
 from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import encode_file_text_as_utf8
 
 MAX_FACT_CHARS = 200
 _WORD = r"(?!(?:you|please|let|may|might|can|could|should|must|will|would|if|when)\b)[\w'’/-]+"
@@ -229,8 +228,4 @@ def plan_value_exchange(said: str, topics: Iterable[MemoryFile]) -> MemoryChange
         with_body(topic, former.sub(lambda _: exchange.value, topic.body)),
         {"description": former.sub(lambda _: exchange.value, topic.description)},
     )
-    return MemoryChange(
-        path=topic.path,
-        before=encode_file_text_as_utf8(topic.text()),
-        after=encode_file_text_as_utf8(changed.text()),
-    )
+    return build_memory_change(topic, changed)

@@ -124,8 +124,7 @@ def is_already_applied(change: MemoryChange, present_bytes: bytes | None) -> boo
     if change.after is None or present_bytes is None:
         return change.after is present_bytes
     return (
-        parse_memory_file(change.path, present_bytes).body
-        == parse_memory_file(change.path, change.after).body
+        parse_memory_file(change.path, present_bytes).body == change.memory_after.body
         and change.before != present_bytes
     )
 

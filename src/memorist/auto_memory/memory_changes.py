@@ -8,9 +8,9 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from memorist.auto_memory.memory_file import parse_memory_file
+from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line_path
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_file_name
 from memorist.safety.secrets import redact
 
@@ -33,6 +33,30 @@ class MemoryChange(Struct, frozen=True, kw_only=True):
     path: str
     before: bytes | None
     after: bytes | None
+
+    @property
+    def memory_before(self) -> MemoryFile | None:
+        """The memory before it; None where there was none."""
+        return None if self.before is None else parse_memory_file(self.path, self.before)
+
+    @property
+    def memory_after(self) -> MemoryFile:
+        """The memory after it; an empty one where it is deleted."""
+        return parse_memory_file(self.path, self.after or b"")
+
+
+def build_memory_change(before: MemoryFile | None, after: MemoryFile) -> MemoryChange:
+    """The change that writes a memory, in place of what it was; None for a new one."""
+    return MemoryChange(
+        path=after.path,
+        before=None if before is None else encode_file_text_as_utf8(before.text()),
+        after=encode_file_text_as_utf8(after.text()),
+    )
+
+
+def build_memory_removal(topic: MemoryFile) -> MemoryChange:
+    """The change that deletes a memory."""
+    return MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
 
 
 class ChangeReason(Struct, frozen=True, kw_only=True):

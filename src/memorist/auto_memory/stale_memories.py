@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import AnchorChanges, read_memory_anchors, replace_anchors
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, build_memory_change
 from memorist.auto_memory.memory_file import with_provenance
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.core.utc_time import format_utc_timestamp
 
 
@@ -55,12 +54,6 @@ def confirm_memories_still_hold(
         confirmed = replace_anchors(
             with_provenance(topic, verified), memory.project_files.find_anchors(text)
         )
-        changes.append(
-            MemoryChange(
-                path=path,
-                before=encode_file_text_as_utf8(topic.text()),
-                after=encode_file_text_as_utf8(confirmed.text()),
-            )
-        )
+        changes.append(build_memory_change(topic, confirmed))
     what = f"still holds: {', '.join(paths)}"[:200]
     return memory.write(changes, ChangeReason(actor="user", what=what), is_reviewed=False)

@@ -9,7 +9,11 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_changes import (
+    MemoryChange,
+    build_memory_change,
+    build_memory_removal,
+)
 from memorist.auto_memory.memory_file import (
     MemoryFile,
     MemoryKind,
@@ -29,7 +33,6 @@ from memorist.auto_memory.statements.statement_scope import applies_to_every_pro
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.language_detection import detect_language_by_script, stem_in_language
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.safety.secrets import redact
 
 MAX_FORGET_MATCHES = 5
@@ -94,7 +97,7 @@ def plan_memory_addition(
         body=text,
         provenance=provenance,
     )
-    return MemoryChange(path=path, before=None, after=encode_file_text_as_utf8(topic.text()))
+    return build_memory_change(None, topic)
 
 
 _RECURS = lazy_pattern(
@@ -165,7 +168,7 @@ def plan_memory_removal(
     whole = [topic for share, topic in shares if share == 1.0]
     least = MIN_FORGET_SHARE if statement.certain else 1.0
     near = whole or [topic for share, topic in shares if share >= least]
-    changes = tuple(map(_remove_whole, near[:MAX_FORGET_MATCHES]))
+    changes = tuple(map(build_memory_removal, near[:MAX_FORGET_MATCHES]))
     sure = (
         statement.certain
         and len(whole) == 1
@@ -181,7 +184,7 @@ def _plan_removal_of_user_facts(
     """All that is known of the user, where a "forget" names nothing else: for them to decide."""
     asked = is_about_user(statement.text)
     about_user = [topic for topic in topics if asked and _describes_user(topic)]
-    return PlannedMemoryRemovals(tuple(map(_remove_whole, about_user)), is_certain=False)
+    return PlannedMemoryRemovals(tuple(map(build_memory_removal, about_user)), is_certain=False)
 
 
 _ABOUT_USER = lazy_pattern(ABOUT_USER, re.IGNORECASE)
@@ -203,10 +206,6 @@ def is_about_everything(asked: str) -> bool:
 def _describes_user(topic: MemoryFile) -> bool:
     """Whether it says who the user is, or what they want whatever the project."""
     return topic.kind is MemoryKind.USER or applies_to_every_project(topic.body)
-
-
-def _remove_whole(topic: MemoryFile) -> MemoryChange:
-    return MemoryChange(path=topic.path, before=encode_file_text_as_utf8(topic.text()), after=None)
 
 
 def _render_text(topic: MemoryFile, description: str) -> str:

@@ -170,7 +170,7 @@ def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> Gate
         return RefusedChange(redact(change.path).text, (problem,))
     if change.after is None:
         return _judge_removal(change, context)
-    topic = parse_memory_file(change.path, change.after)
+    topic = change.memory_after
     if context.actor in MODEL_ACTORS:
         topic = with_repaired_header(topic)
     shown, remarks = _clean_topic(topic)
@@ -263,7 +263,7 @@ def _drop_model_pin(
     if (
         case.actor not in MODEL_ACTORS
         or not topic.pinned
-        or (change.before is not None and parse_memory_file(change.path, change.before).pinned)
+        or ((before := change.memory_before) is not None and before.pinned)
     ):
         return topic, remarks
     return with_header(topic, {"pinned": None}), (*remarks, "its pin was taken out")
@@ -323,7 +323,7 @@ def _prove_quote(
     what the quoted sentences say; where they do not say it, no message proves it.
     """
     quote = topic.provenance.quote
-    before = parse_memory_file(change.path, change.before) if change.before is not None else None
+    before = change.memory_before
     # The previous version's quote is no evidence for what is new in this one.
     if not quote or (
         before is not None
@@ -357,14 +357,11 @@ def _determine_origin(
     ignored.
     """
     claimed = topic.provenance
-    before = (
-        parse_memory_file(change.path, change.before).provenance
-        if change.before is not None
-        else Provenance()
+    former = change.memory_before
+    before = Provenance() if former is None else former.provenance
+    same = former is not None and render_all_readable_text(former) == render_all_readable_text(
+        topic
     )
-    same = change.before is not None and render_all_readable_text(
-        parse_memory_file(change.path, change.before)
-    ) == render_all_readable_text(topic)
     trust: Trust
     if case.actor in USER_ACTORS and not case.is_reviewed:
         trust, quote = claimed.trust, claimed.quote
@@ -438,10 +435,7 @@ def _team_conflict_reasons(
     topic: MemoryFile, change: MemoryChange, case: WriteGateContext
 ) -> tuple[str, ...]:
     """Report a conflict with a team memory, unless the content did not change."""
-    if is_team_path(change.path) or (
-        change.before is not None
-        and _has_same_content(parse_memory_file(change.path, change.before), topic)
-    ):
+    if is_team_path(change.path) or _has_same_content(change.memory_before, topic):
         return ()
     path = find_contradicted_team_memory(topic.body, case.team_memories)
     return (f"the team's memory {path} says otherwise",) if path else ()
@@ -455,10 +449,7 @@ def _stated_conflict_reasons(
     topic: MemoryFile, change: MemoryChange, case: WriteGateContext
 ) -> tuple[str, ...]:
     """Name what the user stated and a memory that is not their word newly contradicts."""
-    if topic.provenance.trust in USER_TRUST or (
-        change.before is not None
-        and _has_same_content(parse_memory_file(change.path, change.before), topic)
-    ):
+    if topic.provenance.trust in USER_TRUST or _has_same_content(change.memory_before, topic):
         return ()
     rules = [topic.description, *(each.text for each in find_unconditional_rules("", topic.body))]
     found = (
@@ -484,7 +475,7 @@ def _trust_without_quote(topic: MemoryFile, case: WriteGateContext) -> Trust:
 
 
 def _overwrite_reasons(topic: MemoryFile, change: MemoryChange, trust: Trust) -> tuple[str, ...]:
-    before = parse_memory_file(change.path, change.before) if change.before is not None else None
+    before = change.memory_before
     if before is None or before.provenance.trust not in USER_TRUST:
         return ()
     new_words = trust is Trust.STATED and normalize_for_comparison(
@@ -500,8 +491,8 @@ def _unbacked_reasons(
 ) -> tuple[str, ...]:
     """Say what in a memory nothing backs; `claimed` is what it quotes, proven or not."""
     reasons = []
-    before = parse_memory_file(change.path, change.before) if change.before is not None else None
-    unchanged = before is not None and _has_same_content(before, topic)
+    before = change.memory_before
+    unchanged = _has_same_content(before, topic)
     if case.actor == "said" and trust is not Trust.STATED:
         reasons.append("nobody is known to have typed these words to the agent")
     elif (
@@ -557,16 +548,16 @@ def _has_outside_instruction(
     )
 
 
-def _has_same_content(one: MemoryFile, other: MemoryFile) -> bool:
+def _has_same_content(one: MemoryFile | None, other: MemoryFile) -> bool:
     """Whether two states of a memory agree in everything that decides what it says and whether it
     is shown.
     """
-    return (render_all_readable_text(one), one.kind, one.provenance.status, one.pinned) == (
-        render_all_readable_text(other),
-        other.kind,
-        other.provenance.status,
-        other.pinned,
-    )
+    return one is not None and (
+        render_all_readable_text(one),
+        one.kind,
+        one.provenance.status,
+        one.pinned,
+    ) == (render_all_readable_text(other), other.kind, other.provenance.status, other.pinned)
 
 
 def find_unreviewed_memory_suspicions(

@@ -13,7 +13,12 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.git_objects import compute_memory_version
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
+from memorist.auto_memory.memory_changes import (
+    ChangeReason,
+    MemoryChange,
+    build_memory_change,
+    render_change_headline,
+)
 from memorist.auto_memory.memory_file import (
     MemoryFile,
     MemoryKind,
@@ -30,7 +35,6 @@ from memorist.auto_memory.visible_memory import form_order_together
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import FoundUserQuote
 from memorist.mcp_server.result_rendering import (
@@ -298,12 +302,7 @@ class MemoryTools:
             )
             with contextlib.suppress(WriteConflict):  # another process took the name
                 return self._write_judged(
-                    self._memory,
-                    MemoryChange(
-                        path=path, before=None, after=encode_file_text_as_utf8(topic.text())
-                    ),
-                    arguments,
-                    source,
+                    self._memory, build_memory_change(None, topic), arguments, source
                 )
         raise WriteConflict(
             f"{MAX_NAME_ATTEMPTS} names for the memory were taken by others meanwhile; try again"
@@ -331,14 +330,7 @@ class MemoryTools:
         changed = with_header(with_body(before, f"\n{arguments.text.strip()}\n"), dict(header))
         changed = with_provenance(changed, replace(before.provenance, quote=arguments.quote))
         written = self._write_judged(
-            memory,
-            MemoryChange(
-                path=before.path,
-                before=encode_file_text_as_utf8(before.text()),
-                after=encode_file_text_as_utf8(changed.text()),
-            ),
-            arguments,
-            source,
+            memory, build_memory_change(before, changed), arguments, source
         )
         return merge_everywhere_result(WriteResult(), written, prefix)
 

@@ -16,7 +16,7 @@ from memorist.auto_memory.interop.dialect import (
     map_next_path_numbers,
     reserve_free_path,
 )
-from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_changes import MemoryChange, build_memory_change
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, parse_memory_file
 from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
@@ -27,7 +27,6 @@ from memorist.auto_memory.write_gate import (
     compute_body_digest,
     judge_memory_change,
 )
-from memorist.core.text_analysis import encode_file_text_as_utf8
 
 MAX_COMPARED_CHARS = 1_000
 """Characters of the longest text compared by rule; longer texts are the same only when equal."""
@@ -117,9 +116,7 @@ def plan_import(
             skipped.append(IgnoredImportEntry(topic.path, found))
             continue
         item = found if found.change.before is not None else _assign_free_path(found, used_paths)
-        known.add(
-            item.change.path, parse_memory_file(item.change.path, item.change.after or b"").body
-        )
+        known.add(item.change.path, item.change.memory_after.body)
         items.append(item)
     return ImportPlan(
         dialect=dialect,
@@ -155,11 +152,7 @@ def _plan_item(
     """Return the memory as the gate would accept it, or why it is not imported."""
     before = present.get(topic.path)
     newer = before is not None and topic.path in here.imported_paths and before.body != topic.body
-    change = MemoryChange(
-        path=topic.path,
-        before=encode_file_text_as_utf8(before.text()) if before is not None and newer else None,
-        after=encode_file_text_as_utf8(topic.text()),
-    )
+    change = build_memory_change(before if newer else None, topic)
     verdict = judge_memory_change(change, case)
     if isinstance(verdict, RefusedChange):
         return "; ".join(verdict.reasons)
