@@ -326,8 +326,7 @@ def test_a_reader_sees_who_changed_what(tmp_path: Path, monkeypatch: pytest.Monk
     assert "tells of no change" in run("team", "log")
     mate = machine(tmp_path / "mate", bare)
     mate.write("release.md", note("We release on Tuesdays."))
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "ignored, as a hook's variables are")
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "ignored, as a hook's variables are")
     settings = tmp_path / "gitconfig"
     settings.write_text(
         '[user]\n\tname = "Jo \\\\e[2J Miller"\n\temail = jo@shop.example\n'.replace(
