@@ -10,11 +10,12 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
+from memorist.errors import MemoristError
 from support.home_states import HomeStates, run_states, statement, token
-from support.killed_process import run_killed
+from support.killed_process import run_killed, run_refused
 
 STEPS = st.integers(0, 120)
-HOW = st.sampled_from(["whole", "killed"])
+HOW = st.sampled_from(["whole", "killed", "refused"])
 
 
 class OneHome(HomeStates):
@@ -27,10 +28,21 @@ class OneHome(HomeStates):
         self.purged: set[int] = set()
 
     def do(self, how: str, step: int, *words: str) -> None:
-        """A command; one that is killed is given again."""
+        """A command; one that is killed is given again, and so is one that says that it failed,
+        as where the disk refuses one of its writes.
+        """
+        if self.is_whole(how, step, *words):
+            return
+        self.must(*words)
+
+    def is_whole(self, how: str, step: int, *words: str) -> bool:
+        """Disturb a command; whether it says that it has done what was asked."""
         if how == "killed":
             run_killed(lambda: self.run(*words), step)
-        self.must(*words)
+            return False
+        done = run_refused(lambda: self.run(*words), step) if how == "refused" else self.run(*words)
+        assert isinstance(done.exception, MemoristError | SystemExit | None), done.exception
+        return done.exit_code == 0
 
     def pick(self, among: set[int], at: int) -> int | None:
         found = sorted(among)
@@ -60,12 +72,8 @@ class OneHome(HomeStates):
             self.disturbed_forget(how, step, n, words)
 
     def disturbed_forget(self, how: str, step: int, n: int, words: tuple[str, ...]) -> None:
-        if how == "killed":
-            run_killed(lambda: self.run(*words), step)
-            if self.where(n):
-                self.must(*words)
-        else:
-            self.do(how, step, *words)
+        if how == "whole" or (not self.is_whole(how, step, *words) and self.where(n)):
+            self.must(*words)
 
     @rule(how=HOW, step=STEPS, at=st.integers(0, 9))
     def purge(self, how: str, step: int, at: int) -> None:
@@ -77,20 +85,19 @@ class OneHome(HomeStates):
         self.stands.discard(n)
         self.forgotten.discard(n)
         self.purged.add(n)
-        if how == "killed":
-            run_killed(lambda: self.run(*words), step * 4)
+        if how == "whole":
+            self.must(*words)
+        elif not self.is_whole(how, step * 4, *words):
             done = self.run(*words)
             assert done.exit_code == 0 or not self.copies(token(n)), (done.output, done.exception)
-        else:
-            self.do(how, step, *words)
         for each in self.purged:
             assert not self.copies(token(each)), (each, self.copies(token(each)))
 
     @rule(how=HOW, step=STEPS)
     def undo(self, how: str, step: int) -> None:
         words = ("memory", "undo", "--yes")
-        if how == "killed":
-            run_killed(lambda: self.run(*words), step)
+        if how != "whole":
+            self.is_whole(how, step, *words)
         else:
             before = {n for n in self.stands | self.forgotten if self.where(n)}
             done = self.run(*words)
@@ -111,11 +118,10 @@ class OneHome(HomeStates):
         path = self.where(n)[0]
         here = "projects" in path.relative_to(self.home).parts
         words = ("memory", "move", self.name_of(n), "--everywhere" if here else "--here", "--yes")
-        if how == "killed":
-            run_killed(lambda: self.run(*words), step)
-            self.run(*words)
-        else:
+        if how == "whole":
             self.must(*words)
+        elif not self.is_whole(how, step, *words):
+            self.run(*words)
 
     @rule(at=st.integers(0, 9), how=st.sampled_from(["append", "rewrite", "rename"]))
     def edit_by_hand(self, at: int, how: str) -> None:

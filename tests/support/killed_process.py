@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import TypeVar
 
 _SYSTEM = {
     "ftruncate", "link", "mkdir", "pwrite", "remove", "rename", "replace", "rmdir", "truncate",
@@ -17,6 +19,9 @@ _SYSTEM = {
 }  # fmt: skip
 _DATABASE = {"commit", "execute", "executemany", "executescript"}
 _FILE = {"close", "flush", "write"}
+_DATABASE_TYPES = (sqlite3.Connection, sqlite3.Cursor)
+_FREEING = {"close", "ftruncate", "remove", "rmdir", "truncate", "unlink"}
+T = TypeVar("T")
 MOST_STEPS = 5_000
 
 
@@ -49,9 +54,39 @@ def _changes_disk(called: object) -> bool:
     owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
     if owner is os or getattr(owner, "__name__", "") in {"posix", "nt"}:
         return name in _SYSTEM
-    if isinstance(owner, sqlite3.Connection | sqlite3.Cursor):
+    if isinstance(owner, _DATABASE_TYPES):
         return name in _DATABASE
     return isinstance(owner, io.IOBase) and name in _FILE
+
+
+def run_refused(work: Callable[[], T], at: int) -> T:
+    """Do the work, of which the n-th change of the disk is refused, as by a disk that is full for a
+    moment: what is called raises, and nothing is written by it.
+    """
+    left = at
+
+    def refuse(_frame: FrameType, event: str, called: object) -> None:
+        nonlocal left
+        if event == "c_call" and _takes_room(called):
+            left -= 1
+            if left < 0:
+                sys.setprofile(None)
+                if isinstance(getattr(called, "__self__", None), _DATABASE_TYPES):
+                    raise sqlite3.OperationalError("database or disk is full")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    sys.setprofile(refuse)
+    try:
+        return work()
+    finally:
+        sys.setprofile(None)
+
+
+def _takes_room(called: object) -> bool:
+    owner = getattr(called, "__self__", None)
+    if isinstance(owner, io.BytesIO | io.TextIOBase):  # what a command prints
+        return False
+    return _changes_disk(called) and getattr(called, "__name__", "") not in _FREEING
 
 
 def kill_points(

@@ -70,17 +70,18 @@ def find_lock_refusal(folder: os.PathLike[str]) -> OSError | None:
     return None
 
 
-def block_until_locked(descriptor: int) -> None:
-    """Take the lock as soon as it is free. Raises OSError, a TimeoutError after
+def block_until_locked(descriptor: int, seconds: float | None = None) -> None:
+    """Take the lock as soon as it is free. Raises OSError, a TimeoutError after `seconds`, or else
     MAX_LOCK_WAIT_SECONDS: a process that was stopped holds its locks for as long as it stays so.
     """
-    end = time.monotonic() + MAX_LOCK_WAIT_SECONDS
+    seconds = MAX_LOCK_WAIT_SECONDS if seconds is None else seconds
+    end = time.monotonic() + seconds
     while not try_lock(descriptor):
         if time.monotonic() > end:
             raise TimeoutError(
                 errno.ETIMEDOUT,
                 f"another process, perhaps a stopped one, has held its lock for "
-                f"{MAX_LOCK_WAIT_SECONDS:g} seconds",
+                f"{seconds:g} seconds",
             )
         time.sleep(_STEP_SECONDS)
 

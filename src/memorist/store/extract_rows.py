@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.store.sqlite_database import build_struct_from_row
-from memorist.store.state_database import StateDatabase
+from memorist.store.state_database import StateDatabase, render_upsert
 
 
 class RolloutExtract(Struct, frozen=True, kw_only=True):
@@ -68,16 +68,8 @@ _DAY = 86_400
 
 
 _SAVE_EXTRACT = (
-    "insert into extracts (thread, updated, raw_memory, rollout_summary, slug, way, generated, "
-    "path, cwd, repository, branch, problem, outside, forked_from) values (:thread, :updated, "
-    ":raw_memory, :rollout_summary, :slug, :way, :generated, :path, :cwd, :repository, :branch, "
-    ":problem, :outside, :forked_from) on conflict (thread) do update set updated = "
-    "excluded.updated, raw_memory = excluded.raw_memory, rollout_summary = "
-    "excluded.rollout_summary, slug = excluded.slug, way = excluded.way, generated = "
-    "excluded.generated, path = excluded.path, cwd = excluded.cwd, repository = "
-    "excluded.repository, branch = excluded.branch, problem = excluded.problem, outside = "
-    "excluded.outside, forked_from = excluded.forked_from where extracts.updated <= "
-    "excluded.updated"
+    render_upsert("extracts", RolloutExtract.__struct_fields__, ("thread",))
+    + " where extracts.updated <= excluded.updated"
 )
 
 

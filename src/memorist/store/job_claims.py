@@ -28,7 +28,7 @@ from memorist.store.job_claim_rules import (
     has_valid_lease,
     is_future_within,
 )
-from memorist.store.state_database import StateDatabase
+from memorist.store.state_database import StateDatabase, render_upsert
 
 FinishOutcome = Literal["kept", "nothing", "older", "unwanted", "lost"]
 """What became of a result: kept; empty (nothing worth keeping); outdated by a newer one; unwanted,
@@ -37,17 +37,10 @@ written.
 """
 
 
-_SAVE_JOB = (
-    "insert into jobs (kind, key, status, watermark, retries_left, attempts, worker, token, "
-    "started, lease_until, finished, succeeded, last_success, retry_at, last_error) values (:kind, "
-    ":key, :status, :watermark, :retries_left, :attempts, :worker, :token, :started, :lease_until, "
-    ":finished, :succeeded, :last_success, :retry_at, :last_error) on conflict (kind, key) do "
-    "update set status = excluded.status, watermark = excluded.watermark, retries_left = "
-    "excluded.retries_left, attempts = excluded.attempts, worker = excluded.worker, token = "
-    "excluded.token, started = excluded.started, lease_until = excluded.lease_until, finished = "
-    "excluded.finished, succeeded = excluded.succeeded, last_success = excluded.last_success, "
-    "retry_at = excluded.retry_at, last_error = excluded.last_error"
-)
+_SAVE_JOB = render_upsert("jobs", Job.__struct_fields__, ("kind", "key"))
+
+
+_UNCLAIMED: dict[str, object] = {"status": "pending", "token": None, "lease_until": None}
 
 
 _SELECT_REACHED = (
@@ -124,13 +117,7 @@ def renew_lease(state: StateDatabase, claim: JobClaim, terms: JobClaimPolicy) ->
     """Heartbeat: restart the lease. False when the claim was lost; its holder must then stop.
     Raises StoreError.
     """
-    with state.transaction():
-        job = _find_claimed_job(state, claim)
-        if job is not None:
-            _save_job(
-                state, msgspec.structs.replace(job, lease_until=state.now() + terms.lease_seconds)
-            )
-        return job is not None
+    return _change_claimed_job(state, claim, lease_until=state.now() + terms.lease_seconds)
 
 
 def finish_extraction(
@@ -201,17 +188,17 @@ def fail_job(state: StateDatabase, claim: JobClaim, reason: str, terms: JobClaim
             return False
         now = state.now()
         _record_failure(state, job, now, reason)
-        left = max(0, job.retries_left - 1)
         ended = msgspec.structs.replace(
             job,
             status="error",
-            retries_left=left,
+            retries_left=max(0, job.retries_left - 1),
             last_error=reason,
             finished=now,
+            retry_at=now + terms.retry_seconds,
             token=None,
             lease_until=None,
         )
-        _save_job(state, msgspec.structs.replace(ended, retry_at=now + terms.retry_seconds))
+        _save_job(state, ended)
         return True
 
 
@@ -219,32 +206,29 @@ def release_job(state: StateDatabase, claim: JobClaim) -> bool:
     """Give a claim back without a result because the worker is stopped. It does not count as an
     attempt. Raises StoreError.
     """
-    with state.transaction():
-        job = _find_claimed_job(state, claim)
-        if job is not None:
-            back = msgspec.structs.replace(
-                job, status="pending", attempts=job.attempts - 1, token=None, lease_until=None
-            )
-            _save_job(state, back)
-        return job is not None
+    return _change_claimed_job(state, claim, **_UNCLAIMED, attempts=claim.attempt - 1)
 
 
 def postpone_job(state: StateDatabase, claim: JobClaim, reason: str, terms: JobClaimPolicy) -> bool:
     """Give a claim back until the retry delay has passed because the job may not run now. It does
     not count as an attempt. Raises StoreError.
     """
+    return _change_claimed_job(
+        state,
+        claim,
+        **_UNCLAIMED,
+        attempts=claim.attempt - 1,
+        retry_at=state.now() + terms.retry_seconds,
+        last_error=reason,
+    )
+
+
+def _change_claimed_job(state: StateDatabase, claim: JobClaim, **values: object) -> bool:
+    """Change the job of a claim; False when it was lost. Raises StoreError."""
     with state.transaction():
         job = _find_claimed_job(state, claim)
         if job is not None:
-            back = msgspec.structs.replace(
-                job, status="pending", attempts=job.attempts - 1, token=None, lease_until=None
-            )
-            _save_job(
-                state,
-                msgspec.structs.replace(
-                    back, retry_at=state.now() + terms.retry_seconds, last_error=reason
-                ),
-            )
+            _save_job(state, msgspec.structs.replace(job, **values))
         return job is not None
 
 
@@ -379,13 +363,12 @@ def _write_claim(
         worker=worker,
         token=claim.token,
         started=now,
+        lease_until=claim.lease_until,
+        finished=None,
+        retry_at=None,
+        last_error=None,
     )
-    _save_job(
-        state,
-        msgspec.structs.replace(
-            claimed, lease_until=claim.lease_until, finished=None, retry_at=None, last_error=None
-        ),
-    )
+    _save_job(state, claimed)
     return claim
 
 

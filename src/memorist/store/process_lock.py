@@ -5,7 +5,6 @@ dies.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +18,6 @@ MAX_LOCK_WAIT_SECONDS = 10.0
 """Longest wait for another process; work under the lock takes milliseconds."""
 
 
-_STEP_SECONDS = 0.005
-
-
 @contextmanager
 def hold_lock(path: Path, *, wait_seconds: float = MAX_LOCK_WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock at `path`, a file created if missing. A killed holder holds nothing. Raises
@@ -33,21 +29,14 @@ def hold_lock(path: Path, *, wait_seconds: float = MAX_LOCK_WAIT_SECONDS) -> Ite
             path, os.O_CREAT | os.O_RDWR | NON_INHERITED_BINARY_FLAGS | NO_LINKS, 0o600
         )
     try:
-        _acquire_lock_within(descriptor, path, wait_seconds)
+        with raise_os_errors_as_store_errors("lock", path):
+            try:
+                file_locks.block_until_locked(descriptor, wait_seconds)
+            except TimeoutError as error:
+                raise StoreError(
+                    f"another process has held {path} for {wait_seconds:g} seconds; end it, or "
+                    f"try again later"
+                ) from error
         yield
     finally:
         file_locks.close_locked(descriptor)
-
-
-def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:
-    until = time.monotonic() + wait_seconds
-    while True:
-        with raise_os_errors_as_store_errors("lock", path):
-            if file_locks.try_lock(descriptor):
-                return
-        if time.monotonic() >= until:
-            raise StoreError(
-                f"another process has held {path} for {wait_seconds:g} seconds; end it, or "
-                f"try again later"
-            )
-        time.sleep(_STEP_SECONDS)

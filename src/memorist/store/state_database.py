@@ -32,6 +32,18 @@ SQLITE = "sqlite"
 """Value of the setting `state` that keeps everything in the home folder."""
 
 
+def render_upsert(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    """A statement that inserts a row, or changes the one with the same key; each value has its
+    column's name.
+    """
+    values = [f":{each}" for each in columns]
+    changes = [f"{each} = excluded.{each}" for each in columns if each not in key]
+    parts = ("insert into", table, "(", ", ".join(columns), ") values (", ", ".join(values))
+    return " ".join(
+        (*parts, ") on conflict (", ", ".join(key), ") do update set", ", ".join(changes))
+    )
+
+
 class StateDatabase(Protocol):
     """A database. Every method raises StoreError when it refuses."""
 
