@@ -272,11 +272,12 @@ def list_exhausted_jobs(state: StateDatabase) -> list[Job]:
     """The jobs that are not tried again until their session grows or `retry_jobs` is called, each
     with its last error. Raises StoreError.
     """
-    rows = state.query(
-        "select * from jobs where kind = 'extract' and status = 'error' and retries_left <= 0 "
-        "order by finished, key"
-    )
-    return [Job(**row) for row in rows]
+    exhausted = [
+        job
+        for job in list_jobs(state)
+        if job.kind == "extract" and job.status == "error" and job.retries_left <= 0
+    ]
+    return sorted(exhausted, key=lambda job: (job.finished or 0, job.key))
 
 
 def list_failed_attempts(state: StateDatabase, key: str | None = None) -> list[FailedJobAttempt]:

@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import CACHE_READ_DISCOUNT, ForkOutcome, Receipt
 from memorist.store.sqlite_database import build_struct_from_row, convert_sqlite_errors, transaction
+from memorist.store.state_database import render_upsert
 
 DAY_SECONDS = 86_400
 """An accounting day is a UTC day: the same for every process and machine, and always of the same
@@ -164,16 +166,14 @@ def sum_usage_in_session(database: sqlite3.Connection, session: str) -> Resource
 def _sum_usage(database: sqlite3.Connection, scope: str, name: str) -> ResourceAmount:
     row = database.execute(
         "select sum(requests) as requests, sum(input + cache_write + output) as full, "
-        "sum(cache_read) as read, sum(cost_usd) as cost,"
+        "sum(cache_read) as read, sum(cost_usd) as cost_usd,"
         " sum(seconds) as seconds from spent where scope = ? and name = ?",
         (scope, name),
     ).fetchone()
     if row["requests"] is None:
         return ResourceAmount()
     tokens = row["full"] + row["read"] // CACHE_READ_DISCOUNT
-    return ResourceAmount(
-        requests=row["requests"], tokens=tokens, cost_usd=row["cost"], seconds=row["seconds"]
-    )
+    return build_struct_from_row(ResourceAmount, row, tokens=tokens)
 
 
 def reserve_amount(
@@ -194,17 +194,9 @@ def reserve_amount(
     )
     cursor = database.execute(
         "insert into reservations (session, label, made, expires, requests, tokens, cost_usd, "
-        "seconds) values (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            session,
-            label,
-            reserved,
-            expires,
-            amount.requests,
-            amount.tokens,
-            amount.cost_usd,
-            amount.seconds,
-        ),
+        "seconds) values (:session, :label, :made, :expires, :requests, :tokens, :cost_usd, "
+        ":seconds)",
+        asdict(amount) | {"session": session, "label": label, "made": reserved, "expires": expires},
     )
     return int(cursor.lastrowid or 0)
 
@@ -220,13 +212,11 @@ def sum_reserved_amount(
     """The amount currently reserved, by all sessions or by one."""
     row = database.execute(
         "select coalesce(sum(requests), 0) as requests, coalesce(sum(tokens), 0) as tokens, "
-        "coalesce(sum(cost_usd), 0) as cost, coalesce(sum(seconds), 0) as seconds from "
+        "coalesce(sum(cost_usd), 0) as cost_usd, coalesce(sum(seconds), 0) as seconds from "
         "reservations where expires > ? and made <= ? and (? is null or session = ?)",
         (now, now + CLOCK_LENIENCE_SECONDS, session, session),
     ).fetchone()
-    return ResourceAmount(
-        requests=row["requests"], tokens=row["tokens"], cost_usd=row["cost"], seconds=row["seconds"]
-    )
+    return build_struct_from_row(ResourceAmount, row)
 
 
 def record_model_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
@@ -238,10 +228,7 @@ def record_model_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
         (hold.noted, hold.noted + CLOCK_LENIENCE_SECONDS),
     )
     database.execute(
-        "insert into holds (model, cause, noted, until, said) values (?, ?, ?, ?, ?)"
-        " on conflict (model, cause) do update set noted = excluded.noted, until = "
-        "excluded.until, said = excluded.said",
-        (hold.model, hold.cause, hold.noted, hold.until, hold.said),
+        render_upsert("holds", ModelHold.__struct_fields__, ("model", "cause")), asdict(hold)
     )
 
 
