@@ -23,12 +23,13 @@ MAX_FACT_CHARS = 200
 _WORD = r"(?!(?:you|please|let|may|might|can|could|should|must|will|would|if|when)\b)[\w'’/-]+"
 _NOW = r"(?:now|these days|jetzt|maintenant|ahora|agora|adesso|теперь|nu)"
 _ONE_VALUE = (
-    r"is|am|lives? (?:in|at)|works? (?:at|for)|(?:runs?|listens?) on|(?:goes|runs) through"
+    r"lives? (?:in|at)|works? (?:at|for)|happens? (?:on|at|in)"
+    r"|(?:runs?|listens?) on|(?:goes|runs) through"
     r"|(?:points|connects|talks) to"
     r"|(?:joined|starts?|started|ends?|ended|expires?|launched|was (?:born|founded|released))"
     r" (?:in|on|at)"
     r"|is (?:hosted|deployed|run|kept|stored|written|built|served) (?:on|in|at|by|with)"
-    r"|ist|heißt|läuft auf|wohne in|arbeite bei|est|tourne sur|habite à|travaille chez"
+    r"|is|am|ist|heißt|läuft auf|wohne in|arbeite bei|est|tourne sur|habite à|travaille chez"
     r"|es|corre en|vivo en|trabajo en"
     r"|é|roda em|moro em|è|gira su|vivo a|это|живу в"
 )
@@ -65,6 +66,19 @@ _ROLE = lazy_pattern(
 )
 """What somebody is by profession."""
 _PLACED = lazy_pattern(r"(?:at|in|on|under|by|not|a|an|the|to|up|down)\b", re.IGNORECASE)
+_NAMED_THING = lazy_pattern(
+    r"(?:branch|port|host|database|registry|bucket|queue|region|editor|shell|language|framework|runtime"
+    r"|library|username|name|prefix|extension|format|timezone)\Z",
+    re.IGNORECASE,
+)
+"""A thing whose value is a name also where it is written small."""
+_LIKES = lazy_pattern(
+    r"\A(?P<who>i|we) (?:really |absolutely )?(?:(?P<likes>love|like|enjoy)"
+    r"|hate|dislike|detest|can['’]?t stand)"
+    r" (?P<what>[^,;]{2,80}?)[.!]*\Z",
+    re.IGNORECASE,
+)
+_CURRENT = frozenset(("current", "new"))
 _SPEAKER = lazy_pattern(r"(?:i|ich|je|eu|yo)\Z", re.IGNORECASE)
 
 
@@ -101,11 +115,14 @@ def _read_fact(text: str) -> _Fact | None:
         is_named = (_NAMED.match(named) is not None and _PLACED.match(named) is None) or (
             _ROLE.match(named) is not None and not is_speaker
         )
+        if sort == "verb" and _NAMED_THING.search(found["subject"]):
+            is_named = is_named or _NAME.match(named) is not None
     else:
         return None
     is_new = bool(found["before"] or found["after"])
     verb = found["verb" if sort == "use" else sort].casefold()
     values = list_content_stems(found["value"])
+    subject = tuple(word for word in subject if word not in _CURRENT)
     return _Fact(subject, verb, found["value"], values, is_new, sort, is_named)
 
 
@@ -119,7 +136,7 @@ def states_otherwise(new: str, known: str) -> bool:
     """
     mine, theirs = _read_fact(new), _read_fact(known)
     if mine is None or theirs is None or mine.verb != theirs.verb:
-        return _denies_wide(new, known)
+        return _denies_wide(new, known) or _likes_otherwise(new, known)
     if not (mine.subject and theirs.subject and mine.values and theirs.values):
         return False
     is_same_thing = mine.subject == theirs.subject
@@ -132,6 +149,17 @@ def states_otherwise(new: str, known: str) -> bool:
         and theirs.is_named
         and mine.sort != "other"
         and is_same_thing == (mine.sort != "owns")
+    )
+
+
+def _likes_otherwise(new: str, known: str) -> bool:
+    """Whether the one text likes what the other one dislikes."""
+    mine, theirs = (_LIKES.match(text[:MAX_FACT_CHARS]) for text in (new, known))
+    return (
+        mine is not None
+        and theirs is not None
+        and (mine["likes"] is None) != (theirs["likes"] is None)
+        and list_content_stems(mine["what"]) == list_content_stems(theirs["what"])
     )
 
 
@@ -155,6 +183,8 @@ def _strip_wide_frame(text: str) -> str:
 def list_word_groups_of_facts(text: str) -> frozenset[frozenset[str]]:
     """Groups of words, of one of which every fact holds all that this one may state otherwise."""
     fact = _read_fact(text)
+    if fact is None and (likes := _LIKES.match(text[:MAX_FACT_CHARS])):
+        return frozenset((frozenset(list_content_stems(likes["what"])),)) - {frozenset()}
     if fact is None:
         wide = _WIDE_NEGATION.sub(" ", _strip_wide_frame(text)).split()
         return frozenset((frozenset(wide),)) if wide else frozenset()

@@ -229,12 +229,16 @@ def _is_other_choice(
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
     word, rest = separate_chosen_alternative(one)
     group = get_alternatives_of_word(word) if word else None
-    if group is None:
+    if group is None or ("german" in group and one.order[0] in _TASTES):
         return False
     known, known_rest = separate_chosen_alternative(other)
     if known not in group or word == known or rest != known_rest:
         return False
     return all(_count_choices(stances, group) == 1 for stances in (mine, theirs))
+
+
+_TASTES = frozenset(("lov", "lik", "enjoy", "hat", "speak", "learn", "know", "read", "understand"))
+"""Verbs, as they are folded, with which several languages, or things of several countries, hold."""
 
 
 def _count_choices(stances: Sequence[ClauseStance], group: frozenset[str]) -> int:

@@ -161,12 +161,25 @@ def _code_list(text: str, at: int) -> Iterator[SafetyFinding]:
         yield from (SafetyFinding(*span, "backup-code") for span in spans)
 
 
+_OTP_SEED = lazy_pattern(
+    r"(?:otp|2fa|mfa)[ _-](?:seed|secret|key)[ ]?(?:[:=]|is|ist)?[ ]?([A-Z2-7]{16,64})(?![\w])",
+    re.IGNORECASE,
+)
+
+
+def _otp_seed(text: str, at: int) -> Iterator[SafetyFinding]:
+    """What an authenticator makes its codes of."""
+    found = _OTP_SEED.match(text, at)
+    if found and found[1].isupper() and len(set(found[1])) > 5:
+        yield SafetyFinding(*found.span(1), "otp-seed")
+
+
 _WIFI = lazy_pattern(r"wifi:(?=[TSPHREAI]:)(?=[^\n]{0,300};)", re.IGNORECASE)
 _WIFI_KEY = lazy_pattern(r"(?<=[:;])P:((?:\\.|[^;\\\n]){1,128});")
 _ESCAPED = lazy_pattern(r"\\.")
 _WIRELESS_KEY = lazy_pattern(
     r"(?:wlan|wi-?fi|wpa[23]?|hotspot|netzwerk|network)[ -]?(?:netzwerk|network)?[ -]?"
-    r"(?:schl(?:ü|ue)ssel|key|code)[\"'*]{0,3}"
+    r"(?:schl(?:ü|ue)ssel|key|code|pw|pass)[\"'*]{0,3}"
     r"(?: (?:for|of|im|vom|für) [^\W\d]{1,15}(?: [^\W\d]{1,15})?)?"
     r"(?:[ ]?[:=]|[ ](?:is|ist|lautet)|(?=[ ]))[ ]?[\"'*]{0,3}"
     r"((?!wpa\d|wep)(?=[^\s\"']*\d)[^\s\"',;]{8,63})",
@@ -279,6 +292,7 @@ PERSONAL_SECRETS: dict[str, Callable[[str, int], Iterator[SafetyFinding]]] = {
          "codici di r", "emergency code", "one-time code"),
         _code_list,
     ),
+    **dict.fromkeys(("otp seed", "otp secret", "otp key", "2fa seed", "2fa secret"), _otp_seed),
     "wifi:": _wifi_line,
     **dict.fromkeys(
         ("wlan", "wifi", "wi-fi", "wpa", "hotspot", "netzwerk", "network key"), _wireless_key

@@ -33,7 +33,7 @@ _ADDRESS_TOKEN = lazy_pattern(r"""://([^\s/:@"'<>]{20,512})(?::[^\s/:@"'<>]{0,20
 _BEARER = lazy_pattern(r"bearer(?:[ \t]{1,8}|%20)([A-Za-z0-9._~+/-]{16,}={0,2})", re.IGNORECASE)
 _BASIC = lazy_pattern(rf"{EDGE}basic[ \t]{{1,8}}([A-Za-z0-9+/]{{8,}}={{0,2}})", re.IGNORECASE)
 _AUTHORIZATION = lazy_pattern(
-    r"""(?<![A-Za-z])authorization["']?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?(?:(?:token|apikey|api-key|key|sso-key|bot|genie\w*|aws4\S*|digest|oauth|negotiate)[ \t:=]{1,4})?"?([^\s"'`,;<>(){}\[\]]{16,512})""",
+    r"""(?<![A-Za-z])authorization["']?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?(?:(?:token|apikey|api-key|key|sso-key|bot|genie\w*|aws4\S*|digest|oauth|negotiate)[ \t:=]{1,4}|[A-Za-z][A-Za-z-]{3,24}[ ])?"?([^\s"'`,;<>(){}\[\]]{16,512})""",
     re.IGNORECASE,
 )
 _COOKIE = lazy_pattern(
@@ -123,6 +123,8 @@ _COMMANDS = {
     "net use": r"(?:[ ]/user:\S{1,64})[ ](\S{6,128})|\\\\\S{1,128}[ ](\S{6,128})[ ]/user",
 }
 """By the beginning of a command, where on its line a password stands."""
+_LISTED_PASSWORD = lazy_pattern(r"'-p',[ ]?'([^'\n]{6,128})'", re.IGNORECASE)
+_LISTED_USER = lazy_pattern(r"'-u',[ ]?'[^'\n]{1,64}',[ ]?\Z", re.IGNORECASE)
 _MAIL_LOGIN = lazy_pattern(
     r"""(?-i:LOGIN)[ ]"?[\w.@+-]{1,64}"?[ ]"?([^\s"]{4,128})"?[ ]*(?=\r?\n|\Z)""", re.IGNORECASE
 )
@@ -289,6 +291,17 @@ def _ftp_password(text: str, at: int) -> Iterator[SafetyFinding]:
         yield SafetyFinding(*found.span(1), "login-password")
 
 
+def _listed_password(text: str, at: int) -> Iterator[SafetyFinding]:
+    """The password behind a user's name in a list of a command's words, as Python prints it."""
+    found = _LISTED_PASSWORD.match(text, at)
+    if (
+        found
+        and _LISTED_USER.search(text[max(0, at - 80) : at])
+        and is_mixed_or_chosen_password(found[1])
+    ):
+        yield SafetyFinding(*found.span(1), "command-password")
+
+
 CASE_SENSITIVE: dict[str, SecretReader] = {"-----BEGIN ": _block, "eyJ": _json_token}
 """Readers by anchor, as it is in the text."""
 
@@ -320,6 +333,7 @@ READERS: dict[str, SecretReader] = {
     "login ": partial(_one, _MAIL_LOGIN, "login-password", is_mixed_or_chosen_password),
     "auth plain ": partial(_one, _MAIL_PLAIN, "login-password", _is_plain_login),
     "\npass ": _ftp_password,
+    "'-p'": _listed_password,
     "@tcp(": _before_host,
     "@unix(": _before_host,
     **dict.fromkeys(

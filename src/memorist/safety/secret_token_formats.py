@@ -77,7 +77,7 @@ digitalocean-token: doo_v1_{H64} dop_v1_{H64} dor_v1_{H64}
 alibaba-access-key: LTAI{A16-24}! ?STS.{A16-64}!
 tencent-secret-id: AKID{A32}!
 cloudflare-origin-key: v1.0-{H24}-{H146}
-cloudflare-token: cfut_{A48} cfat_{A48}
+cloudflare-token: cfut_{A48} cfat_{A48} cfk_{A48}
 heroku-token: HRKU-{W36+}
 fly-token: fm1_{C40+} fm1a_{C40+} fm1r_{C40+} fm2_{C40+} fo1_{W40+} FlyV1␣{C80+}
 netlify-token: nfp_{A36+}

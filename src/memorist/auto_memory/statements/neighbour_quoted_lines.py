@@ -26,7 +26,7 @@ _TEXT_NOUN = (
 """A text at the end of a line."""
 _SAYS = (
     r"(?:says?|said|wrote|writes|written|told (?:me|us|you)|tells|suggests?|suggested|answers?|answered|replies|replied|left|demands?|typed|posted|sent|claims?|insists?|recommends?|reads?|states?|"
-    r"printed|prints|removed|dropped|has this|steht|sagt|schreibt|meint|verlangt|dit|écrit|demande|dice|escribió|pide|diz|escreveu|pede|está (?:no|na|en)|написано|пишет|сказал\w?|говорит|требует)"
+    r"printed|prints|removed|dropped|has this|steht|sagt|schreibt|meint|verlangt|dit|écrit|demande|dice|escribió|pide|diz|escreveu|pede|está (?:no|na|en)|написано|пишет|сказал\w?|говорит|требует|kommentiert\w*|geantwortet|gepostet|geschickt|commenté|répondu|posté|envoyé|comentó|comentou|respondió|respondeu|publicó|postou|mandó|mandou|envió|enviou|sugirió|sugeriu|propuso|propôs|avisó|avisou|прокомментировал\w*|ответил\w*|прислал\w*|написал\w*|предложил\w*)"
 )
 _OWN = lazy_pattern(
     r"\W*(?:(?:my|our|new|one|another|house|ground|general|some|two|three|few|more) )+(?:rules?|notes?|preferences?|reminders?|things?|comments?)\b"
