@@ -266,6 +266,7 @@ def find_lone_phrase(text: str) -> Iterator[SafetyFinding]:
             and len(_FEW_FORMS.findall(found["words"])) <= _MOST_FORMS * len(words)
             and not _NO_PHRASE.search(found["words"])
             and not any(map(_LIKE_IT.match, (above, below)))
+            and (found["joint"] != "\n" or not (above.strip() or below.strip()))
         ):
             yield SafetyFinding(*found.span("words"), "seed-phrase")
 

@@ -247,7 +247,12 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
             or _OPTION.match(text[max(0, start - 1) : end]) is not None
             or _SETTING.search(text[max(0, start - 80) : end]) is not None
             or (not text[start:end].isascii() and _is_said(value))
-            or ("_" in text[start:end] and len(value) >= MIN_BARE_KEY and _is_drawn_value(value))
+            or (
+                "_" in text[start:end]
+                and len(value) >= MIN_BARE_KEY
+                and any(map(str.isdigit, value))
+                and is_random_looking(value)
+            )
         )
     return (
         way not in {"argument", "said", "quote", "cell", "gap"}

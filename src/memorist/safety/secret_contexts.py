@@ -33,7 +33,7 @@ _ADDRESS_TOKEN = lazy_pattern(r"""://([^\s/:@"'<>]{20,512})(?::[^\s/:@"'<>]{0,20
 _BEARER = lazy_pattern(r"bearer(?:[ \t]{1,8}|%20)([A-Za-z0-9._~+/-]{16,}={0,2})", re.IGNORECASE)
 _BASIC = lazy_pattern(rf"{EDGE}basic[ \t]{{1,8}}([A-Za-z0-9+/]{{8,}}={{0,2}})", re.IGNORECASE)
 _AUTHORIZATION = lazy_pattern(
-    r"""(?<![A-Za-z])authorization["']?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?(?:(?:token|apikey|api-key|key|sso-key|bot|genie\w*|aws4\S*|digest|oauth|negotiate)[ \t:=]{1,4}|[A-Za-z][A-Za-z-]{3,24}[ ])?"?([^\s"'`,;<>(){}\[\]]{16,512})""",
+    r"""(?<![A-Za-z])authorization["']?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?(?:(?:token|apikey|api-key|key|sso-key|bot|genie\w*|aws4\S*|digest|oauth|negotiate)[ \t:=]{1,4}|(?!basic|bearer)[A-Za-z][A-Za-z-]{3,24}[ ])?"?([^\s"'`,;<>(){}\[\]]{16,512})""",
     re.IGNORECASE,
 )
 _COOKIE = lazy_pattern(
