@@ -113,9 +113,12 @@ WORK = (
 IN_GENERAL = r"\b(?:always|never|every\w*|whenever|each|from now on|(?:before|after) (?:you|any|a|an)|when you|immer|nie(?:mals)?|jede[smnr]?|jedes ?mal|toujours|jamais|chaque|siempre|nunca|cada|sempre|mai|ogni|altijd|nooit|elke|всегда|никогда|кажд\w+)\b|每|总是|永远|一律|いつも|必ず|毎|たびに|항상|절대|마다"
 """That it is an order for every time."""
 
-TOGETHER = r"\b(?:let['’]?s|lass(?:t)? uns|on oublie|oublions|olvid[ae]mos|olvidémonos|esque[cç][ae]mos|a gente esquece|dimentichiamo|scordiamoci|laten we|давай(?:те)?|забудем)\b|我们忘|忘れよう"
-"""That the speaker is to forget it as well, which is said of a plan: what the agent knows is not
-meant for certain.
+TOGETHER = (
+    r"\b(?:let['’]?s|lass(?:t)? uns|on oublie|oublions|olvid[ae]mos|olvidémonos|esque[cç][ae]mos|a gente esquece|dimentichiamo|scordiamoci|laten we|давай(?:те)?|забудем)\b|我们忘|忘れよう"
+    r"|\bque (?:eres|sos|tu es|vous êtes|você é|tu és)\b|\bche sei\b|\bdass du\b.{1,40}\bbist\b|что ты (?!помн|зна|запомн|запис|сохран)|忘(?:掉|记|了)你是"
+)
+"""That the speaker is to forget it as well, which is said of a plan, or what the agent is, which is a
+part to play: a memory is not meant for certain.
 """
 
 FOR_NOW = r"\b(?:for now|for the moment|erstmal|vorerst|fürs erste|pour l['’]instant|pour le moment|por ahora|de momento|por enquanto|por agora|per ora|per adesso|voorlopig|even\b|пока)\b|先(?![ほ程日週月年])|今は(?=[^、。]*忘れ)|とりあえず|일단"
