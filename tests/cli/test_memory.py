@@ -224,6 +224,8 @@ def test_a_change_is_found_by_its_id_wherever_it_is(shell: Shell) -> None:
     assert "2 changes of the history begin with" in str(undone.exception)
     assert shell("memory", "list").stdout == before
 
+    for copied in ("#{}", " {} ", "{}…"):
+        assert "+Answer" in shell("memory", "diff", copied.format(there["id"][:12])).stdout
     assert shell("memory", "undo", there["id"][:12].upper(), "--yes").exit_code == 0
     assert "tongue" not in shell("memory", "list").stdout
 

@@ -772,7 +772,7 @@ class AutoMemory(ProcessBound):
         paths = [paths] if isinstance(paths, str) else paths
         if not isinstance(paths, Sequence):
             raise UsageError(f"forget takes paths, not {type(paths).__name__}")
-        paths = [check_text("a memory's path", path) for path in paths]
+        paths = [*dict.fromkeys(check_text("a memory's path", path) for path in paths)]
         reason = reason or ChangeReason(
             actor="user", what=render_change_headline("forget", ", ".join(paths))
         )
@@ -827,7 +827,7 @@ class AutoMemory(ProcessBound):
         found = [
             (each, change)
             for each in self._list_refreshed()
-            for change in (each.folder.history.find_changes(id_prefix) if id_prefix else ())
+            for change in each.folder.history.find_changes(id_prefix)
         ]
         if len(found) != 1:
             raise InputError(

@@ -383,8 +383,11 @@ class FolderHistory:
         return found
 
     def find_changes(self, id_prefix: str) -> list[RecordedChange]:
-        """The changes whose id has this prefix, in any case of letters, newest first."""
-        return [each for each in self.iter_changes() if each.id.startswith(id_prefix.lower())]
+        """The changes whose id has this prefix, in any case of letters and with the signs that a
+        copied one may have around it, newest first.
+        """
+        wanted = id_prefix.strip("#.… \t\n").lower()
+        return [each for each in self.iter_changes() if wanted and each.id.startswith(wanted)]
 
     def read_file(self, path: str, change: str) -> bytes | None:
         """Return a file's bytes as of a change; None where it did not exist."""

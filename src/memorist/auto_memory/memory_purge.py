@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.purge_journal import PendingPurge, build_pending_purge
 from memorist.errors import InputError
 from memorist.store.home_layout import Layout
@@ -91,7 +92,7 @@ def _add_to_purge_journal(memory: AutoMemory, paths: Sequence[str]) -> tuple[Pen
         *(recorded.paths for recorded in memory.folder.history.iter_changes()),
         (each.path for each in journal.load()),
     )
-    missing = [path for path in paths if path not in known]
+    missing = [path for path in paths if path not in known or is_index_file(path)]
     if missing:
         raise InputError(
             f"neither the folder nor its history has {missing[0]}; `memorist memory list` and "

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import dropwhile, islice
+
+from msgspec.structs import replace
+
 from memorist.auto_memory.memory_changes import (
     HISTORY_WAS_LOST,
+    OUTSIDE_ACTORS,
     ChangeReason,
     MemoryChange,
     RecordedChange,
     render_change_headline,
 )
-from memorist.auto_memory.memory_file import parse_memory_file
+from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_provenance
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_manifest import is_index_file
+from memorist.auto_memory.quotation_proof import says_only_what_it_said
+from memorist.auto_memory.visible_memory import USER_TRUST
+from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import NothingToDo, WriteConflict
 from memorist.safety.secrets import redact_bytes
+
+MAX_EARLIER_CHANGES = 1_000
+"""Changes before the undone one that are looked through for who wrote a memory. Our choice."""
 
 
 def find_newest_change_to_undo(history: FolderHistory) -> RecordedChange | None:
@@ -105,5 +116,33 @@ def _plan_memory_undo(folder: MemoryFolder, recorded: RecordedChange) -> list[Me
                 f"{path} was changed again since; undo the later change first, or edit the file"
             )
         former = history.read_file(path, before) if before else None
+        if former is not None:
+            former = _drop_unproven_claim(history, path, former, recorded)
         changes.append(MemoryChange(path=path, before=now, after=former))
     return changes
+
+
+def _drop_unproven_claim(
+    history: FolderHistory, path: str, former: bytes, undone: RecordedChange
+) -> bytes:
+    """A former version without its claim to be the user's word, where another program wrote that:
+    what comes back is written by us, and would be believed.
+    """
+    topic = parse_memory_file(path, former)
+    if topic.provenance.trust not in USER_TRUST:
+        return former
+    earlier = dropwhile(lambda each: each.id != undone.id, history.iter_changes())
+    for change in islice(earlier, 1, MAX_EARLIER_CHANGES):
+        if change.why.actor in OUTSIDE_ACTORS:
+            continue
+        # A memory that was renamed by hand stood under another name.
+        written = {name: history.read_file(name, change.id) for name in change.paths}
+        if former in written.values():
+            return former
+        known = written.get(path)
+        if known is not None and says_only_what_it_said(topic, parse_memory_file(path, known)):
+            return former
+        if known is not None:
+            break
+    unproven = with_provenance(topic, replace(topic.provenance, trust=Trust.UNKNOWN))
+    return encode_file_text_as_utf8(unproven.text())
