@@ -502,8 +502,18 @@ class AutoMemory(ProcessBound):
             ]
             found = reconcile_new_memory(change, topics, format_utc_timestamp(self._clock.now()))
             removed.update(found.replaced_paths)
-            result.add_reconciled(each, found)
+            changes = tuple(map(self._drop_unproven_claim_of_rest, found.changes))
+            result.add_reconciled(each, replace(found, changes=changes))
         return result
+
+    def _drop_unproven_claim_of_rest(self, change: MemoryChange) -> MemoryChange:
+        """What is left of a memory that another program wrote stays of unknown origin."""
+        before, topic = change.memory_before, change.memory_after
+        is_rest = before is not None and change.after is not None and before.body != topic.body
+        if not is_rest or not self.folder.has_untrusted_origin(change.path):
+            return change
+        unproven = with_provenance(topic, replace(topic.provenance, trust=Trust.UNKNOWN))
+        return replace(change, after=encode_file_text_as_utf8(unproven.text()))
 
     @property
     def team_readers_description(self) -> str:
@@ -525,11 +535,13 @@ class AutoMemory(ProcessBound):
 
         `changed_paths` are the paths to be written; they are not counted as outside texts.
         """
+        self.folder.refresh()
         given = WriteGateContext(
             actor=actor,
             evidence=evidence,
             now=format_utc_timestamp(self._clock.now()),
             reviewed_digests=self.reviewed_digests(),
+            untrusted_paths=tuple(filter(self.folder.has_untrusted_origin, changed_paths)),
             team_memories=self.folder.read_team_memories(),
             team_readers=self.team_readers_description,
             stated=self._list_stated(),

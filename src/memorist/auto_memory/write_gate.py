@@ -122,6 +122,8 @@ class WriteGateContext(Struct, frozen=True, kw_only=True):
     """Whether a user who makes the change has read the text; else it keeps the origin it has."""
     reviewed_digests: Collection[str] = ()
     """Digests of memories that the user has accepted."""
+    untrusted_paths: Collection[str] = ()
+    """Paths of the memories whose claim of origin is not believed: another program wrote it."""
     existing_paths: Collection[str] = ()
     """Existing paths, for writes by a model: a name that looks like one of them is refused."""
     team_memories: Sequence[TeamMemoryBody] = ()
@@ -316,6 +318,14 @@ def _redact_header(topic: MemoryFile) -> MemoryFile:
     return with_header(topic, changed) if changed else topic
 
 
+def _read_memory_before(change: MemoryChange, case: WriteGateContext) -> MemoryFile | None:
+    """The memory before a change, with its origin as far as its claim is believed."""
+    before = change.memory_before
+    if before is None or change.path not in case.untrusted_paths:
+        return before
+    return with_provenance(before, replace(before.provenance, trust=Trust.UNKNOWN))
+
+
 def _prove_quote(
     topic: MemoryFile, change: MemoryChange, case: WriteGateContext, remarks: tuple[str, ...]
 ) -> tuple[MemoryFile, tuple[str, ...], tuple[str, ...]]:
@@ -323,7 +333,7 @@ def _prove_quote(
     what the quoted sentences say; where they do not say it, no message proves it.
     """
     quote = topic.provenance.quote
-    before = change.memory_before
+    before = _read_memory_before(change, case)
     # The previous version's quote is no evidence for what is new in this one.
     if not quote or (
         before is not None
@@ -357,7 +367,7 @@ def _determine_origin(
     ignored.
     """
     claimed = topic.provenance
-    former = change.memory_before
+    former = _read_memory_before(change, case)
     before = Provenance() if former is None else former.provenance
     same = former is not None and render_all_readable_text(former) == render_all_readable_text(
         topic
