@@ -177,28 +177,31 @@ def test_an_insert_says_what_changed_and_leaves_out_what_has_no_ground(
 def test_a_dream_asks_once_about_a_memory_whose_ground_moved(
     shop: Path, is_disturbed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dream's report names it, and the next one does not; a memory of nothing that is left waits
-    in the inbox as a question. No dream alters it. One that another writer makes start over names
-    it all the same.
+    """The dream's report names it, a dry run's too, and the next one does not; a memory of nothing
+    that is left waits in the inbox as a question. No dream alters it. One that another writer makes
+    start over names it all the same.
     """
     disturbances = [WriteConflict("another wrote meanwhile")] if is_disturbed else []
-    propose = dream_workspace._DreamWriter._propose_questions
+    propose = dream_workspace._DreamWriter._propose
 
-    def propose_at_last(writer: Any, rules: Any, stale: Any) -> list[Any]:
+    def propose_at_last(writer: Any, questions: Any) -> list[Any]:
         if disturbances:
             raise disturbances.pop()
-        return list(propose(writer, rules, stale))
+        return list(propose(writer, questions))
 
-    monkeypatch.setattr(dream_workspace._DreamWriter, "_propose_questions", propose_at_last)
+    monkeypatch.setattr(dream_workspace._DreamWriter, "_propose", propose_at_last)
     memorist("memory", "add", "Amounts are rounded in src/ledger.py.", "--name", "rounding")
     memorist("memory", "add", "The till opens by src/till.py.", "--name", "till")
     (shop / "src" / "ledger.py").write_text("ROUND = 3\n")
     (shop / "src" / "till.py").unlink()
     git("rm", "-q", "--cached", "src/till.py")
+    would = memorist("dream", "--dry-run").output
     first = memorist("dream", "--now").output
     second = memorist("dream", "--now").output
     waiting = memorist("memory", "inbox").output
 
+    assert "src/ledger.py changed since" in would
+    assert "src/till.py gone since" in would.partition("would wait in the inbox")[2]
     assert "src/ledger.py changed since" in first
     assert "src/ledger.py changed since" not in second
     assert "till.md" in waiting

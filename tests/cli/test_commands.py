@@ -146,6 +146,20 @@ def test_replaying_again_replaces_what_was_there(session: Path, tmp_path: Path) 
     assert not [path.name for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
 
 
+def test_a_folder_that_holds_replays_is_replayed_without_them(
+    session: Path, tmp_path: Path
+) -> None:
+    """What an earlier replay wrote there is no further session."""
+    for out in (".", "out"):
+        run("replay", str(session), "--out", out, cwd=tmp_path)
+    said = run("replay", ".", "--out", ".", "--json", cwd=tmp_path)
+
+    assert said.returncode == 0, said.stderr
+    assert [Path(each["source"]).name for each in json.loads(said.stdout)["sessions"]] == [
+        session.name
+    ]
+
+
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize(
     ("name", "content"),

@@ -188,6 +188,24 @@ def test_a_recycled_process_number_holds_nobody(world: World, lock: DreamLock) -
 
 
 @pytest.mark.covers("DR-2")
+@pytest.mark.parametrize("prior", ["inf", "nan", "1e300", "-5", "x"])
+def test_a_damaged_time_in_the_lock_counts_as_none(
+    world: World, lock: DreamLock, prior: str
+) -> None:
+    """A killed dream's lock with a time that no file can carry counts as never dreamt, and the next
+    dream can fail without an error of the lock.
+    """
+    take(lock)
+    path_of(world).write_text(f"1\nanother-boot\n{prior}\n{os.uname().nodename}\nm\n")
+
+    last = lock.last_dream_time()
+    take(lock).abandon()
+
+    assert (last or 0.0) <= world.clock.now()
+    assert (lock.last_dream_time() or 0.0) <= world.clock.now()
+
+
+@pytest.mark.covers("DR-2")
 @pytest.mark.parametrize("hours", [1.01, 7, -7, 24 * 400, -24 * 400])
 def test_a_stale_lock_and_a_clock_that_jumped_hold_nobody(
     world: World, lock: DreamLock, hours: float

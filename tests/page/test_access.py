@@ -228,6 +228,8 @@ def test_secrets_are_masked_and_texts_bounded() -> None:
     assert KEY not in shown
     assert len(render_untrusted_text("long " * 100_000)) < 70_000
     assert "‹U+200B›" in render_untrusted_text("a\u200bb")
+    split = render_untrusted_text(f"the key is {KEY[:9]}\u200b{KEY[9:]}")
+    assert KEY[9:] not in split
 
 
 @pytest.mark.parametrize(

@@ -439,3 +439,13 @@ def test_whatever_a_model_writes_no_claim_is_lost_and_none_is_made_up(lines: lis
             for entry in drafted.entries_in_list(name)
             for thread in entry.support
         }
+
+
+def test_a_secret_with_a_hidden_character_inside_is_in_no_reason() -> None:
+    """It is found as one without, and what is said of the answer does not repeat it."""
+    key = "ghp_" + "A1b2C3d4E5" * 3 + "F6g7H8"
+
+    found = judged(text=f"{SUM}\n- key {key[:9]}\u200b{key[9:]}\n")
+
+    assert isinstance(found, RejectedHandbookEdits)
+    assert key not in found.why

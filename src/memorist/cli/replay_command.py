@@ -24,7 +24,12 @@ from memorist.core.plural import pluralize
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
 from memorist.platforms.user_home import expand_user
-from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files_to_report
+from memorist.replay.replay import (
+    ReplayOptions,
+    ReplayResult,
+    is_replay_output,
+    replay_files_to_report,
+)
 from memorist.replay.replay_results import NotesUpdateRecord, ReplayedSessionRecord
 from memorist.store.home_layout import REPLAY_FOLDER
 
@@ -143,7 +148,9 @@ def _find_files(names: tuple[str, ...]) -> list[Path]:
         path = Path(name)
         if path.is_dir():
             inside = sorted(
-                each for each in path.rglob("*") if each.name.endswith((".jsonl", ".jsonl.zst"))
+                each
+                for each in path.rglob("*")
+                if each.name.endswith((".jsonl", ".jsonl.zst")) and not is_replay_output(each)
             )
             if not inside:
                 raise InputError(

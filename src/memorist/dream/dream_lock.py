@@ -15,6 +15,7 @@ import secrets
 
 from msgspec import Struct
 
+from memorist.core.utc_time import LATEST_SECOND
 from memorist.errors import StoreError
 from memorist.platforms import processes
 from memorist.platforms.regular_files import open_regular_file
@@ -184,11 +185,12 @@ def parse_lock_holder(body: bytes) -> DreamLockHolder | None:
     if not (pid.isascii() and pid.isdecimal()) or len(pid) > 10:
         return None
     try:
-        return DreamLockHolder(
-            pid=int(pid), started=started, prior=max(0.0, float(prior or 0.0)), host=host, mark=mark
-        )
+        at = float(prior or 0.0)
     except ValueError:
-        return DreamLockHolder(pid=int(pid))
+        at = 0.0
+    if not 0.0 <= at <= LATEST_SECOND:
+        at = 0.0
+    return DreamLockHolder(pid=int(pid), started=started, prior=at, host=host, mark=mark)
 
 
 def is_lock_holder_alive(holder: DreamLockHolder) -> bool:

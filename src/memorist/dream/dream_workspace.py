@@ -232,20 +232,15 @@ class _DreamWriter:
             if (act in self._model.acts) == (act.path in written_paths)
         )
         said = replace(self._behind, proven_paths=tuple(change.path for change in proven))
-        dreamt = DreamReport(acts=acts, remarks=rules.remarks, refused=tuple(stale))
-        if dry_run:
-            return self._preview(dreamt, changes, said, rules)
         stale_memories = self._find_newly_stale()
-        dreamt = replace(
-            dreamt,
-            remarks=(
-                *dreamt.remarks,
-                *(
-                    DreamRemark(each.path, f"{_tell_stale(each)}: look whether it still holds")
-                    for each in stale_memories
-                ),
-            ),
-        )
+        remarks = [
+            DreamRemark(each.path, f"{_tell_stale(each)}: look whether it still holds")
+            for each in stale_memories
+        ]
+        dreamt = DreamReport(acts=acts, remarks=(*rules.remarks, *remarks), refused=tuple(stale))
+        questions = self._list_questions(rules, stale_memories)
+        if dry_run:
+            return self._preview(dreamt, changes, said, questions)
         why = ChangeReason(
             actor="dream", what=render_change_headline("dream", summarize_dream_acts(acts))
         )
@@ -254,7 +249,13 @@ class _DreamWriter:
             if changes
             else WriteResult()
         )
-        waiting = [*written.proposals, *self._propose_questions(rules, stale_memories)]
+        waiting = [*written.proposals, *self._propose(questions)]
+        # Last: a dream that starts over, or was killed, asks and says it once more.
+        append_asked_question_keys(
+            self._workspace.files,
+            self._workspace.layout,
+            [*(each.mark for each in rules.questions), *map(_stale_mark, stale_memories)],
+        )
         return replace(
             dreamt,
             change=written.change_id,
@@ -289,19 +290,22 @@ class _DreamWriter:
         found = find_memories_with_changed_anchors(self._memory)
         return [each for each in found if _stale_mark(each) not in asked]
 
-    def _propose_questions(
+    def _list_questions(
         self, rules: DreamPlan, stale: Sequence[MemoryWithChangedAnchors]
-    ) -> list[Proposal]:
-        """Put the questions of rules and model into the inbox, and whether a memory can go of which
-        nothing that it names is left.
+    ) -> list[tuple[str, str]]:
+        """The memories that rules and model ask to forget, and those of which nothing that they
+        name is left, each with the reason.
         """
-        asked: list[Proposal] = []
-        wanted = [(each.path, each.why) for each in rules.questions]
-        wanted += [(change.path, why) for change, why in self._model.questions]
-        wanted += [
-            (each.path, _tell_stale(each)) for each in stale if each.changes.is_everything_gone
+        return [
+            *((each.path, each.why) for each in rules.questions),
+            *((change.path, why) for change, why in self._model.questions),
+            *((each.path, _tell_stale(each)) for each in stale if each.changes.is_everything_gone),
         ]
-        for path, why in wanted:
+
+    def _propose(self, questions: Sequence[tuple[str, str]]) -> list[Proposal]:
+        """Put the questions into the inbox."""
+        asked: list[Proposal] = []
+        for path, why in questions:
             data = read_if_exists(self._workspace.files, self._workspace.layout.folder / path)
             if data is not None:
                 reason = ChangeReason(
@@ -313,12 +317,6 @@ class _DreamWriter:
                     why,
                     tell=self._events.append,
                 ).proposals
-        # Last: a dream that starts over, or was killed, asks and says it once more.
-        append_asked_question_keys(
-            self._workspace.files,
-            self._workspace.layout,
-            [*(each.mark for each in rules.questions), *map(_stale_mark, stale)],
-        )
         return asked
 
     def _preview(
@@ -326,7 +324,7 @@ class _DreamWriter:
         dreamt: DreamReport,
         changes: Sequence[MemoryChange],
         said: WriteEvidence,
-        rules: DreamPlan,
+        questions: Sequence[tuple[str, str]],
     ) -> DreamReport:
         """Return what would be written, and what would wait."""
         case = self._memory.build_gate_context("dream", said, {change.path for change in changes})
@@ -345,8 +343,7 @@ class _DreamWriter:
             for each in verdicts
             if review and isinstance(each, AcceptedChange)
         ]
-        blocked += [(each.path, each.why) for each in rules.questions]
-        blocked += [(change.path, why) for change, why in self._model.questions]
+        blocked += questions
         refused = [
             (each.path, collect_review_and_refusal_reasons([each]))
             for each in verdicts

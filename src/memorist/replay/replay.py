@@ -98,6 +98,11 @@ def _is_own(path: Path) -> bool:
     return path.name == REPORT_FILE and b"memorist" in path.read_bytes()
 
 
+def is_replay_output(path: Path) -> bool:
+    """Whether a replay wrote the file into the folder of a session: that session was replayed."""
+    return path.name in _OWN_FILES and (path.parent.parent / ENGINE_FOLDER / _MARK).exists()
+
+
 def _clear_partial(out: Path) -> None:
     """Remove what killed runs left; restore a session that was being replaced."""
     for left in filter(_is_own, out.glob(f"{PARTIAL_PREFIX}*")):

@@ -157,14 +157,14 @@ def _read_file(path: str, data: bytes | None, dropped: list[str]) -> str:
         dropped.append(f"it left {path} empty")
         return ""
     try:
-        text = data.decode("utf-8").replace("\r\n", "\n")
+        text = strip_hidden_characters(data.decode("utf-8").replace("\r\n", "\n"))
     except UnicodeDecodeError:
         dropped.append(f"{path} is no UTF-8")
         return ""
     if found := redact(text).rules:
         dropped.append(f"there is a secret in {path} ({found[0]})")
         text = "\n".join(line for line in text.split("\n") if not redact(line).rules)
-    return "" if redact(text).rules else strip_hidden_characters(text)
+    return "" if redact(text).rules else text
 
 
 def find_growth_problem(path: str, before: bytes | None, after: bytes | None) -> str:

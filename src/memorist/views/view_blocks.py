@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.safety.hidden_characters import find_hidden_characters
+from memorist.safety.hidden_characters import find_hidden_characters, strip_hidden_characters
 from memorist.safety.secrets import redact
 from memorist.views.view_formatting import cut_text_and_count_missing, reveal_invisible_characters
 
@@ -235,11 +235,11 @@ def _make_safe(value: object, key: str = "") -> object:
 
 def render_untrusted_text(text: str) -> str:
     """Text of a session or memory for a reader: bounded, secrets masked, hidden characters as code
-    points such as ‹U+202E›.
+    points such as ‹U+202E›, or left out where they split a secret.
     """
-    shown = reveal_invisible_characters(
-        redact(cut_text_and_count_missing(text, MAX_TEXT_CHARS)).text
-    )
+    masked = redact(cut_text_and_count_missing(text, MAX_TEXT_CHARS)).text
+    plain = redact(strip_hidden_characters(masked))
+    shown = reveal_invisible_characters(plain.text if plain.rules else masked)
     for run in reversed(find_hidden_characters(shown)):
         points = "".join(f"‹U+{ord(sign):04X}›" for sign in shown[run.start : run.end])
         shown = shown[: run.start] + points + shown[run.end :]
