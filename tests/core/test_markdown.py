@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from memorist.core.markdown import parse_top_level_outline
+import pytest
+
+from memorist.core.markdown import mark_fenced_code, parse_top_level_outline, split_markdown_lines
 
 
 def test_sections_begin_at_level_one_headers() -> None:
@@ -35,3 +37,32 @@ def test_only_known_headers_count_when_they_are_given() -> None:
         ("One", "# stray\n```\nnever closed"),
         ("TWO", "body"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("````md\n```\n# in\n````\n# out\n", "````md\n```\n# in\n````\n"),
+        ("~~~\n```\n# in\n~~~\n# out\n", "~~~\n```\n# in\n~~~\n"),
+        ("```py\n    ```\n# in\n  ```\n# out", "```py\n    ```\n# in\n  ```\n"),
+        ("1. Run\n\n      ```\n# in\n      ```\n# out", "      ```\n# in\n      ```\n"),
+        ("```sh\r\n# in\r\n```\r\n# out", "```sh\r\n# in\r\n```\r\n"),
+        ("``` a ``` is code\n# out\n", ""),
+        ("# out\n```\n# in\n", "```\n# in\n"),
+    ],
+)
+def test_a_fence_is_closed_by_its_like(text: str, code: str) -> None:
+    """By as many of its signs, alone on a line, and not further in than a list needs; one that is
+    open reaches to the end, and a line that holds both ends opens none.
+    """
+    marked = list(mark_fenced_code(split_markdown_lines(text)))
+
+    assert "".join(line for line, fenced in marked if fenced) == code
+    assert "".join(line for line, _ in marked) == text
+
+
+def test_a_header_in_a_fence_that_shows_a_fence_is_none() -> None:
+    """And the one after it counts."""
+    parsed = parse_top_level_outline("# One\n````\n```\n# not a header\n````\n# Two\n")
+
+    assert [section.title for section in parsed.sections] == ["One", "Two"]

@@ -327,6 +327,18 @@ def test_dates_become_absolute_by_the_day_of_their_line_only() -> None:
 
 
 @pytest.mark.covers("DR-5")
+def test_a_date_in_code_that_shows_code_stays() -> None:
+    """And one in the prose behind it does not."""
+    text = "````\n```\ntomorrow\n````\nDue tomorrow.\n"
+    lines = [("tomorrow", "a"), ("Due tomorrow.", "a")]
+    times = find_proven_line_times(lines, {"a": ("extraction", MONDAY)})
+
+    assert make_line_dates_absolute(text, times) == text.replace(
+        "Due tomorrow", "Due 2026-03-03 (tomorrow)"
+    )
+
+
+@pytest.mark.covers("DR-5")
 def test_contradictions_are_told_and_not_settled() -> None:
     """A negation, and another value of the same thing, become questions about the older or weaker
     one; no text changes.

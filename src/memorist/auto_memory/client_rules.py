@@ -20,6 +20,7 @@ from memorist.auto_memory.statement_comparison import (
     expand_statement_words,
 )
 from memorist.core.lazy import lazy_pattern
+from memorist.core.markdown import mark_fenced_code
 from memorist.core.text_analysis import parse_word_list
 
 MAX_RULES = 2_000
@@ -53,7 +54,6 @@ PLAIN_HEADINGS = parse_word_list(
 as people write them; under a heading with any other word nothing is compared.
 """
 
-_FENCE = lazy_pattern(r"^\s*(?:```|~~~)")
 _HEADING = lazy_pattern(r"^(?P<marks>#{1,6})\s+(?P<title>.*?)\s*#*\s*$")
 _ENTRY = lazy_pattern(r"^(?P<indent>\s*)(?:[-*+]|\d{1,3}[.)])\s+(?P<text>.*)$")
 _NO_RULE = lazy_pattern(r"^\s*(?:>|\||<|\[[ xX]\]|@\S|[-*_]{3,}\s*$|!\[)|~~")
@@ -132,16 +132,13 @@ def _clean(line: str) -> str:
 def _split_blocks(text: str) -> Iterator[str]:
     """Yield headings, list entries and paragraphs, each on one line, without fenced code."""
     block: list[str] = []
-    fenced = False
-    for whole in text.splitlines():
+    for whole, fenced in mark_fenced_code(text.splitlines()):
         line = whole if len(whole) <= _MAX_LINE_CHARS else "## …" if whole[0] == "#" else "…:"
-        fence = _FENCE.match(line) is not None
-        if fence or fenced or not line.strip() or _HEADING.match(line) or _ENTRY.match(line):
+        if fenced or not line.strip() or _HEADING.match(line) or _ENTRY.match(line):
             if block:
                 yield " ".join(block)
             block = []
-        fenced ^= fence
-        if fence or fenced or not line.strip():
+        if fenced or not line.strip():
             continue
         if _HEADING.match(line):
             yield line

@@ -6,9 +6,10 @@ from memorist.auto_memory.statement_changes import names_every_word
 from memorist.auto_memory.statement_comparison import StatementRelation, compare_statements
 from memorist.auto_memory.statements.statement_parser import Statement
 
-_NO_LONGER_HOLDS = frozenset(
+RETRACTING_RELATIONS = frozenset(
     (StatementRelation.OPPOSITE, StatementRelation.CORRECTED, StatementRelation.ABANDONED)
 )
+"""How later words stand to earlier ones that no longer hold."""
 
 
 def takes_back(later: Statement, said: str, *, is_next: bool) -> bool:
@@ -17,7 +18,7 @@ def takes_back(later: Statement, said: str, *, is_next: bool) -> bool:
     means.
     """
     if later.act != "forget":
-        return compare_statements(later.text, said) in _NO_LONGER_HOLDS
+        return compare_statements(later.text, said) in RETRACTING_RELATIONS
     if not later.certain:
         return False
     return names_every_word(later.text, said) if later.text else is_next

@@ -69,7 +69,7 @@ def scale_piece_tokens_to_model(
     """Return freshly counted pieces with this model family's token factor applied; unchanged
     without a model.
     """
-    factor = get_token_factor(model) if model else 1.0
+    factor = get_token_factor(model)
     return tuple(replace(each, tokens=math.ceil(each.tokens * factor)) for each in pieces)
 
 

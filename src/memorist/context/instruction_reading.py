@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.core.markdown import blank_code_spans, mark_fenced_code
+from memorist.core.markdown import blank_code_spans, mark_fenced_code, split_markdown_lines
 from memorist.core.text_analysis import find_wide_encoding
 from memorist.errors import StoreError
 from memorist.platforms.user_home import expand_user
@@ -70,7 +70,7 @@ def find_instruction_import_problem(name: str, depth: int, hops: int, *, exists:
 
 def _fenced_blocks(text: str) -> Iterator[tuple[bool, str]]:
     """Split the text into stretches, each with whether it is fenced code."""
-    for fenced, lines in groupby(mark_fenced_code(text), key=itemgetter(1)):
+    for fenced, lines in groupby(mark_fenced_code(split_markdown_lines(text)), key=itemgetter(1)):
         yield fenced, "".join(line for line, _ in lines)
 
 

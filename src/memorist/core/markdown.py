@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})")
+_MAX_EXTRA_INDENT = 3
+"""Of a closing fence, in characters: one that is further in is part of the code."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BACKTICKS = re.compile(r"`+")
 
@@ -42,18 +44,11 @@ def parse_top_level_outline(text: str, titles: Collection[str] | None = None) ->
     wanted = None if titles is None else {_normalize_title(title) for title in titles}
     preamble: list[str] = []
     sections: list[tuple[str, list[str]]] = []
-    fenced = False
-    for line in text.splitlines():
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        is_header = line.startswith("# ") and not fenced
-        if wanted is not None and line.startswith("# ") and _normalize_title(line[2:]) in wanted:
-            # A known header ends a fence that was never closed, or all that follows would be
-            # swallowed.
-            is_header, fenced = True, False
-        elif wanted is not None:
-            is_header = False
-        if is_header:
+    for line, fenced in mark_fenced_code(text.splitlines()):
+        # A known header ends a fence that was never closed, or all that follows would be swallowed.
+        if line.startswith("# ") and (
+            not fenced if wanted is None else _normalize_title(line[2:]) in wanted
+        ):
             sections.append((line.rstrip(), []))
         else:
             (sections[-1][1] if sections else preamble).append(line.rstrip())
@@ -69,19 +64,25 @@ def _normalize_title(title: str) -> str:
     return " ".join(title.lower().split())
 
 
-def mark_fenced_code(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each line with its end, and whether it is of fenced code, the fences included; an open
-    fence reaches to the end.
+def split_markdown_lines(text: str) -> list[str]:
+    """The lines, each with its end; only a line feed ends one."""
+    return _LINE.findall(text)
+
+
+def mark_fenced_code(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each line, and whether it is of fenced code, the fences included; an open fence reaches
+    to the end.
     """
-    fence = ""
-    for line in _LINE.findall(text):
+    fence = indent = ""
+    for line in lines:
         mark = _FENCE.match(line)
-        sign = mark[1] if mark else ""
         is_open = bool(fence)
-        if is_open and sign.startswith(fence) and not line.strip(" \t\r\n" + fence[0]):
-            fence = ""
-        elif mark and not is_open and not (sign[0] == "`" and "`" in line[mark.end() :]):
-            fence = sign
+        if mark and is_open:
+            closes = mark[2].startswith(fence) and not line.strip(" \t\r\n" + fence[0])
+            if closes and len(mark[1]) <= len(indent) + _MAX_EXTRA_INDENT:
+                fence = ""
+        elif mark and not (mark[2][0] == "`" and "`" in line[mark.end() :]):
+            indent, fence = mark.groups()
         yield line, is_open or bool(fence)
 
 

@@ -57,9 +57,12 @@ turn include the reasoning of the turn before, with 5.0 to 5.5 they do not.
 def get_token_factor(model: str) -> float:
     """Tokens of this model per estimated token.
 
-    1.42 up to Claude 4.6, 1.72 from 4.7 on, 1.05 for OpenAI's models, 1.2 for all others.
+    1.42 up to Claude 4.6, 1.72 from 4.7 on, 1.05 for OpenAI's models, 1.2 for all others; 1 where
+    no model is named.
     """
     lowered = model.lower()
+    if not lowered:
+        return 1.0
     if "claude" in lowered or lowered.startswith("<synthetic>"):
         return 1.72 if _NEWER_CLAUDE.search(lowered) else 1.42
     if re.search(r"(^|[:/])(gpt|o\d|codex)", lowered):

@@ -12,8 +12,7 @@ from memorist.auto_memory.memory_file import MEMORIST_KEY, USER_KINDS, MemoryFil
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
-
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+from memorist.core.markdown import mark_fenced_code, split_markdown_lines
 
 
 def mark_prose_lines(text: str) -> Iterator[tuple[str, bool]]:
@@ -21,11 +20,8 @@ def mark_prose_lines(text: str) -> Iterator[tuple[str, bool]]:
 
     Fenced and indented code is not; an unclosed fence reaches to the end.
     """
-    fenced = False
-    for line in text.splitlines(keepends=True):
-        fence = _FENCE.match(line) is not None
-        yield line, not (fenced or fence or line.startswith(("    ", "\t")))
-        fenced = fenced != fence
+    for line, fenced in mark_fenced_code(split_markdown_lines(text)):
+        yield line, not (fenced or line.startswith(("    ", "\t")))
 
 
 _INLINE_CODE = lazy_pattern(r"(`[^`]*`)")

@@ -29,7 +29,7 @@ _VALUE = re.compile(
 )
 _DISTINCT_VALUE = re.compile(r"[\d`/@]|^[A-Z][\w-]*$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|^\s*>\s*|^#+\s+")
-_TRUST_ORDER = {trust: place for place, trust in enumerate(Trust)}
+TRUST_ORDER = {trust: place for place, trust in enumerate(Trust)}
 
 
 class DreamRemark(Struct, frozen=True):
@@ -153,13 +153,13 @@ def _build_question(one: DatedMemory, other: DatedMemory, how: str) -> MemoryRem
         (one, other),
         key=lambda each: (
             each.topic.pinned,
-            -_TRUST_ORDER[each.topic.provenance.trust],
+            -TRUST_ORDER[each.topic.provenance.trust],
             each.at,
             each.topic.path,
         ),
     )
     better = "newer" if winner.at > loser.at else "better founded"
-    if _TRUST_ORDER[winner.topic.provenance.trust] < _TRUST_ORDER[loser.topic.provenance.trust]:
+    if TRUST_ORDER[winner.topic.provenance.trust] < TRUST_ORDER[loser.topic.provenance.trust]:
         better = "better founded"
     if winner.topic.pinned and not loser.topic.pinned:
         better = "pinned"

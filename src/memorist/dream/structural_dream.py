@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import MemoryFile, Trust, with_body, with_header
+from memorist.auto_memory.memory_file import MemoryFile, with_body, with_header
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.dream.date_repair import make_description_dates_absolute, make_line_dates_absolute
@@ -25,13 +25,12 @@ from memorist.dream.duplicate_memories import (
 )
 from memorist.dream.link_repair import ValidLinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import (
+    TRUST_ORDER,
     DatedMemory,
     DreamRemark,
     find_conflicts_with_instructions,
     find_removal_questions,
 )
-
-_TRUST_RANK = {trust: place for place, trust in enumerate(Trust)}
 
 
 class DreamAct(Struct, frozen=True, kw_only=True):
@@ -213,7 +212,7 @@ def _merge_duplicates(
             key=lambda topic: (
                 topic.path in snapshot.foreign,
                 not topic.pinned,
-                _TRUST_RANK[topic.provenance.trust],
+                TRUST_ORDER[topic.provenance.trust],
                 bool(get_unnumbered_path(topic)),
                 topic.provenance.created,
                 topic.path,

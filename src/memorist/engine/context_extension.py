@@ -279,7 +279,11 @@ class ContextExtension(SessionExtension):
             *self._host.sections,
         ]
         shown = build_catalogue_section(
-            self._skills_found.skills, self._family, self._runtime.settings.skills, window=window
+            self._skills_found.skills,
+            self._family,
+            self._runtime.settings.skills,
+            model=model,
+            window=window,
         )
         if shown is not None:
             given.append(shown)

@@ -85,15 +85,11 @@ class ContextListing(Struct, frozen=True, kw_only=True):
     @property
     def token_factor(self) -> float:
         """Tokens of the model per four bytes of text; 1 for an unknown model."""
-        return _factor(self.model)
+        return get_token_factor(self.model)
 
     def count_tokens_by_status(self, status: PieceStatus) -> int:
         """Tokens of the pieces that were added, that are gone, or that stayed."""
         return sum(each.piece.tokens for each in self.pieces_with_status if each.change == status)
-
-
-def _factor(model: str) -> float:
-    return get_token_factor(model) if model else 1.0
 
 
 def list_first_context(
@@ -138,12 +134,7 @@ def _list_skills(
     known = find_request_model_price({"model": model}, settings.models.prices) or ModelPrice()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
     catalogue = build_skill_catalogue(
-        found.skills,
-        family,
-        load_skill_prompts(),
-        settings.skills,
-        window=window,
-        factor=_factor(model),
+        found.skills, family, load_skill_prompts(), settings.skills, window=window, model=model
     )
     limit = f"{settings.skills.share:.0%} of a window of {window:,} tokens"
     section = wrap_catalogue_in_section(catalogue, family, limit)

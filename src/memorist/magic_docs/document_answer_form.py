@@ -182,8 +182,8 @@ _LIST_ENTRY = re.compile(r"\s*(?:[-*+|>]|\d+[.)])\s?")
 
 def _find_headings(lines: Sequence[str]) -> list[int]:
     """The numbers of the lines that are headings: a comment in a script is none."""
-    marked = mark_fenced_code("\n".join(lines))
-    return [at for at, (line, fenced) in enumerate(marked) if not fenced and _HEADING.match(line)]
+    marked = enumerate(mark_fenced_code(lines))
+    return [at for at, (line, fenced) in marked if not fenced and _HEADING.match(line)]
 
 
 def _is_prose(line: str) -> bool:

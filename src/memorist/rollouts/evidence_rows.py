@@ -19,6 +19,7 @@ from memorist.core.messages import (
     ToolUse,
     UnknownBlock,
 )
+from memorist.core.truncation import truncate_middle
 from memorist.core.utc_time import format_utc_day
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.session_evidence import (
@@ -26,7 +27,6 @@ from memorist.rollouts.session_evidence import (
     MAX_TOOL_ROW_TOKENS,
     EvidenceRow,
     SpeakerTier,
-    truncate_evidence_row,
 )
 from memorist.transcript_analysis.call_outcome import get_result_head_and_tail, parse_call_outcome
 from memorist.transcript_analysis.tool_actions import (
@@ -128,7 +128,7 @@ class EvidenceRowBuilder:
             return
         if isinstance(action, TaskListAction | TaskUpdateAction):
             return  # its answer only says that the list was taken
-        text = truncate_evidence_row(
+        text = truncate_middle(
             "\n".join(filter(None, (result.text.strip(), _attachment_marks(result)))),
             MAX_TOOL_ROW_TOKENS,
         )
@@ -184,7 +184,7 @@ _SEARCH_KEYS = ("query", "url", "pattern")
 def _build_row(message: Message, tier: SpeakerTier, text: str) -> EvidenceRow:
     return EvidenceRow(
         tier=tier,
-        text=truncate_evidence_row(text, MAX_ROW_TOKENS),
+        text=truncate_middle(text, MAX_ROW_TOKENS),
         line=message.line,
         date=format_utc_day(message.timestamp),
     )

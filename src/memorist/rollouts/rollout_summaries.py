@@ -30,7 +30,6 @@ _HASH_LENGTH = 4
 _TITLE = "# Raw memories"
 _EMPTY_TEXT = "None yet."
 _INTRO = "What was taken from each session, in ascending order of its id."
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PLAIN = re.compile(r"[^\s\"][^\n\r\x00-\x1f\x7f]*")
 _THREAD = re.compile(r"^## Thread `([^`\n]+)`$")
 _MARKED = re.compile(r"^(\\*)(?=## Thread `)", re.MULTILINE)
@@ -52,7 +51,7 @@ def parse_utc_timestamp(text: str) -> int:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
         return 0
-    return int(((found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH).total_seconds())
+    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
 
 
 def make_summary_file_stem(extracted: RolloutExtract) -> str:

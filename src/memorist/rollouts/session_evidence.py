@@ -172,9 +172,7 @@ def _fit_row(row: EvidenceRow, size: int, left: int) -> tuple[EvidenceRow, int]:
         return row, size
     cut = replace(
         row,
-        text=truncate_evidence_row(
-            row.text, max(1, left // CUT_TEXT_ROOM_DIVISOR // BYTES_PER_TOKEN)
-        ),
+        text=truncate_middle(row.text, max(1, left // CUT_TEXT_ROOM_DIVISOR // BYTES_PER_TOKEN)),
     )
     return cut, compute_row_bytes_with_gap(cut)
 
@@ -230,11 +228,6 @@ def _render_rows(chosen: Sequence[tuple[int, EvidenceRow]], count: int) -> str:
 
 def _gap_mark(rows: int) -> list[str]:
     return [f"[… {rows} left out …]"] if rows else []
-
-
-def truncate_evidence_row(text: str, tokens: int = MAX_ROW_TOKENS) -> str:
-    """Cut a text in the middle to the size of a row."""
-    return truncate_middle(text, tokens)
 
 
 def count_turns_per_part(weights: Sequence[int], size: int) -> list[int]:

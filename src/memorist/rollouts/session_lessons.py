@@ -22,7 +22,6 @@ from memorist.rollouts.message_task_effect import MessageTaskEffect, classify_ef
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.structural_task_log import (
     AGREED_PREFIX,
-    CHECKS,
     MAX_AGREED_CHARACTERS,
     CommandRuns,
     TaskLogBuilder,
@@ -45,6 +44,7 @@ from memorist.session_memory.structural_notes import (
     build_user_request_lines,
 )
 from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure_line
+from memorist.transcript_analysis.command_lines import CHECK_KINDS
 from memorist.transcript_analysis.command_log import RecordedFailure
 from memorist.transcript_analysis.display_paths import find_display_root
 from memorist.transcript_analysis.note_line_selection import (
@@ -396,13 +396,13 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
     for task in tasks:
         commands = [each for each in render_reusable_commands(task) if each[0] not in listed]
         listed.update(text for text, _ in commands)
-        own = [each for each in commands if each[1].kind in CHECKS]
+        own = [each for each in commands if each[1].kind in CHECK_KINDS]
         checks += own
         last = task.first_turn if own else last
         found += [
             _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, at, run.line), 1.2)
             for at, (text, run) in enumerate(commands)
-            if run.kind not in CHECKS
+            if run.kind not in CHECK_KINDS
         ]
     found += [
         _build_entry_line(

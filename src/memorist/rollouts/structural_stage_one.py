@@ -42,7 +42,6 @@ from memorist.rollouts.session_lessons import (
     choose_lessons,
 )
 from memorist.rollouts.structural_task_log import (
-    CHECKS,
     SHIPPING,
     TaskLogBuilder,
     TaskRecord,
@@ -53,8 +52,9 @@ from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTI
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript_analysis.command_lines import truncate_command
+from memorist.transcript_analysis.command_lines import CHECK_KINDS, truncate_command
 from memorist.transcript_analysis.display_paths import make_display_path
+from memorist.transcript_analysis.turn_log import find_commit_subject
 
 # Render a session's summary task by task, from its raw memory and its actions (Codex).
 # Pure.
@@ -170,7 +170,6 @@ _LEAD = lazy_pattern(
 )
 _SENTENCE = lazy_pattern(r"(?<=[.!?。！？])\s")
 _NOT_SLUG = lazy_pattern(r"[^a-z0-9]+")
-_SUBJECT = lazy_pattern(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 
 
 class StageOneResult(Struct, frozen=True):
@@ -293,7 +292,7 @@ def derive_task_outcome(task: TaskRecord) -> TaskOutcome:
     """Return a task's outcome, as far as it is proven."""
     failed = any(not ok for ok, _, _ in task.checks.values())
     checked = any(
-        ok and when > task.edit_order and kind in CHECKS
+        ok and when > task.edit_order and kind in CHECK_KINDS
         for kind, (ok, when, _) in task.checks.items()
     )
     shipped = any(ok and kind in SHIPPING for kind, (ok, _, _) in task.checks.items())
@@ -454,12 +453,8 @@ def derive_task_name(note: TaskRecord) -> str:
     if plan:
         heading = _HEADING.match(text[plan.end() :])
         text = heading[1] if heading else text[plan.end() :]
-    elif text.endswith(" …") and (
-        subject := next(
-            (found[1] for each in note.shipped if (found := _SUBJECT.match(each.text))), ""
-        )
-    ):
-        text = subject  # a pasted page tells its purpose nowhere near its beginning
+    elif text.endswith(" …"):  # a pasted page tells its purpose nowhere near its beginning
+        text = find_commit_subject(each.text for each in note.shipped) or text
     lead = _LEAD.match(text)
     text = _MARKDOWN_LINK.sub(r"\1", (text[lead.end() :] if lead else "") or text)
     text = _LINK.sub(r"\1", text)

@@ -53,7 +53,7 @@ from memorist.transcript_analysis.call_outcome import (
     get_result_head_and_tail,
     parse_call_outcome,
 )
-from memorist.transcript_analysis.command_lines import find_commit_or_pr_message
+from memorist.transcript_analysis.command_lines import CHECK_KINDS, find_commit_or_pr_message
 from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -71,7 +71,6 @@ MAX_TASK_REQUESTS = 24
 MAX_REPLY_CHARACTERS = 6_000
 """Characters held of the agent's last words, from their end."""
 
-CHECKS = frozenset({"test", "lint", "typecheck", "build"})
 SHIPPING = frozenset({"commit", "push", "merge"})
 
 
@@ -483,7 +482,7 @@ class TaskLogBuilder:
         run.runs += 1
         run.failures += outcome.ok is False
         run.order, run.line, run.last = self.order, line, outcome
-        if action.kind in CHECKS or (
+        if action.kind in CHECK_KINDS or (
             action.kind in SHIPPING and not _SHIPS_NOTHING.search(action.short_command)
         ):
             # A merge that meets conflicts has not failed: they are the work that follows.

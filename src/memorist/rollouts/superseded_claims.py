@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from memorist.auto_memory.retractions import RETRACTING_RELATIONS
 from memorist.auto_memory.statement_comparison import (
     StatementRelation,
     compare_statements,
@@ -72,19 +73,13 @@ def _split_polarity(text: str) -> tuple[tuple[str, ...], bool]:
     return tokens[at:], any(token.casefold() in _NEGATING for token in tokens[:at])
 
 
-_RETRACTING = frozenset(
-    (StatementRelation.OPPOSITE, StatementRelation.CORRECTED, StatementRelation.ABANDONED)
-)
-"""How the user's later words stand to earlier ones that no longer hold."""
-
-
 @lru_cache(maxsize=16_384)
 def _find_remainder(newer: str, older: str) -> str:
     """What still holds of the user's earlier words beside the later ones; empty for nothing. Words
     that cannot be taken apart stay whole.
     """
     agreement = compare_statements(newer, older)
-    if agreement in _RETRACTING:
+    if agreement in RETRACTING_RELATIONS:
         return ""
     if agreement is not StatementRelation.PARTLY_OPPOSITE:
         return older

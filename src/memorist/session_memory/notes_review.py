@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from memorist.core.json_answer import find_object_or_wrap_list
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import TopLevelOutline, parse_top_level_outline
+from memorist.core.markdown import TopLevelOutline, mark_fenced_code, parse_top_level_outline
 from memorist.core.text_analysis import analyze_text
 from memorist.forks.answer_form import list_answer_texts
 from memorist.session_memory.notes_template import (
@@ -46,7 +46,6 @@ _NOTHING_NEW = lazy_pattern(
 )
 _LABEL = lazy_pattern(r"- (?:\w+ ){0,3}\w+:")
 """The words that a derived entry begins with, as `- Last request:`."""
-_FENCES = ("```", "~~~")
 _SHOWN_CHARACTERS = 80
 MAX_SECTION_CHARACTERS = 40_000
 """Characters of a section after which a model's new lines are dropped. Our choice: five times what
@@ -202,14 +201,12 @@ def drop_covered_entries(body: str, said: CoveredLineDetector) -> str:
     """
     lines = body.strip("\n").split("\n")
     kept: list[str] = []
-    fenced = False
-    for at, line in enumerate(lines):
-        fenced ^= line.lstrip().startswith(_FENCES)
-        goes_on = at + 1 < len(lines) and lines[at + 1].startswith((" ", "\t"))
+    for (line, fenced), following in zip(mark_fenced_code(lines), [*lines[1:], ""], strict=True):
+        goes_on = following.startswith((" ", "\t"))
         if fenced or goes_on or not line.startswith("- ") or not said.covers_line(line, share=1.0):
             kept.append(line)
     whole = "\n".join(kept).strip("\n")
-    return "" if not fenced and said.covers_line(whole, share=1.0) else whole
+    return "" if said.covers_line(whole, share=1.0) else whole
 
 
 # Repair the structure of notes that a model has edited: headers, italic lines and lost sections

@@ -10,7 +10,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.markdown import TopLevelOutline, TopLevelSection, parse_top_level_outline
+from memorist.core.markdown import (
+    TopLevelOutline,
+    TopLevelSection,
+    mark_fenced_code,
+    parse_top_level_outline,
+)
 from memorist.core.token_count import estimate_text_tokens
 
 STRUCTURAL_MARK = "<!-- structural -->"
@@ -104,12 +109,10 @@ def are_notes_empty(text: str, template: str) -> bool:
 
 def demote_headings(body: str) -> str:
     """Lower first-level headings outside of code, so that none passes for a header."""
-    lines, fenced = [], False
-    for line in body.split("\n"):
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        lines.append(f"#{line}" if line.startswith("# ") and not fenced else line)
-    return "\n".join(lines)
+    return "\n".join(
+        f"#{line}" if line.startswith("# ") and not fenced else line
+        for line, fenced in mark_fenced_code(body.split("\n"))
+    )
 
 
 def replace_structural_notes(text: str, template: str, derived: Mapping[str, str]) -> str:

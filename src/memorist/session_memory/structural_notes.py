@@ -59,7 +59,12 @@ from memorist.transcript_analysis.tool_actions import (
     ToolAction,
 )
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
-from memorist.transcript_analysis.turn_log import StepAction, TurnRecord, WorkStep
+from memorist.transcript_analysis.turn_log import (
+    StepAction,
+    TurnRecord,
+    WorkStep,
+    find_commit_subject,
+)
 
 # Build the note lines from the dialogue: title, task, results, learnings, documentation. Pure.
 
@@ -81,7 +86,6 @@ _COMMON_FUNCTION = lazy_pattern(
 """Function names that are meaningless on their own."""
 
 _LINK = lazy_pattern(r"https?://\S+")
-_COMMIT_RESULT = lazy_pattern(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 _GROUP_LABELS = (
     "",
     "In its reasoning:",
@@ -152,10 +156,9 @@ def render_session_title(ledger: TranscriptLedger) -> str:
     heading = _LINK.sub("", heading.removeprefix("Plan: ")).strip(" :-") or heading
     if len(heading) <= MAX_TITLE_CHARACTERS:
         return heading
-    return (
-        _find_leading_clause(heading)
-        or _find_commit_subject(ledger)
-        or shorten_to_one_line(heading, MAX_TITLE_CHARACTERS)
+    commits = (commit for turn in ledger.turns.turns for commit in turn.commits)
+    return _find_leading_clause(heading) or shorten_to_one_line(
+        find_commit_subject(commits) or heading, MAX_TITLE_CHARACTERS
     )
 
 
@@ -165,13 +168,6 @@ def _find_leading_clause(heading: str) -> str:
     """
     ends = [match.start() for match in _CLAUSE_END.finditer(heading[: MAX_TITLE_CHARACTERS + 1])]
     return heading[: ends[-1]] if ends and ends[-1] >= _CLAUSE_LENGTH else ""
-
-
-def _find_commit_subject(ledger: TranscriptLedger) -> str:
-    """The subject of the first commit; empty where there was none."""
-    commits = (commit for turn in ledger.turns.turns for commit in turn.commits)
-    found = next((match[1] for commit in commits if (match := _COMMIT_RESULT.match(commit))), "")
-    return shorten_to_one_line(found, MAX_TITLE_CHARACTERS)
 
 
 def build_user_request_lines(ledger: TranscriptLedger) -> list[NoteLine]:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from memorist.context.context_pieces import ContextSection, OmittedSource
 from memorist.context.context_tags import find_context_tag, unwrap_tag
 from memorist.core.prompt_templates import render_template
-from memorist.core.token_count import BYTES_PER_TOKEN
+from memorist.core.token_count import BYTES_PER_TOKEN, get_token_factor
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family, SkillsSettings
 from memorist.skills.skill_file import (
@@ -86,13 +86,12 @@ def build_skill_catalogue(
     settings: SkillsSettings,
     *,
     window: int | None = None,
-    factor: float = 1.0,
+    model: str = "",
 ) -> SkillCatalogue:
     """Build the catalogue of the skills that a model may choose.
 
-    `window` is the context window in tokens, `factor` the tokens per estimated token
-    (`core.token_count.get_token_factor`); without a window the limit is in characters. The whole
-    text, frame included, stays within the limit.
+    `window` is the context window in tokens of the `model`; without a window the limit is in
+    characters. The whole text, frame included, stays within the limit.
     """
     listed = sorted(
         (skill for skill in skills if skill.listed),
@@ -100,7 +99,7 @@ def build_skill_catalogue(
     )
     if not listed or not settings.enabled:
         return SkillCatalogue()
-    tokens = 0 if window is None else int(window * settings.share / factor)
+    tokens = 0 if window is None else int(window * settings.share / get_token_factor(model))
     budget = (
         _CatalogueBudget(settings.characters, len)
         if window is None
@@ -272,12 +271,12 @@ def build_catalogue_section(
     settings: SkillsSettings,
     *,
     window: int | None = None,
-    factor: float = 1.0,
+    model: str = "",
 ) -> ContextSection | None:
-    """Build the section; None without skills. `window`, `factor`: see `build_skill_catalogue`."""
+    """Build the section; None without skills. `window`, `model`: see `build_skill_catalogue`."""
     return wrap_catalogue_in_section(
         build_skill_catalogue(
-            skills, family, load_skill_prompts(), settings, window=window, factor=factor
+            skills, family, load_skill_prompts(), settings, window=window, model=model
         ),
         family,
     )

@@ -16,7 +16,7 @@ from memorist.core.front_matter import FrontMatter, split_front_matter
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.text_analysis import replace_surrogates
 from memorist.safety.hidden_characters import strip_hidden_characters
-from memorist.skills.skill_interface import SkillInterface
+from memorist.skills.skill_interface import FALSE_VALUES, SkillInterface
 
 # Prompt templates for skills, read from `prompts/skills`.
 
@@ -91,9 +91,6 @@ _ADVISED_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 _TRUE_VALUES = frozenset({"true", "yes", "on", "1"})
-
-
-_FALSE_VALUES = frozenset({"false", "no", "off", "0"})
 
 
 _ALLOWED_TOOL = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
@@ -199,7 +196,7 @@ def parse_skill(
         metadata=_parse_metadata(front.mapping_value("metadata")),
         listed=near.implicit
         and _header_line(front, "disable-model-invocation").lower() not in _TRUE_VALUES,
-        mentionable=_header_line(front, "user-invocable").lower() not in _FALSE_VALUES,
+        mentionable=_header_line(front, "user-invocable").lower() not in FALSE_VALUES,
         remarks=_collect_remarks(front, name, path),
     )
 

@@ -38,10 +38,8 @@ MAX_EXTRA_DEPTH = 6
 """Tools, values and nesting levels that are kept; our choice."""
 
 
+FALSE_VALUES = frozenset({"false", "no", "off", "0"})
 _SHORT_TEXT_KEYS = frozenset({"type", "transport", "display_name"})
-
-
-_YAML_FALSE = frozenset({"false", "no", "off", "0"})
 
 
 class SkillInterface(Struct, frozen=True, kw_only=True):
@@ -99,7 +97,7 @@ def parse_skill_interface(text: str) -> SkillInterface:
             for tool in (tools if isinstance(tools, list) else [])[:MAX_TOOLS]
             if isinstance(tool, dict)
         ),
-        implicit=not (isinstance(allowed, str) and allowed.strip().lower() in _YAML_FALSE),
+        implicit=not (isinstance(allowed, str) and allowed.strip().lower() in FALSE_VALUES),
         extra=_LimitedCopy().copy_mapping({key: value for key, value in rest.items() if value}),
     )
 

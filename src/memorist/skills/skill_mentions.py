@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import blank_code_spans, mark_fenced_code
+from memorist.core.markdown import blank_code_spans, mark_fenced_code, split_markdown_lines
 from memorist.skills.skill_file import Skill, are_equal_skills
 
 SHELL_VARIABLES = frozenset(
@@ -145,5 +145,8 @@ def mask_code(text: str) -> str:
     An open fence reaches to the end.
     """
     return blank_code_spans(
-        "".join(" " * len(line) if fenced else line for line, fenced in mark_fenced_code(text))
+        "".join(
+            " " * len(line) if fenced else line
+            for line, fenced in mark_fenced_code(split_markdown_lines(text))
+        )
     )

@@ -27,9 +27,11 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_command_state
 from memorist.skills.skill_file import MAX_NAME_CHARS, SkillPrompts
+from memorist.transcript_analysis.command_lines import CHECK_KINDS
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
 from memorist.transcript_analysis.tool_actions import MAX_SHORT_COMMAND_CHARACTERS
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger
+from memorist.transcript_analysis.turn_log import find_commit_subject
 
 MAX_STEPS = 40
 """Steps of a skeleton at most; a body of more than 500 lines is advised against (Codex).
@@ -50,7 +52,6 @@ thirds of it. Our choice.
 
 _SAFE_NAME = lazy_pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _NON_STEP_KINDS = frozenset({"read", "look", "search", "ask", "refused", "agent", "use"})
-_CHECK_KINDS = frozenset({"test", "lint", "typecheck", "build"})
 _MAX_NAME_WORDS = 5
 _MAX_REQUESTS = 6
 _MAX_FAILURES = 12
@@ -101,7 +102,6 @@ _POLITE_WORDS = NOTES_STOP_WORDS | parse_word_list(
     """
 )
 """Words of any request: they say nothing of what it is about."""
-_COMMIT_RESULT = lazy_pattern(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 
 
 def _find_name_source(ledger: TranscriptLedger, first: str) -> str:
@@ -109,7 +109,7 @@ def _find_name_source(ledger: TranscriptLedger, first: str) -> str:
     done, or else its first request.
     """
     commits = (commit for turn in ledger.turns.turns for commit in turn.commits)
-    return next((match[1] for commit in commits if (match := _COMMIT_RESULT.match(commit))), first)
+    return find_commit_subject(commits) or first
 
 
 def collect_successful_skill_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
@@ -209,7 +209,7 @@ def _render_step(at: int, step: SkillStep) -> list[str]:
         lines = [f"{at}. Change {_inline_code(step.what)}{times}."]
     else:
         lines = [f"{at}. Run {_inline_code(step.what)}{times}."]
-        if step.kind in _CHECK_KINDS or step.line:
+        if step.kind in CHECK_KINDS or step.line:
             lines.append(f"   - Success: {render_command_state(True, step.line, step.kind)}")
     if step.earlier_failure:
         lines.append(f"   - It had failed before: {_quote(step.earlier_failure)}")

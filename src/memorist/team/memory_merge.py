@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from memorist.core.markdown import mark_fenced_code
 from memorist.team.shared_memory_form import compute_text_checksum
 
-_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _SECTION_START = re.compile(r"#{1,6}\s|\*{0,2}(?:Why|How to apply):")
 _HEADER_FENCE = "---"
 _FIRST_SECTIONS = {"header": 0, "body": 1}
@@ -21,17 +21,15 @@ def split_named_sections(text: str) -> NamedSections:
     Joined they give the text again.
     """
     found: list[list[str]] = [[]]
-    fenced, header = False, text.startswith(f"{_HEADER_FENCE}\n")
-    for number, line in enumerate(text.splitlines(keepends=True)):
+    header = text.startswith(f"{_HEADER_FENCE}\n")
+    for number, (line, fenced) in enumerate(mark_fenced_code(text.splitlines(keepends=True))):
         if header:
             found[-1].append(line)
             if number and line.rstrip() == _HEADER_FENCE:
                 header = False
                 found.append([])
             continue
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif not fenced and _SECTION_START.match(line):
+        if not fenced and _SECTION_START.match(line):
             found.append([])
         found[-1].append(line)
     return _name_sections([lines for lines in found if lines])

@@ -16,6 +16,7 @@ from msgspec import Struct
 from memorist.core.json_decoding import decode_json
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ToolResult
+from memorist.transcript_analysis.command_lines import CHECK_KINDS
 from memorist.transcript_analysis.tool_actions import (
     CommandAction,
     ToolAction,
@@ -231,9 +232,7 @@ def _parse_run_outcome(
         if (_GIT_RESULT if shipping else _CHECK_COUNT).match(line)
         or (not shipping and _GO_RESULT.match(line))
     ]
-    bad = (
-        _find_failed_check(telling, lines) if kind in ("test", "lint", "typecheck", "build") else ""
-    )
+    bad = _find_failed_check(telling, lines) if kind in CHECK_KINDS else ""
     hooks = (
         tuple(line[2:MAX_QUOTED_LINE_CHARACTERS] for line in lines[:40] if line.startswith("$ "))[
             :4

@@ -84,7 +84,9 @@ _COMMAND_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 _KIND_ORDER = (*(kind for kind, _ in _COMMAND_KINDS), "run", "look")
-_CHECK_KINDS = frozenset({"test", "lint", "typecheck", "format", "build"})
+CHECK_KINDS = frozenset({"test", "lint", "typecheck", "build"})
+"""Kinds of commands that prove something of the code."""
+_CHECK_KINDS = CHECK_KINDS | {"format"}
 _FILE_COMMANDS = lazy_pattern(
     r"(?:sudo\s+)?(?:rm|mkdir|cp|mv|touch|chmod|ln|tar|zip|unzip|rsync|scp|git|gh|kill|export)"
     r"\b(?!\S)"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct, field
 
+from memorist.core.lazy import lazy_pattern
+from memorist.transcript_analysis.command_lines import CHECK_KINDS
 from memorist.transcript_analysis.note_sentence_pool import NoteSentenceCandidate
 
 MAX_DETAILED_STEPS = 160
@@ -41,6 +45,14 @@ class WorkStep(Struct):
     """Its line in the work log and the cache key it was rendered for; re-rendered only when the key
     changes.
     """
+
+
+_COMMIT_RESULT = lazy_pattern(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
+
+
+def find_commit_subject(results: Iterable[str]) -> str:
+    """The subject of the first commit among what git printed; empty where there is none."""
+    return next((found[1] for each in results if (found := _COMMIT_RESULT.match(each))), "")
 
 
 class TurnRecord(Struct):
@@ -121,5 +133,5 @@ class TurnLog:
             turn.edited[action.what] = turn.edited.get(action.what, 0) + 1
         elif action.kind == "commit" and action.ok and len(turn.commits) < _ACTIONS_LIMIT:
             turn.commits.append(action.line or action.what)
-        elif action.kind in ("test", "lint", "typecheck", "build") and action.ok is not None:
+        elif action.kind in CHECK_KINDS and action.ok is not None:
             turn.checks[action.kind] = action

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -20,6 +20,7 @@ from memorist.auto_memory.memory_file import (
     create_memory_file,
     make_file_name,
 )
+from memorist.core.markdown import mark_fenced_code
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.safety.secrets import redact
 
@@ -28,7 +29,6 @@ from memorist.safety.secrets import redact
 
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
-_FENCE = re.compile(r"(```+|~~~+)")
 _CRLF = re.compile(r"\r+\n")
 _BULLET = re.compile(r"[-*+][ \t]+(.*)$")
 INDENT = "  "
@@ -55,7 +55,7 @@ class HeadedSection(Struct, frozen=True):
 def split_headed_sections(text: str) -> list[HeadedSection]:
     """Split a text with plain line ends into sections, in order; the first may have no heading."""
     found: list[tuple[int, str, list[str], str]] = [(0, "", [], "")]
-    for line, fenced in mark_fenced_lines(text.split("\n")):
+    for line, fenced in mark_fenced_code(text.split("\n")):
         match = None if fenced else _HEADING.match(line)
         if match:
             found.append((len(match[1]), match[2].strip(), [], line))
@@ -68,20 +68,6 @@ def split_headed_sections(text: str) -> list[HeadedSection]:
     ]
 
 
-def mark_fenced_lines(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether it belongs to a code block."""
-    open_with = ""
-    for line in lines:
-        match = _FENCE.match(line)
-        if open_with:
-            yield line, True
-            if match and match[1].startswith(open_with) and not line.strip(" `~"):
-                open_with = ""
-        else:
-            open_with = match[1] if match else ""
-            yield line, bool(match)
-
-
 def parse_bullets(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the list entries among the lines, and the other non-blank lines.
 
@@ -90,7 +76,7 @@ def parse_bullets(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     entries: list[list[str]] = []
     others: list[str] = []
     inside = False
-    for line, fenced in mark_fenced_lines(lines):
+    for line, fenced in mark_fenced_code(lines):
         match = None if fenced else _BULLET.match(line)
         if match:
             entries.append([match[1]])
@@ -145,7 +131,7 @@ def find_section_by_heading(text: str, heading: str) -> tuple[int, int]:
     start = end = -1
     position = 0
     lines = text.split("\n")
-    for line, fenced in mark_fenced_lines(lines):
+    for line, fenced in mark_fenced_code(lines):
         plain = line.rstrip().removeprefix("\ufeff")
         match = None if fenced else _HEADING.match(plain)
         if start < 0 and not fenced and plain == heading:

@@ -22,7 +22,6 @@ from memorist.auto_memory.interop.dialect import (
     decode_text,
     find_section_by_heading,
     find_traits_lost_in_export,
-    mark_fenced_lines,
     parse_bullets,
     separate_superseded_memories,
     split_headed_sections,
@@ -40,6 +39,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
     matches_certain_or_probable_pattern,
 )
 from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
+from memorist.core.markdown import mark_fenced_code
 from memorist.core.text_analysis import replace_surrogates
 
 INSTRUCTION_FILE_NAMES = frozenset(
@@ -139,7 +139,7 @@ def separate_rules_from_other_lines(lines: Sequence[str]) -> tuple[list[str], li
     others = [each for each in entries if not _WORD.search(each)]
     entries = [each for each in entries if _WORD.search(each)]
     rules: list[str] = []
-    for line, fenced in mark_fenced_lines(_join_wrapped(rest)):
+    for line, fenced in mark_fenced_code(_join_wrapped(rest)):
         found = [] if fenced else _find_rules_in_prose(line)
         rules += found
         others += [] if found else [line]
@@ -149,7 +149,7 @@ def separate_rules_from_other_lines(lines: Sequence[str]) -> tuple[list[str], li
 def _as_bullets(lines: Sequence[str]) -> Iterator[str]:
     """The lines with every list entry and every row below a table's head as a bullet."""
     in_table = False
-    for line, fenced in mark_fenced_lines(lines):
+    for line, fenced in mark_fenced_code(lines):
         item = None if fenced else _ITEM.match(line)
         row = None if fenced else _ROW.match(line)
         in_table = row is not None and (in_table or _RULE_BELOW_HEAD.match(line) is not None)
