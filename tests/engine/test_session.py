@@ -18,7 +18,7 @@ from memorist.core.messages import Usage
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
+from memorist.errors import FormatError, NothingToDo, SettingsError, StoreError, UsageError
 from memorist.events import Event, NotesFailed, NotesUpdated
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import HostInfo, Reply, Request
@@ -545,6 +545,28 @@ async def test_the_users_own_template_and_prompt_are_used(tmp_path: Path) -> Non
         assert session.notes == "# Mine\n_my words_\nimporter mended\n"
         assert "Please update" in sent
         assert "{{unknown}}" in sent
+
+
+@pytest.mark.covers("SM-6")
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("No heading.\n", "has no section"),
+        ("# Next\n_one_\n\n# Other\n\n#  next\n_two_\n", "two sections named 'next'"),
+    ],
+)
+async def test_a_template_whose_sections_cannot_be_told_apart_is_an_error(
+    tmp_path: Path, template: str, message: str
+) -> None:
+    """What stands in the first of two sections of one title would stand in both, and twice as much
+    with each update.
+    """
+    own = tmp_path / "session-memory" / "config"
+    own.mkdir(parents=True)
+    (own / "template.md").write_text(template, "utf-8")
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        with pytest.raises(SettingsError, match=message):
+            await engine.open("s")
 
 
 @pytest.mark.covers("SF-5")

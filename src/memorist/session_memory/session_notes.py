@@ -108,15 +108,21 @@ class NotesCursor(Struct, frozen=True, kw_only=True):
 
 def load_notes_prompts(files: FileSystem, layout: Layout) -> NotesPrompts:
     """Our prompt and template, or the user's own from the home folder (SM-6). Raises SettingsError
-    for a user template without a header.
+    for a user template without a header, or with one twice.
     """
     template, own_template = _read_user_text(files, layout.user_template), True
     if template is None:
         template, own_template = load_prompt("session_memory/template"), False
-    if own_template and not parse_template_sections(template):
+    titles = [" ".join(each.title.lower().split()) for each in parse_template_sections(template)]
+    if own_template and not titles:
         raise SettingsError(
             f"your template {layout.user_template} has no section: a section begins with a "
             f"line such as '# Current State'"
+        )
+    if doubled := [title for at, title in enumerate(titles) if title in titles[:at]]:
+        raise SettingsError(
+            f"your template {layout.user_template} has two sections named '{doubled[0]}': give "
+            f"each a title of its own"
         )
     prompt = _read_user_text(files, layout.user_prompt)
     return NotesPrompts(
