@@ -198,7 +198,7 @@ def test_a_session_that_fails_is_told_and_may_be_retried(sessions: Path) -> None
     assert (nobody.exit_code, "0 sessions begin with" in str(nobody.exception)) == (1, True)
     assert [each["why"] for each in told["failures"]] == ["the model is overloaded"]
     assert "overloaded" in memorist("rollouts", "status").stdout
-    assert tried.stdout.startswith("1 jobs may run again")
+    assert tried.stdout.startswith("1 job may run again")
     assert (after["waits"], after["extracted"]) == ([], 1)
 
 
@@ -502,7 +502,7 @@ def test_what_the_budget_puts_off_is_told_with_its_reason(sessions: Path) -> Non
     ]
     assert "put off: 1, the first until " in memorist("rollouts", "status").stdout
     assert told["failures"] == []
-    assert memorist("rollouts", "retry").stdout.startswith("1 jobs may run again")
+    assert memorist("rollouts", "retry").stdout.startswith("1 job may run again")
     assert found("rollouts", "status")["put_off"] == []
 
 

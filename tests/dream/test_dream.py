@@ -10,8 +10,10 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -573,6 +575,37 @@ async def test_a_dream_that_is_cancelled_writes_nothing_and_restores_the_time(wo
     assert world.state() == before
     assert DreamLock(world.where, world.clock).last_dream_time() is None
     assert (await world.dream().dream_now("asked for", ())).change
+
+
+@pytest.mark.covers("DR-2", "DR-4")
+async def test_a_dream_that_is_cancelled_while_it_writes_is_recorded(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host closes in that moment: what was written is in the journal, and the next dream does
+    not pay for it again.
+    """
+    messy(world)
+    writing, may_go_on = threading.Event(), threading.Event()
+
+    def apply(*arguments: Any, **options: Any) -> Any:
+        writing.set()
+        may_go_on.wait(10)
+        return dream_workspace.apply_dream(*arguments, **options)
+
+    monkeypatch.setattr("memorist.dream.dream.apply_dream", apply)
+    dream = asyncio.create_task(world.dream().dream_now("asked for", ()))
+    await wait_until(writing.is_set)
+
+    dream.cancel()
+    await asyncio.sleep(0)
+    may_go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await dream
+
+    assert "use_pnpm.md" not in world.paths()
+    assert "use_pnpm.md" in get_journal_path(world.where).read_text("utf-8")
+    assert any(isinstance(event, DreamFinished) for event in world.told)
+    assert DreamLock(world.where, world.clock).last_dream_time() is not None
 
 
 @pytest.mark.covers("DR-2")

@@ -227,7 +227,7 @@ def test_what_only_deleted_sessions_said_is_forgotten() -> None:
     assert entry.support == ("c",)
     assert not any(b"api/" in data or b"Mend the totals" in data for data in then.files.values())
     assert (then.report.removed, then.report.forgotten) == (1, 1)
-    assert "1 claims forgotten" in handbook(then).split("\n", 1)[0]
+    assert "1 claim forgotten" in handbook(then).split("\n", 1)[0]
     assert group_text(handbook(then), TILL) == group_text(handbook(first), TILL)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ from memorist.dream.dream_gates import (
     select_changed_session_ids,
 )
 from memorist.dream.dream_journal import DreamReport, summarize_dream_acts
-from memorist.dream.dream_lock import DreamLock, DreamLockBusy
+from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.dream_prompt import (
     DreamMaterial,
     FittedDreamMaterial,
@@ -221,24 +221,20 @@ class DreamExtension(SessionExtension):
         if sessions is None:
             sessions = await self._new_sessions(self._lock.last_dream_time() or 0.0)
         if dry_run:
-            return replace(
-                await self._run_locked(why, sessions, asked=asked, dry_run=True), why=why
-            )
+            return await self._run(why, sessions, asked=asked, lock=None)
         acquired = self._lock.acquire()
         if isinstance(acquired, DreamLockBusy):
             return DreamReport(ran=False, why=acquired.why)
-        ended = False
         try:
-            dreamt = await self._run_locked(why, sessions, asked=asked)
-            ended = not dreamt.failed
+            return await self._run(why, sessions, asked=asked, lock=acquired)
         finally:
-            acquired.complete() if ended else acquired.abandon()
-        return dreamt
+            acquired.abandon()  # changes nothing of a completed one
 
     @decorate_work_for_tracing(DREAM_LABEL)
-    async def _run_locked(
-        self, why: str, sessions: Sequence[str], *, asked: bool, dry_run: bool = False
+    async def _run(
+        self, why: str, sessions: Sequence[str], *, asked: bool, lock: HeldDreamLock | None
     ) -> DreamReport:
+        """Dream under the lock; without one it is a dry run."""
         runtime, began = self._runtime, self._clock.monotonic()
         workspace = self._workspace()
         fork = _DreamForkResult()
@@ -247,22 +243,30 @@ class DreamExtension(SessionExtension):
                 prepare_dream, workspace, self._past_sessions(), sessions
             )
             fork = await self._run_fork(runtime.model, prepared, why, asked=asked)
+        return await _run_uninterrupted(self._apply(workspace, fork, why, began, lock))
+
+    async def _apply(
+        self,
+        workspace: DreamWorkspace,
+        fork: _DreamForkResult,
+        why: str,
+        began: float,
+        lock: HeldDreamLock | None,
+    ) -> DreamReport:
+        """Write what the dream made, record it, and complete the lock."""
         receipt = fork.receipt and build_discarded_receipt(fork.receipt)
         try:
-            dreamt, events = await _run_uninterrupted(
-                lambda: apply_dream(workspace, fork.changes, fork.evidence, dry_run=dry_run)
+            dreamt, events = await asyncio.to_thread(
+                apply_dream, workspace, fork.changes, fork.evidence, dry_run=lock is None
             )
-            receipt = (
-                receipt
-                if dry_run
-                else fork.receipt and _correct_receipt(fork.receipt, fork.changes, dreamt)
-            )
+            if lock is not None and fork.receipt is not None:
+                receipt = _correct_receipt(fork.receipt, fork.changes, dreamt)
         finally:
             if receipt is not None:
-                runtime.record_receipt(receipt)
+                self._runtime.record_receipt(receipt)
         dreamt = replace(
             dreamt,
-            way="structural" if runtime.model is None else "model",
+            way="structural" if self._runtime.model is None else "model",
             why=why,
             said=fork.said,
             failed=fork.failed,
@@ -272,16 +276,19 @@ class DreamExtension(SessionExtension):
                 *((("the model's changes", fork.changes.refusal),) if fork.changes.refusal else ()),
             ),
         )
-        if not dry_run:
-            if (
-                dreamt.acts
-                or dreamt.waiting
-                or dreamt.refused
-                or dreamt.remarks
-                or (dreamt.failed and fork.is_reportable)
-            ):
-                await asyncio.to_thread(append_to_dream_journal, workspace, dreamt)
-            self._report(dreamt, events, self._clock.monotonic() - began)
+        if lock is None:
+            return dreamt
+        if (
+            dreamt.acts
+            or dreamt.waiting
+            or dreamt.refused
+            or dreamt.remarks
+            or (dreamt.failed and fork.is_reportable)
+        ):
+            await asyncio.to_thread(append_to_dream_journal, workspace, dreamt)
+        if not dreamt.failed:
+            lock.complete()
+        self._report(dreamt, events, self._clock.monotonic() - began)
         return dreamt
 
     def _report(self, dreamt: DreamReport, events: Sequence[Event], seconds: float) -> None:
@@ -416,13 +423,11 @@ class DreamExtension(SessionExtension):
         await self._queue.wait_or_cancel(self._runtime.settings.auto_memory.drain_seconds)
 
 
-async def _run_uninterrupted(
-    work: Callable[[], tuple[DreamReport, list[Event]]],
-) -> tuple[DreamReport, list[Event]]:
-    """Run the work in a thread; a cancelled caller waits for its end, so that nothing is written
-    after the lock is released.
+async def _run_uninterrupted(work: Coroutine[None, None, DreamReport]) -> DreamReport:
+    """Run the work; a cancelled caller waits for its end, so that nothing is written after the lock
+    is released, and what was written is recorded.
     """
-    running = asyncio.ensure_future(asyncio.to_thread(work))
+    running = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.core.plural import pluralize
 from memorist.rollouts.handbook import (
     CONSOLIDATED_PREFIX,
     ENTRY_LISTS,
@@ -58,13 +59,15 @@ class ConsolidationCounts(Struct, frozen=True, kw_only=True):
     def describe(self) -> str:
         """Describe the counts that are not zero."""
         words = {
-            "sessions": "sessions new or changed", "removed": "sessions gone",
-            "forgotten": "claims forgotten with them",
-            "superseded": "claims superseded", "left_out": "claims left out for want of room",
-            "withheld": "claims withheld as planted orders",
+            "sessions": ("session", "new or changed"), "removed": ("session", "gone"),
+            "forgotten": ("claim", "forgotten with them"), "superseded": ("claim", "superseded"),
+            "left_out": ("claim", "left out for want of room"),
+            "withheld": ("claim", "withheld as planted orders"),
         }  # fmt: skip
         return ", ".join(
-            f"{getattr(self, name)} {text}" for name, text in words.items() if getattr(self, name)
+            f"{pluralize(getattr(self, name), thing)} {text}"
+            for name, (thing, text) in words.items()
+            if getattr(self, name)
         )
 
 

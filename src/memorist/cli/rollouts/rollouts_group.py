@@ -158,8 +158,8 @@ def rollouts_retry_command(names: tuple[str, ...]) -> None:
 
     count = run_with_rollout_store(work, is_change=True)
     click.echo(
-        f"{count:,} jobs may run again; `memorist rollouts sync` or `memorist worker --once` "
-        f"runs them"
+        f"{pluralize(count, 'job')} may run again, by `memorist rollouts sync` or "
+        f"`memorist worker --once`"
     )
 
 
