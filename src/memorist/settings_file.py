@@ -9,6 +9,7 @@ import contextlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -22,7 +23,13 @@ from memorist.core.toml_edit import (
     split_toml_statements,
 )
 from memorist.errors import InputError, SettingsError
-from memorist.settings import PROJECT_SECTIONS, build_settings, is_setting_name
+from memorist.settings import (
+    PROJECT_SECTIONS,
+    Settings,
+    build_settings,
+    flatten_settings,
+    is_setting_name,
+)
 
 BYTE_ORDER_MARK = "\ufeff"
 _SWITCH_WORDS: Mapping[str, object] = {"on": True, "yes": True, "off": False, "no": False}
@@ -34,8 +41,7 @@ def parse_setting(name: str, text: str) -> object:
 
     Raises SettingsError for an unknown name and a value that the setting cannot have.
     """
-    if not is_setting_name(name.split(".")):
-        raise SettingsError(f"there is no setting {name!r}; `memorist config show` lists them")
+    require_setting_name(name)
     try:
         return _convert(name, text)
     except SettingsError:
@@ -46,6 +52,21 @@ def parse_setting(name: str, text: str) -> object:
         if value is None:
             raise
         return _convert(name, value)
+
+
+def require_setting_name(name: str) -> None:
+    """Raises SettingsError for a name that no setting has, with those that are near."""
+    if not is_setting_name(name.split(".")):
+        raise SettingsError(describe_unknown_setting(name))
+
+
+def describe_unknown_setting(name: str) -> str:
+    """That there is no such setting, and which are near."""
+    near = ", ".join(get_close_matches(name, flatten_settings(Settings())))
+    return (
+        f"there is no setting {name!r}{f'; near it: {near}' if near else ''}; `memorist config "
+        "show` lists them"
+    )
 
 
 def _convert(name: str, value: object) -> object:

@@ -132,7 +132,8 @@ def test_two_commands_at_once_set_both(home: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("set", "modle", "x"), "there is no setting 'modle'"),
+        (("set", "modle", "x"), "there is no setting 'modle'; near it: model"),
+        (("show", "recall.limt"), "near it: recall.limit"),
         (("set", "session_memory", "x"), "there is no setting"),
         (("set", "recall.limit", "many"), "Expected `int`"),
         (("set", "recall.limit", "-1"), "is -1; every number is from 0"),

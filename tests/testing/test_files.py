@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,20 @@ def test_the_checks_find_a_file_system_that_breaks_a_rule() -> None:
     """A suite that cannot fail would prove nothing."""
     with pytest.raises(AssertionError, match="not made again"):
         check_files(Forgetful, ROOT)
+
+
+def test_threads_that_write_at_once_lose_nothing() -> None:
+    """As on the disk: each piece that four threads append is there in the end."""
+    files = InMemoryFiles()
+
+    def write(_: int) -> None:
+        for _ in range(500):
+            files.append(Path("/log"), b"x")
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
+
+    assert files.read(Path("/log")) == b"x" * 2_000
 
 
 def test_relative_paths_are_told_apart_by_their_folders() -> None:

@@ -19,25 +19,21 @@ from memorist.config import (
     find_project_file,
     load_settings,
 )
-from memorist.errors import InputError, SettingsError, UsageError, WriteConflict
+from memorist.errors import InputError, SettingsError, WriteConflict
 from memorist.flags.flag_file import open_flags_file
 from memorist.flags.flag_lookup import Flags
 from memorist.flags.flag_overrides import apply_all_flags
 from memorist.platforms.regular_files import read_regular_file
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.rollouts.session_sources import find_repository_root_or_folder
-from memorist.settings import (
-    Settings,
-    flatten_settings,
-    is_setting_name,
-    read_environment_layer,
-    resolve_settings,
-)
+from memorist.settings import Settings, flatten_settings, read_environment_layer, resolve_settings
 from memorist.settings_file import (
+    describe_unknown_setting,
     format_setting_value,
     is_allowed_in_project_file,
     parse_setting,
     remove_setting_from_text,
+    require_setting_name,
     set_setting_in_text,
 )
 from memorist.store.disk_files import DiskFiles
@@ -148,8 +144,7 @@ def config_unset_command(name: str, of_project: bool) -> None:
 
     Example: memorist config unset session_memory.growth_tokens
     """
-    if not is_setting_name(name.split(".")):
-        raise SettingsError(f"there is no setting {name!r}; `memorist config show` lists them")
+    require_setting_name(name)
     path = _settings_path(name, of_project=of_project)
     changed = _edit_file(path, lambda text: remove_setting_from_text(text, name))
     click.echo(f"{name} is taken out of {path}" if changed else f"{path} does not set {name}")
@@ -226,7 +221,7 @@ def _select_settings(values: dict[str, object], names: tuple[str, ...]) -> dict[
     """The settings of these names and those below them; all without a name."""
     for name in names:
         if not any(_is_below(key, name) for key in values):
-            raise UsageError(f"there is no setting {name!r}; `memorist config show` lists them")
+            raise SettingsError(describe_unknown_setting(name))
     return {
         key: value
         for key, value in values.items()

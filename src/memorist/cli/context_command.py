@@ -26,6 +26,7 @@ from memorist.context.host_permissions import (
 )
 from memorist.context.recorded_context import CONVERSATION_PARTS
 from memorist.core.json_decoding import convert_value
+from memorist.core.text_analysis import replace_surrogates
 from memorist.engine.context_listing import (
     ContextListing,
     list_first_context,
@@ -208,8 +209,7 @@ def _print_listing(folder: Path, found: ContextListing) -> None:
         else f"The context at turn {found.turn}"
     )
     counted = (
-        f"counted for {output.replace_invalid_utf8(found.model)}: "
-        f"bytes / 4 × {found.token_factor:g}"
+        f"counted for {replace_surrogates(found.model)}: bytes / 4 × {found.token_factor:g}"
         if found.model
         else "bytes / 4; --model counts for a model"
     )
@@ -241,9 +241,7 @@ def _print_listing(folder: Path, found: ContextListing) -> None:
                 f"{mark}{each.tokens:>9,}  {each.role:<9}  "
                 f"{each.tag:<{width}}  {_shorten_paths(each.source)}"
             )
-            click.echo(
-                f"{'':>22}{'':<{width + len(mark)}}  {output.replace_invalid_utf8(each.why)}"
-            )
+            click.echo(f"{'':>22}{'':<{width + len(mark)}}  {replace_surrogates(each.why)}")
     _print_rest(folder, found)
 
 
@@ -293,4 +291,4 @@ def _summarize_pieces(pieces: Sequence[ContextPiece]) -> str:
 def _shorten_paths(text: str) -> str:
     """Replace the working folder and the home in paths."""
     here, home = f"{Path.cwd()}/", f"{expand_user()}/"
-    return output.replace_invalid_utf8(text).replace(here, "").replace(home, "~/")
+    return replace_surrogates(text).replace(here, "").replace(home, "~/")

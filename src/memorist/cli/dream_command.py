@@ -21,6 +21,7 @@ from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.project_memory_access import confirm_or_abort
+from memorist.core.text_analysis import replace_surrogates
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import DreamExtension
 from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
@@ -130,9 +131,9 @@ def _print_dream(done: DreamReport, *, as_json: bool) -> None:
     if done.diff:
         click.echo(done.diff.rstrip("\n") + "\n")
     for line in render_report_lines(done):
-        click.echo(output.replace_invalid_utf8(line))
+        click.echo(replace_surrogates(line))
     if done.said:
-        click.echo(f"\n{output.replace_invalid_utf8(done.said)}")
+        click.echo(f"\n{replace_surrogates(done.said)}")
     if done.change:
         click.echo(f"\n`memorist dream undo` takes it back (change {done.change[:8]})")
 

@@ -13,6 +13,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
 from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.memory.project_memory_access import open_project_memory
+from memorist.core.plural import pluralize
 from memorist.errors import UsageError
 from memorist.machines.machine_identity import create_machine_identity
 from memorist.machines.machine_remote import draw_random_bytes
@@ -88,9 +89,8 @@ def _sync() -> None:
             click.echo(f"{name}: {path}")
     for trouble in report.troubles:
         click.echo(trouble, err=True)
-    others = f"{report.machines} other machine{'' if report.machines == 1 else 's'}"
-    projects = len(memories.keys() - {EVERY_PROJECT})
-    click.echo(f"{projects} projects in line with {others}")
+    projects = pluralize(len(memories.keys() - {EVERY_PROJECT}), "project")
+    click.echo(f"{projects} in line with {pluralize(report.machines, 'other machine')}")
 
 
 @contextmanager

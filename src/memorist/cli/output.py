@@ -57,15 +57,10 @@ def _replace_invalid_texts(value: object) -> object:
     return [*map(_replace_invalid_texts, value)] if isinstance(value, list | tuple) else value
 
 
-def replace_invalid_utf8(text: str) -> str:
-    """Replace each byte that is not valid UTF-8 by a question mark."""
-    return replace_surrogates(text)
-
-
 def make_terminal_safe_line(text: str) -> str:
     """An untrusted name in one line, without characters that move a terminal's cursor."""
     return " ".join(
-        "".join(sign if sign.isprintable() else " " for sign in replace_invalid_utf8(text)).split()
+        "".join(sign if sign.isprintable() else " " for sign in replace_surrogates(text)).split()
     )
 
 

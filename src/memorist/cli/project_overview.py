@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -18,6 +18,7 @@ from memorist.cli import output
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with_rollout_store
+from memorist.core.plural import pluralize
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_local_day
 from memorist.engine.rollout_store import RolloutStore
@@ -55,12 +56,7 @@ NOTHING_KNOWN = (
 INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 
 
-def count_project_sessions(root: str) -> int:
-    """How many past sessions of this project are known, by its root."""
-    return len(_list_sessions(root))
-
-
-def _list_all_sessions() -> list[Rollout]:
+def _list_known_sessions() -> list[Rollout]:
     """The past sessions of every project, newest first; none before the first is known."""
     if not Layout(Path(load_rollout_settings().home).expanduser()).database.exists():
         return []
@@ -68,15 +64,11 @@ def _list_all_sessions() -> list[Rollout]:
     return sorted(found, key=lambda each: each.updated, reverse=True)
 
 
-def _list_sessions(root: str) -> list[Rollout]:
-    return [each for each in _list_all_sessions() if each.repository == root]
-
-
-def describe_other_projects_with_sessions(root: str) -> str:
-    """Where past sessions are known of, the projects with most of them first; empty where there is
-    no other project.
+def _describe_other_projects(sessions: Sequence[Rollout]) -> str:
+    """Where past sessions of other projects are known of, the projects with most of them first;
+    empty where there are none.
     """
-    counts = Counter(each.repository for each in _list_all_sessions() if each.repository != root)
+    counts = Counter(each.repository for each in sessions)
     if not counts:
         return ""
     named = [
@@ -89,28 +81,25 @@ def describe_other_projects_with_sessions(root: str) -> str:
     )
 
 
-def collect_top_project_facts(root: str) -> list[ProjectFact]:
-    """Up to three things that are known about a project: what the user said, what past sessions
+def _collect_top_facts(root: str, sessions: Sequence[Rollout]) -> list[ProjectFact]:
+    """Up to three things that are known about a project: what the user said, what its past sessions
     prove, and where those are few, what its files show. None where nothing is known.
     """
     facts = _find_stated()[:1]
     said = [fact.text.rstrip(".!…").casefold() for fact in facts]
     facts += [
         fact
-        for fact in select_project_facts(_read_extracts(root), MAX_FACTS + 1)
+        for fact in select_project_facts(_read_extracts(root) if sessions else [], MAX_FACTS + 1)
         if not any(each in fact.text.casefold() for each in said)
     ]
     if len(facts) < MAX_FACTS:
-        facts += _find_last_request(root)
+        facts += _find_last_request(sessions)
     if len(facts) < MAX_FACTS:
         facts += _find_file_facts(Path(root))
     return facts[:MAX_FACTS]
 
 
 def _read_extracts(root: str) -> list[tuple[str, RawMemory]]:
-    if not _list_sessions(root):
-        return []
-
     def read(past: RolloutStore) -> list[tuple[str, RawMemory]]:
         found = sorted(
             (each.extracted for each in list_enabled_extracts(past.state)),
@@ -135,13 +124,13 @@ def _find_stated() -> list[ProjectFact]:
     ]
 
 
-def _find_last_request(root: str) -> list[ProjectFact]:
+def _find_last_request(sessions: Sequence[Rollout]) -> list[ProjectFact]:
     return [
         ProjectFact(
             f"The last session began with: “{shorten_to_one_line(each.first_words, 110)}”",
             f"{format_local_day(each.updated)}, session {each.id[:8]}",
         )
-        for each in _list_sessions(root)[:1]
+        for each in sessions[:1]
         if each.first_words
     ]
 
@@ -165,14 +154,15 @@ def print_project_facts(*, is_kept: bool) -> None:
     `is_kept`: an agent is joined, so that what its user says is kept from now on.
     """
     root = find_repository_root_or_folder(str(Path.cwd()))
-    sessions = count_project_sessions(root)
-    facts = collect_top_project_facts(root)
-    source = f"{sessions:,} past session{'' if sessions == 1 else 's'}"
+    known = _list_known_sessions()
+    sessions = [each for each in known if each.repository == root]
+    facts = _collect_top_facts(root, sessions)
+    source = pluralize(len(sessions), "past session")
     if not facts:
         since = "from now on" if is_kept else "once an agent is joined"
         said = NOTHING_KNOWN.format(project=Path(root).name, source=source, since=since)
         click.echo(f"\n{said}")
-        if others := describe_other_projects_with_sessions(root):
+        if others := _describe_other_projects([each for each in known if each.repository != root]):
             click.echo(output.make_terminal_safe_line(others))
         return
     click.echo(f"\nKnown about {Path(root).name} now, from {source}:")
@@ -184,7 +174,7 @@ def print_project_overview() -> None:
     """Say where things stand: agents, memories, sessions, and what to do next."""
     root = find_repository_root_or_folder(str(Path.cwd()))
     joined = find_connected_agents(build_settings_scope(user=True))
-    sessions = _list_sessions(root)
+    sessions = [each for each in _list_known_sessions() if each.repository == root]
     with open_project_memory() as (home, memory):
         heads: list[MemoryHeader] = sort_newest_first(memory.headers())
         waiting = len(memory.list_proposals())
@@ -193,8 +183,7 @@ def print_project_overview() -> None:
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
     newest = f", the last on {format_local_day(sessions[0].updated)}" if sessions else ""
     click.echo(
-        f"project   {Path(root).name}: {len(sessions):,} past "
-        f"{'session' if len(sessions) == 1 else 'sessions'} known{newest}"
+        f"project   {Path(root).name}: {pluralize(len(sessions), 'past session')} known{newest}"
     )
     click.echo(
         f"memories  {len(heads):,} here"
@@ -207,6 +196,6 @@ def print_project_overview() -> None:
         )
     for each in moved:
         click.echo(f"            {each}")
-    for fact in collect_top_project_facts(root) if not heads else ():
+    for fact in _collect_top_facts(root, sessions) if not heads else ():
         click.echo(f"            {fact.text}")
     click.echo("\nmemorist sessions · notes · memory list · doctor · --help")

@@ -16,6 +16,7 @@ from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.cli.sessions_command import take_in_new_sessions
 from memorist.core.sentences import shorten_to_one_line
+from memorist.core.text_analysis import replace_surrogates
 from memorist.engine.project_search import ProjectSearch, SearchResults, label_team_or_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError
@@ -127,12 +128,12 @@ def _print_results(query: str, found: SearchResults) -> None:
         click.echo(f"{label_team_or_memory(memory):<11} {memory.path}  {memory.why}")
     for number, each in enumerate(found.passages, 1):
         turn = each.passage
-        head = f"{format_day(turn.at)}  {output.replace_invalid_utf8(each.path)}:{turn.line}"
+        head = f"{format_day(turn.at)}  {replace_surrogates(each.path)}:{turn.line}"
         click.echo(f"session {number:<3} {head}")
         for who, text in _list_parts(turn):
             _print_excerpt(who, text, words)
     for section in found.sections:
-        location = f"{output.replace_invalid_utf8(section.document.path)}:{section.line}"
+        location = f"{replace_surrogates(section.document.path)}:{section.line}"
         click.echo(f"{section.document.kind:<11} {location}")
         _print_excerpt("", section.text, words)
     if not found:
@@ -151,7 +152,7 @@ def _list_parts(turn: Passage) -> tuple[tuple[str, str], ...]:
 def _print_excerpt(who: str, text: str, words: Collection[str]) -> None:
     part = shorten_to_one_line(cut_excerpt_around_words(text, words, EXCERPT_CHARS), EXCERPT_CHARS)
     if part:
-        click.echo(f"            {who:<6}{output.replace_invalid_utf8(part)}")
+        click.echo(f"            {who:<6}{replace_surrogates(part)}")
 
 
 def _print_turn(
@@ -167,10 +168,10 @@ def _print_turn(
         output.print_json({"turns": rows})
         return
     for turn in turns:
-        click.echo(f"{format_day(turn.at)}  {output.replace_invalid_utf8(match.path)}:{turn.line}")
+        click.echo(f"{format_day(turn.at)}  {replace_surrogates(match.path)}:{turn.line}")
         for who, text in _list_parts(turn):
             if text:
-                click.echo(f"\n{who}:\n{output.replace_invalid_utf8(text)}")
+                click.echo(f"\n{who}:\n{replace_surrogates(text)}")
         click.echo("")
 
 

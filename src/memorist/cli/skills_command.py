@@ -18,6 +18,7 @@ from memorist.cli.command_environment import (
 )
 from memorist.cli.command_group import LazyCommandGroup
 from memorist.core.json_decoding import convert_value
+from memorist.core.text_analysis import replace_surrogates
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
@@ -43,10 +44,6 @@ def skills_group() -> None:
     """Skills: procedures in files that an agent is shown by name and loads when it needs them."""
 
 
-def _load_settings() -> Settings:
-    return load_project_settings()
-
-
 def _discover_skills(settings: Settings) -> DiscoveredSkills:
     return discover_skills(
         find_skill_base_folders(Path.cwd(), read_environment(), settings.home), settings.skills
@@ -61,23 +58,21 @@ def skills_list_command(as_json: bool) -> None:
 
     Example: memorist skills list
     """
-    found = _discover_skills(_load_settings())
+    found = _discover_skills(load_project_settings())
     if as_json:
         skills = [_skill_object(skill) for skill in found.skills]
         output.print_json({"skills": skills, "problems": found.problems})
         return
     for skill in found.skills:
         click.echo(
-            output.replace_invalid_utf8(
+            replace_surrogates(
                 f"{skill.name}  [{skill.scope}]  {skill.description}\n    {skill.path}"
             )
         )
         for remark in skill.remarks:
-            click.echo(output.replace_invalid_utf8(f"    note: {remark}"))
+            click.echo(replace_surrogates(f"    note: {remark}"))
     for problem in found.problems:
-        click.echo(
-            output.replace_invalid_utf8(f"memorist: {problem.path}: {problem.reason}"), err=True
-        )
+        click.echo(replace_surrogates(f"memorist: {problem.path}: {problem.reason}"), err=True)
     if not found.skills:
         click.echo("no skills; `memorist skills skillify SESSION` drafts one of a session")
 
@@ -91,7 +86,7 @@ def skills_show_command(name: str, as_json: bool) -> None:
 
     Example: memorist skills show deploy
     """
-    found = _discover_skills(_load_settings())
+    found = _discover_skills(load_project_settings())
     path = os.path.realpath(name)
     matches = [each for each in found.skills if path in (each.path, each.folder)] or [
         each for each in found.skills if each.name == name
@@ -117,8 +112,8 @@ def skills_show_command(name: str, as_json: bool) -> None:
         return
     for key, value in _skill_object(skill).items():
         if value not in ("", [], {}, None):
-            click.echo(output.replace_invalid_utf8(f"{key}: {_format_value(value)}"))
-    click.echo(output.replace_invalid_utf8(f"\n{skill.body}"))
+            click.echo(replace_surrogates(f"{key}: {_format_value(value)}"))
+    click.echo(replace_surrogates(f"\n{skill.body}"))
 
 
 def _format_value(value: object) -> str:
@@ -229,11 +224,11 @@ def skills_skillify_command(**options: object) -> None:
             draft, found.notes, found.user_messages, load_skill_prompts(), call.description
         )
         output.print_json({"name": draft.name, "prompt": text}) if call.as_json else click.echo(
-            output.replace_invalid_utf8(text)
+            replace_surrogates(text)
         )
         return
     if not call.as_json:
-        click.echo(output.replace_invalid_utf8(draft.text.rstrip("\n")))
+        click.echo(replace_surrogates(draft.text.rstrip("\n")))
         for remark in draft.remarks:
             click.echo(f"memorist: {remark}", err=True)
     path = _save_draft(draft, call) if call.saving else None
@@ -249,7 +244,9 @@ def skills_skillify_command(**options: object) -> None:
 
 
 def _save_draft(draft: SkillDraft, call: _SkillifyOptions) -> Path:
-    locations = find_skill_base_folders(Path.cwd(), read_environment(), _load_settings().home)
+    locations = find_skill_base_folders(
+        Path.cwd(), read_environment(), load_project_settings().home
+    )
     folder = (
         Path(call.to).expanduser().absolute()
         if call.to

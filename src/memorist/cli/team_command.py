@@ -25,6 +25,7 @@ from memorist.cli.memory.project_memory_access import (
 )
 from memorist.cli.team_server_commands import team_serve_command, team_token_command
 from memorist.core.plural import pluralize
+from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo
 from memorist.store.disk_files import DiskFiles
@@ -213,9 +214,7 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
     key = path.removeprefix(TEAM_PREFIX)
     key += "" if not key or key.endswith(".md") else ".md"
     if path and (problem := find_shared_name_problem(key)):
-        raise InputError(
-            f"{output.replace_invalid_utf8(path)} is no name of a team memory: {problem}"
-        )
+        raise InputError(f"{replace_surrogates(path)} is no name of a team memory: {problem}")
     with _open_sync() as (_, _memory, sync):
         sync.remote.fetch_listing(RemoteVersion())
         changes = sync.remote.list_revisions(key)
@@ -294,13 +293,11 @@ def _print_conflicts(report: TeamSyncReport) -> None:
     for key, other in report.conflict_copies:
         click.echo(f"two texts of {key} could not be brought together: yours is kept as {other}")
     for key, why in report.waiting:
-        click.echo(output.replace_invalid_utf8(f"waits in the inbox: {key} ({why})"))
+        click.echo(replace_surrogates(f"waits in the inbox: {key} ({why})"))
     for key, why in report.refused:
-        click.echo(output.replace_invalid_utf8(f"memorist: not taken: {key!r}: {why}"), err=True)
+        click.echo(replace_surrogates(f"memorist: not taken: {key!r}: {why}"), err=True)
     for each in report.staying:
-        click.echo(
-            output.replace_invalid_utf8(f"memorist: not sent: {each.key!r}: {each.why}"), err=True
-        )
+        click.echo(replace_surrogates(f"memorist: not sent: {each.key!r}: {each.why}"), err=True)
     if report.deletions:
         click.echo(
             f"memorist: {len(report.deletions)} deletions at once wait; where they are meant, "

@@ -11,6 +11,7 @@ import click
 from memorist.cli import output
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.server_options import PORT_TYPE, import_module_of_extra
+from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
 from memorist.system import format_server_address
@@ -104,7 +105,7 @@ def team_token_command(
         raise UsageError("say whom the token is for: memorist team token NAME")
     if space and not SPACE_PATTERN.match(space):
         raise UsageError(
-            f"{output.replace_invalid_utf8(space)} is no name of a team: letters, digits, dots, "
+            f"{replace_surrogates(space)} is no name of a team: letters, digits, dots, "
             f"dashes and underscores"
         )
     with _open_store(store) as kept:
@@ -120,6 +121,5 @@ def team_token_command(
             click.echo(f"{dropped} taken back")
         else:
             raise InputError(
-                f"no token has the name {output.replace_invalid_utf8(name)}; "
-                "see memorist team token --list"
+                f"no token has the name {replace_surrogates(name)}; see memorist team token --list"
             )

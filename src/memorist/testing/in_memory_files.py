@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import RLock
 
 from msgspec import Struct
 
@@ -26,8 +27,8 @@ class _Link(Struct, frozen=True):
 
 
 class InMemoryFiles:
-    """`Files` in memory. Folders exist when something is in them, and when they were made with
-    `folder`. A relative path begins at the root.
+    """`Files` in memory, for any thread. Folders exist when something is in them, and when they
+    were made with `folder`. A relative path begins at the root.
 
     Faults: paths in `read_only` and below cannot be changed, paths in `unreadable` and below cannot
     be read, and `capacity` (bytes of all files together; None: no limit) makes the disk full. A
@@ -39,6 +40,7 @@ class InMemoryFiles:
     ) -> None:
         self._entries: dict[Path, _File | _Link] = {}
         self._folders: set[Path] = {Path("/")}
+        self._lock = RLock()
         self._time = 1_700_000_000_000_000_000
         self.capacity = capacity
         self.read_only: set[Path] = set()
@@ -74,20 +76,24 @@ class InMemoryFiles:
         """Replace the file; a link at the path is replaced, not followed. Raises StoreError and
         WriteConflict.
         """
-        location = self._resolve_parent(path)
-        self._check_capacity(location, path, data)
-        if expect is not None:
-            try:
-                there: bytes | None = self._find_file(path)[1].data
-            except FileNotFoundError:
-                there = None
-            if there != expect:
-                what = "is gone" if there is None else "changed"
-                raise WriteConflict(
-                    f"{path} {what} since it was read; read it again and repeat the change."
-                )
-        self._make_parents(location)
-        self._entries[location] = _File(data, self._tick())
+        with self._lock:
+            location = self._resolve_parent(path)
+            self._check_capacity(location, path, data)
+            if expect is not None:
+                self._check_unchanged(path, expect)
+            self._make_parents(location)
+            self._entries[location] = _File(data, self._tick())
+
+    def _check_unchanged(self, path: Path, expect: bytes) -> None:
+        try:
+            there: bytes | None = self._find_file(path)[1].data
+        except FileNotFoundError:
+            there = None
+        if there != expect:
+            what = "is gone" if there is None else "changed"
+            raise WriteConflict(
+                f"{path} {what} since it was read; read it again and repeat the change."
+            )
 
     def create(self, path: Path, data: bytes) -> bool:
         """Create the file; False when something exists at the path. Raises StoreError."""
@@ -97,10 +103,11 @@ class InMemoryFiles:
             location,
             f"Cannot write {path}: the file system is read-only; choose another folder.",
         )
-        if location in self._entries or location in self._folders:
-            return False
-        self.write(path, data)
-        return True
+        with self._lock:
+            if location in self._entries or location in self._folders:
+                return False
+            self.write(path, data)
+            return True
 
     def lstat(self, path: Path) -> FileInfo | None:
         """Facts of what is at the path, links not followed; None when nothing is there."""
@@ -139,15 +146,17 @@ class InMemoryFiles:
         location = self.resolve(folder)
         if location not in self._folders:
             raise FileNotFoundError(f"There is no folder {folder}.")
-        return sorted(
-            folder / entry.relative_to(location)
-            for entry in self._entries
-            if entry.is_relative_to(location)
-        )[:limit]
+        with self._lock:
+            return sorted(
+                folder / entry.relative_to(location)
+                for entry in self._entries
+                if entry.is_relative_to(location)
+            )[:limit]
 
     def append(self, path: Path, data: bytes) -> None:
         """Append to a file, which is created if it is missing."""
-        self.write(path, (read_if_exists(self, path) or b"") + data)
+        with self._lock:
+            self.write(path, (read_if_exists(self, path) or b"") + data)
 
     def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
         """Path relative to the folder and facts of every file and link below it, sorted; hidden

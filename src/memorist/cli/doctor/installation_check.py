@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memorist.cli.config_command import read_flag_values
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
+from memorist.core.plural import pluralize
 from memorist.errors import MemoristError
 from memorist.flags.flag_overrides import find_flag_problems, list_overriding_flags
 from memorist.magic_docs.document_files import load_magic_doc_prompts
@@ -83,8 +84,7 @@ def check_flags(context: DoctorContext) -> Iterator[CheckResult]:
     else:
         count = len(list_overriding_flags(looked.values))
         yield CheckResult(
-            "good",
-            f"the flags file {file} is readable and sets {count} flag{'' if count == 1 else 's'}",
+            "good", f"the flags file {file} is readable and sets {pluralize(count, 'flag')}"
         )
     for remark in find_flag_problems(looked.values):
         yield CheckResult(

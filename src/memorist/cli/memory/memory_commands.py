@@ -39,6 +39,7 @@ from memorist.cli.memory.project_memory_access import (
     print_write_outcome,
     read_given_text,
 )
+from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import NothingToDo
 from memorist.store.disk_files import DiskFiles
@@ -200,7 +201,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
             }
         )
         return
-    click.echo(output.replace_invalid_utf8(topic.text()).rstrip("\n"))
+    click.echo(replace_surrogates(topic.text()).rstrip("\n"))
     for line in remarks:
         click.echo(f"memorist: {line}", err=True)
     if authors:

@@ -16,10 +16,9 @@ from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_result import WriteResult
-from memorist.cli import output
 from memorist.cli.agent_shell import require_person
 from memorist.cli.command_environment import load_project_settings
-from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text
+from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text, replace_surrogates
 from memorist.errors import UsageError
 from memorist.platforms.user_home import expand_user
 
@@ -58,7 +57,7 @@ def confirm_unread_memory(
     if memory.folder.determine_trust(topic) in USER_TRUST and not doubts:
         return
     require_person(home, "accepting a memory")
-    click.echo(output.replace_invalid_utf8(topic.text()).rstrip("\n"))
+    click.echo(replace_surrogates(topic.text()).rstrip("\n"))
     for doubt in doubts:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
     confirm_or_abort(question, yes=yes)

@@ -30,6 +30,8 @@ from memorist.cli.memory.project_memory_access import (
     open_project_memory,
     print_write_outcome,
 )
+from memorist.core.plural import pluralize
+from memorist.core.text_analysis import replace_surrogates
 from memorist.platforms.user_home import expand_user
 from memorist.store.disk_files import DiskFiles
 
@@ -84,7 +86,9 @@ def memory_import_command(
             _print_import(plan)
         written = WriteResult()
         if doing and plan.items:
-            confirm_or_abort(f"Import {_count_memories(len(plan.items))}?", yes=flags["yes"])
+            confirm_or_abort(
+                f"Import {pluralize(len(plan.items), 'memory', 'memories')}?", yes=flags["yes"]
+            )
             written = apply_import(memory, plan)
     if flags["as_json"]:
         output.print_json(_import_object(plan, written, dry_run=flags["dry_run"]))
@@ -93,22 +97,18 @@ def memory_import_command(
     context.exit(1 if doing and plan.items and not written.paths and not written.proposals else 0)
 
 
-def _count_memories(count: int) -> str:
-    return "1 memory" if count == 1 else f"{count} memories"
-
-
 def _item_action(item: PlannedMemoryImport) -> str:
     return "wait" if item.review_reasons else "change" if item.change.before is not None else "add"
 
 
 def _print_import(plan: ImportPlan) -> None:
+    count = pluralize(len(plan.items), "memory", "memories")
     click.echo(
-        f"{DIALECTS[plan.dialect].title} ({plan.dialect}): {_count_memories(len(plan.items))} "
-        f"to import from {plan.source}"
+        f"{DIALECTS[plan.dialect].title} ({plan.dialect}): {count} to import from {plan.source}"
     )
     for item in plan.items:
         click.echo(
-            output.replace_invalid_utf8(
+            replace_surrogates(
                 f"  {_item_action(item):<6}  {item.change.path}  [{item.kind or '-'}]  "
                 f"{output.format_description(item.description)}"
             )
@@ -116,9 +116,9 @@ def _print_import(plan: ImportPlan) -> None:
         for reason in (*item.review_reasons, *item.remarks):
             click.echo(f"          {reason}")
     for each in plan.skipped:
-        click.echo(output.replace_invalid_utf8(f"  skip    {each.where}: {each.why}"))
+        click.echo(replace_surrogates(f"  skip    {each.where}: {each.why}"))
     for each in plan.ignored:
-        click.echo(output.replace_invalid_utf8(f"  left    {each.where}: {each.why}"))
+        click.echo(replace_surrogates(f"  left    {each.where}: {each.why}"))
 
 
 def _import_object(plan: ImportPlan, written: WriteResult, *, dry_run: bool) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _print_export(plan: ExportPlan, kept: Sequence[ExportLoss], *, dry_run: bool
             else f"without {', '.join(each.lost_parts)}"
         )
         click.echo(
-            output.replace_invalid_utf8(
+            replace_surrogates(
                 f"  {each.path}: {'not exported: ' if each.is_nothing_written else ''}{what}"
             )
         )

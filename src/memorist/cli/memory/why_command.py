@@ -25,6 +25,7 @@ from memorist.cli.memory.memory_commands import describe_replaced_memories, expl
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.config import is_disabled_by_environment, is_in_off_folder, resolve_off_folders
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_minute
 from memorist.errors import InputError
 from memorist.mcp_server.project_sessions import SaidMessage
@@ -118,7 +119,7 @@ def _explain_sentence(
     for fate in fates:
         click.echo(f"“{output.format_description(fate.text)}”")
         named = f": {', '.join(fate.paths)}" if fate.paths else ""
-        click.echo(output.replace_invalid_utf8(f"  {fate.fate}: {'; '.join(fate.reasons)}{named}"))
+        click.echo(replace_surrogates(f"  {fate.fate}: {'; '.join(fate.reasons)}{named}"))
     if any(reason in KEPT_ON_REQUEST for fate in fates for reason in fate.reasons):
         click.echo('To keep it all the same: memorist memory add "…"')
 

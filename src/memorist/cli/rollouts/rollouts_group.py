@@ -15,6 +15,7 @@ from memorist.cli.command_environment import load_home_layout, load_project_sett
 from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.cli.memory.project_memory_access import confirm_or_abort, open_project_memory
 from memorist.core.plural import pluralize
+from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
     MemorySummaryText,
@@ -115,28 +116,28 @@ def _print_status(found: RolloutStatus) -> None:
         f"last {found.last_consolidation or 'never'}"
     )
     if found.consolidation_failed:
-        failure = output.replace_invalid_utf8(found.consolidation_failed)
+        failure = replace_surrogates(found.consolidation_failed)
         click.echo(f"the last consolidation failed: {failure}")
     if found.put_off:
         first = found.put_off[0]
         click.echo(
             f"put off: {len(found.put_off):,}, the first until {first.until}: "
-            f"{output.replace_invalid_utf8(first.why)}"
+            f"{replace_surrogates(first.why)}"
         )
     for each in found.not_tried_again:
         click.echo(
             f"not tried again ({each.attempts} attempts): {each.thread}: "
-            f"{output.replace_invalid_utf8(each.why)}; see `memorist rollouts retry`"
+            f"{replace_surrogates(each.why)}; see `memorist rollouts retry`"
         )
     for each in found.failures[-5:]:
-        click.echo(f"failed {each.at}: {each.thread}: {output.replace_invalid_utf8(each.why)}")
+        click.echo(f"failed {each.at}: {each.thread}: {replace_surrogates(each.why)}")
     if found.without_model:
         click.echo(
             f"{len(found.without_model):,} extracts were made without the model; the first "
-            f"because {output.replace_invalid_utf8(found.without_model[0].why)}"
+            f"because {replace_surrogates(found.without_model[0].why)}"
         )
     for remark in found.remarks:
-        click.echo(f"remark: {output.replace_invalid_utf8(remark)}")
+        click.echo(f"remark: {replace_surrogates(remark)}")
 
 
 @click.command("retry")
@@ -200,7 +201,7 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
     if as_json:
         output.print_json(found)
     else:
-        click.echo(output.replace_invalid_utf8(found.text).rstrip("\n"))
+        click.echo(replace_surrogates(found.text).rstrip("\n"))
 
 
 @click.command("leave-out")

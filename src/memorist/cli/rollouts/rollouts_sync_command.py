@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from memorist.cli import output
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.plural import pluralize
+from memorist.core.text_analysis import replace_surrogates
 from memorist.engine.rollout_pipeline import RolloutPipeline, RolloutSyncPlan, open_rollout_pipeline
 from memorist.rollouts.job_worker import FinishedJob, JobEvent
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
@@ -168,12 +169,12 @@ def format_sync_report(done: RolloutSyncReport) -> list[str]:
     found += format_list_with_omitted_count(
         "left out", [f"{each.path}: {each.why}" for each in done.skipped_files]
     )
-    return found + [f"remark: {output.replace_invalid_utf8(each)}" for each in done.remarks]
+    return found + [f"remark: {replace_surrogates(each)}" for each in done.remarks]
 
 
 def format_list_with_omitted_count(what: str, each: Sequence[str]) -> list[str]:
     """The first lines of a list, each after `what`, and how many more there are."""
-    shown = [f"{what}: {output.replace_invalid_utf8(one)}" for one in each[:MAX_NAMED_PER_KIND]]
+    shown = [f"{what}: {replace_surrogates(one)}" for one in each[:MAX_NAMED_PER_KIND]]
     return shown + (
         [f"{what}: {len(each) - MAX_NAMED_PER_KIND:,} more; --json lists them"]
         if len(each) > MAX_NAMED_PER_KIND
