@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.json_answer import find_json_object_with_any_key, find_largest_json_object
+from memorist.core.json_answer import (
+    find_json_object_with_any_key,
+    find_largest_json_object,
+    list_json_objects_with_all_keys,
+)
 from memorist.recall.model_selection import parse_selection
 
 CHOICE = {"selected_memories": ["a.md", "b.md"]}
@@ -68,3 +72,16 @@ def test_any_text_is_an_object_or_none(text: str) -> None:
 
     assert found is None or isinstance(found, dict)
     assert find_json_object_with_any_key(found, "a") is None or isinstance(found, dict)
+
+
+@pytest.mark.parametrize("opening", ['{"z":', '{"z":['])
+@pytest.mark.parametrize("levels", [41, 600, 5_000])
+def test_an_answer_of_nothing_but_brackets_holds_none(opening: str, levels: int) -> None:
+    """What a model in a loop writes, or a hostile server: no key is found in it, and nothing
+    fails.
+    """
+    closing = "]}" if opening.endswith("[") else "}"
+    found = find_largest_json_object(opening * levels + '{"a": 1}' + closing * levels)
+
+    assert find_json_object_with_any_key(found, "a") is None
+    assert list_json_objects_with_all_keys(found, "a") == []

@@ -188,3 +188,25 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
     except InputError:
         return
     assert isinstance(found[0], SessionHead)
+
+
+@pytest.mark.parametrize("levels", [90, 500])
+def test_what_is_nested_without_end_is_kept_without_its_secrets(levels: int) -> None:
+    """Another agent's recording may hold such a call: its message is written, as are those
+    behind it.
+    """
+    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY2zA4"
+    value: dict[str, object] = {"note": f"token {secret}"}
+    for _ in range(levels):
+        value = {"a": value}
+    call = Message(
+        id="1", role="assistant", blocks=(ToolUse("t", "f", value),), origin=Origin.MODEL
+    )
+
+    line = encode_transcript_entry(call, redacts=True)
+    _, read = read_session([RawTranscriptLine(1, line)])
+
+    assert isinstance(read, Message)
+    assert read.tool_uses[0].name == "f"
+    assert secret.encode() not in line
+    assert b"token" in line

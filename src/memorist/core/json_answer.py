@@ -10,6 +10,10 @@ from collections.abc import Sequence
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 
+MAX_WRAPPING_LEVELS = 40
+"""Levels of objects and lists around an answer that are looked into: a model in a loop opens
+hundreds.
+"""
 MAX_OPENING_BRACES = 200
 """Opening braces of one text at which an object is looked for."""
 
@@ -38,18 +42,25 @@ def find_object_or_wrap_list(text: str) -> JsonObject | None:
     return find_largest_json_object(text)
 
 
-def find_json_object_with_any_key(value: object, *keys: str) -> JsonObject | None:
+def find_json_object_with_any_key(
+    value: object, *keys: str, levels: int = MAX_WRAPPING_LEVELS
+) -> JsonObject | None:
     """The object that has one of these keys, in an answer or in what is wrapped around it: lists,
     objects, a call's arguments, an object written as a text. Keys in another case, or joined by
     other marks, come back as they are spelled here.
     """
     if isinstance(value, dict) and (found := _respell_keys(value, keys)):
         return found
-    nested = (find_json_object_with_any_key(each, *keys) for each in _list_nested(value))
+    nested = (
+        find_json_object_with_any_key(each, *keys, levels=levels - 1)
+        for each in (_list_nested(value) if levels else ())
+    )
     return next(filter(None, nested), None)
 
 
-def list_json_objects_with_all_keys(value: object, *keys: str) -> list[JsonObject]:
+def list_json_objects_with_all_keys(
+    value: object, *keys: str, levels: int = MAX_WRAPPING_LEVELS
+) -> list[JsonObject]:
     """All objects that have every one of these keys, in an answer or in what is wrapped around
     them.
     """
@@ -59,8 +70,8 @@ def list_json_objects_with_all_keys(value: object, *keys: str) -> list[JsonObjec
             return [found]
     return [
         found
-        for each in _list_nested(value)
-        for found in list_json_objects_with_all_keys(each, *keys)
+        for each in (_list_nested(value) if levels else ())
+        for found in list_json_objects_with_all_keys(each, *keys, levels=levels - 1)
     ]
 
 

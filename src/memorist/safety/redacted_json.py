@@ -27,6 +27,10 @@ _MAX_ENCODED_CHARS = 1_000
 """Characters of such a value that are looked at. Our choice."""
 _ARGUMENT_KEYS = frozenset({"input", "arguments"})
 """Keys of a tool call's arguments, whose names tell what a value is."""
+_MAX_LEVELS = 100
+"""Levels of objects and lists; what is deeper is redacted as one text, within Python's limit of a
+thousand calls.
+"""
 _MAX_NAMED_CHARS = 500
 """Characters of a value that is judged by its name as well; a longer one is a text."""
 
@@ -46,18 +50,20 @@ def redact_json(value: JsonT, *, named: bool = False) -> JsonT:
     return cast("JsonT", _redact_value(value, named=named))
 
 
-def _redact_value(value: object, *, named: bool) -> object:
+def _redact_value(value: object, *, named: bool, level: int = 0) -> object:
     if isinstance(value, str):
         return redact(value).text
+    if level > _MAX_LEVELS and isinstance(value, dict | list | tuple):
+        return redact(msgspec.json.encode(value).decode()).text
     if isinstance(value, dict):
-        return _redact_object(value, named=named)
+        return _redact_object(value, named=named, level=level + 1)
     if isinstance(value, list | tuple):
-        items = [_redact_value(inner, named=named) for inner in value]
+        items = [_redact_value(inner, named=named, level=level + 1) for inner in value]
         return value if all(map(is_, items, value)) else items
     return value
 
 
-def _redact_object(value: dict[object, object], *, named: bool) -> dict[object, object]:
+def _redact_object(value: dict[object, object], *, named: bool, level: int) -> dict[object, object]:
     """The object itself where nothing in it is a secret, which is nearly always."""
     legible = named or value.get("type") == "text"
     changed: dict[object, tuple[object, object]] = {}
@@ -66,7 +72,10 @@ def _redact_object(value: dict[object, object], *, named: bool) -> dict[object, 
         if not names and (inner in CLEAN if isinstance(inner, str) else _is_plain(inner)):
             continue
         shown = redact_id_keeping_ids_distinct(key) if named and isinstance(key, str) else key
-        clean = _redact_member(key, inner, named=names, legible=legible)
+        if isinstance(inner, str):
+            clean = _redact_text(key, inner, named=names, legible=legible)
+        else:
+            clean = _redact_value(inner, named=names, level=level)
         if clean is not inner or shown is not key:
             changed[key] = shown, clean
     if not changed:
@@ -84,10 +93,8 @@ def _is_unread(key: object, value: str) -> bool:
     return is_encoded or key in _UNREAD_KEYS
 
 
-def _redact_member(key: object, value: object, *, named: bool, legible: bool) -> object:
+def _redact_text(key: object, value: str, *, named: bool, legible: bool) -> object:
     """`legible` says that the value is text, whatever its key."""
-    if not isinstance(value, str):
-        return _redact_value(value, named=named)
     if (not legible and _is_unread(key, value)) or (not named and value in CLEAN):
         return value
     if key in _ID_KEYS and not named:
