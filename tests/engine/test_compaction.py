@@ -5,7 +5,7 @@ in view.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -851,3 +851,27 @@ async def test_what_the_provider_cleared_is_told_once(tmp_path: Path) -> None:
 
     told = [each for each in events if isinstance(each, ConversationCompacted)]
     assert [each.tokens_before - each.tokens_after for each in told] == [500, 400]
+
+
+async def test_a_history_that_grows_back_is_counted_again(tmp_path: Path) -> None:
+    """A host that leaves out what it had sent, and sends it again later: what fills the window is
+    compacted, though all of it was recorded before.
+    """
+    compaction = CompactionSettings(window=20_000)
+    settings = Settings(home=str(tmp_path), model="structural", compaction=compaction)
+    pages = [f"Page {number}. " + "The importer drops its row. " * 500 for number in range(9)]
+    sent: list[int] = []
+    async with Memorist(settings=settings) as engine:
+        session = await engine.open("s")
+        for texts in (pages, ["Begin.", *pages[1:3]], ["Begin.", *pages[1:]]):
+            roles = cycle(["user", "assistant"])
+            messages = [
+                {"role": role, "content": text} for role, text in zip(roles, texts, strict=False)
+            ]
+            request = {"model": "m", "max_tokens": 9, "messages": messages}
+            sent.append(len((await session.prepare(request))["messages"]))
+        tokens = session.tracker.tokens
+
+    assert sent[1] == 3
+    assert sent[2] < 9
+    assert tokens < 20_000

@@ -21,6 +21,7 @@ from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.fetch_tool import build_fetch_tool_definition
 from memorist.engine.host_history import (
+    COMPARED_NEWEST_ENTRIES,
     HistoryAdditions,
     HostHistory,
     check_entry_shapes,
@@ -288,7 +289,20 @@ class Session(ProcessBound):
         if back is not None:
             self._extensions.on_history_replaced("rolled back")
             self._log.flush()
+        elif self._grows_back(new_messages):
+            self._log.recount_if_more_is_shown(self._view.messages())
         return new_messages, back
+
+    def _grows_back(self, added: HistoryAdditions) -> bool:
+        """Whether a request brings back messages that the host had left out before: they are
+        recorded, and not counted any more.
+        """
+        new = {message.id for message in added.new_messages}
+        known = [
+            each.id for entry in added.entries for each in entry.messages if each.id not in new
+        ]
+        newest = self._log.window_messages[-len(known) - COMPARED_NEWEST_ENTRIES :]
+        return not {each.id for each in newest}.issuperset(known)
 
     async def _add_history(self, items: Sequence[Any]) -> HistoryAdditions:
         """Find what is new in a history; one that is long and new as a whole is decoded in a
