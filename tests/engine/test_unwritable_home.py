@@ -114,6 +114,13 @@ def request(*texts: str) -> dict[str, Any]:
     return {"model": "claude-made-up", "max_tokens": 100, "messages": messages}
 
 
+def talk(*texts: str) -> dict[str, Any]:
+    sent = request(*texts)
+    for message in sent["messages"][1::2]:
+        message["role"] = "assistant"
+    return sent
+
+
 async def remember(home: Path, project: Path) -> None:
     """A session that keeps a rule and leaves a transcript."""
     async with Memorist(home=home, model="structural") as engine:
@@ -209,6 +216,33 @@ async def test_a_session_is_opened_again_while_the_disk_is_away(
     text = session.layout.transcript.read_text("utf-8")
 
     assert [text.count(each) for each in said] == [1, 1, 1, 1]
+
+
+async def test_a_history_is_rewritten_and_compacted_whatever_the_disk_does(
+    home: Path, tmp_path: Path, disk: Disk
+) -> None:
+    """What was shown before cannot be removed, and the notes cannot be read: the request goes out
+    all the same.
+    """
+    pages = [f"Page {number}. " + "The importer drops its row. " * 500 for number in range(9)]
+    settings = Settings(
+        home=str(home), model="structural", compaction=CompactionSettings(window=20_000)
+    )
+    async with Memorist(settings=settings) as engine:
+        session = await engine.open("s", project=str(tmp_path))
+        first = await session.prepare(talk(*pages))
+        disk.lock()
+        try:
+            rewritten = await session.prepare(talk("Another beginning.", *pages[1:3]))
+        finally:
+            disk.unlock()
+        session.layout.notes.unlink(missing_ok=True)
+        session.layout.notes.mkdir(parents=True)
+        again = await session.prepare(talk("Another beginning.", *pages[1:]))
+
+    assert len(first["messages"]) < len(pages)
+    assert "Another beginning." in str(rewritten["messages"])
+    assert len(again["messages"]) < len(pages)
 
 
 async def test_what_cannot_be_brought_home_is_said_to_be_lost(

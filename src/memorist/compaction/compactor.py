@@ -100,7 +100,7 @@ from memorist.models.model_pricing import MILLION, ModelPrice
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.session_notes import SessionMemory
+from memorist.session_memory.session_notes import NotesCursor, SessionMemory
 from memorist.telemetry.tracing import decorate_work_for_tracing
 
 NO_USAGE = Usage()
@@ -423,7 +423,7 @@ class Compactor(SessionExtension):
         if not self._has_model_notes():
             budget = min(measured.tokens // 2, self._settings.keep_maximum_tokens)
             return HistoryReplaceableByNotes(len(measured.messages) - 1, budget)
-        text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
+        text, cursor = self._read_notes()
         if text is None or cursor is None:
             return None
         start = session_memory_compaction.find_first_kept_index(
@@ -443,10 +443,17 @@ class Compactor(SessionExtension):
         extractive summary is made from the same transcript as structural notes and carries far more
         at every size (docs/decisions/0005).
         """
-        return (
-            self._session_memory.has_model_or_user_notes
-            and self._session_memory.read_notes() is not None
-        )
+        text, _ = self._read_notes()
+        return text is not None and self._session_memory.has_model_or_user_notes
+
+    def _read_notes(self) -> tuple[str | None, NotesCursor | None]:
+        """The notes, and how far they reach; nothing where the disk refuses them: compaction then
+        goes on without.
+        """
+        try:
+            return self._session_memory.read_notes(), self._session_memory.read_cursor()
+        except StoreError:
+            return None, None
 
     def _cost_state(self, price: ModelPrice, now: float) -> EditCostInputs:
         rates = derive_token_rates(price)
@@ -559,7 +566,7 @@ class Compactor(SessionExtension):
         self, measured: MeasuredConversation, call: CompactionInput, terms: SummaryOptions
     ) -> CompactionResult:
         await self._session_memory.wait_for_running_update()
-        text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
+        text, cursor = self._read_notes()
         if text is None:
             return UnchangedHistory("There are no notes yet.")
         path, upto = str(self._layout.notes), cursor.message if cursor else None

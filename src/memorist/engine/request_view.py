@@ -408,5 +408,6 @@ class RequestView:
     def _discard_saved(self) -> None:
         self._saved = []
         self._injected = []
-        remove_if_exists(self._files, self._layout.shown_messages)
-        remove_if_exists(self._files, self._layout.injected_messages)
+        with contextlib.suppress(StoreError):  # what the history no longer holds is not restored
+            remove_if_exists(self._files, self._layout.shown_messages)
+            remove_if_exists(self._files, self._layout.injected_messages)
