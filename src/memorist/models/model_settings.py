@@ -35,7 +35,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     window: int | None = None
     """Context window, also of a host's model that no price table knows. None: what the server says
     of itself (llama.cpp, vLLM, LM Studio, Ollama) or in a refusal, else the price table's number
-    for the model, else 128,000 (8,192 for the embedded model).
+    for the model, else 128,000 (8,192 for the embedded model, 200,000 for a host's).
     """
     temperature: float | None = 0.0
     """Sampling temperature of memorist's own requests to a compatible server (`openai-chat:…@URL`);
