@@ -5,6 +5,7 @@ without a loss.
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import json
 import os
@@ -21,9 +22,9 @@ from click.testing import CliRunner
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli.doctor import home_check as home_module
-from memorist.cli.doctor.check_result import DoctorContext
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.clock_check import check_system_clock
-from memorist.cli.doctor.doctor_command import CHECKS
+from memorist.cli.doctor.doctor_command import CHECKS, run_doctor_checks
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.errors import NothingToDo
@@ -177,6 +178,22 @@ def test_a_full_disk_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert status == 1
     assert any("MB free" in text for text in of(found, "wrong"))
+
+
+def test_a_check_that_may_not_look_says_where_and_why(home: Path) -> None:
+    """As in a home that was copied, whose database names folders of another user; the number of the
+    system's error was shown, and the other checks run.
+    """
+
+    def look(_context: DoctorContext) -> Iterator[CheckResult]:
+        raise PermissionError(errno.EACCES, "Permission denied", "/home/ann/s1")
+
+    first, *others = run_doctor_checks([("sessions", look), *CHECKS])
+
+    assert first.what == (
+        "this could not be checked: /home/ann/s1: permission is denied; give yourself access to it"
+    )
+    assert len(others) > 5
 
 
 @pytest.mark.covers("OP-1")

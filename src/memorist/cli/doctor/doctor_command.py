@@ -38,6 +38,7 @@ from memorist.cli.doctor.rollout_check import (
 from memorist.cli.doctor.team_check import check_team
 from memorist.config import load_settings
 from memorist.errors import MemoristError
+from memorist.platforms.storage_errors import describe_storage_error
 from memorist.store.home_layout import Layout
 
 CHECKS: tuple[tuple[str, Check], ...] = (
@@ -134,9 +135,12 @@ def run_doctor_checks(
             for finding in check(context):
                 yield replace(finding, area=area)
         except (MemoristError, OSError) as error:
+            why = str(error)
+            if isinstance(error, OSError):
+                why = f"{error.filename or layout.home}: {describe_storage_error(error)}"
             yield CheckResult(
                 "wrong",
-                f"this could not be checked: {error}",
+                f"this could not be checked: {why}",
                 "Fix what the message names, then run it again.",
                 area,
             )
