@@ -136,7 +136,6 @@ def test_a_folder_that_cannot_be_written_stops_no_agent(
         assert conversation.prepare(REQUEST) is REQUEST
         conversation.observe(reply("Done."))
         conversation.end_turn()
-        conversation.on_file_read("a.md")
         assert conversation.shrink_refused_request() is None
         conversation.close()
         assert REQUEST["messages"][0]["content"] in str(conversation.update_notes())

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.first_context_assembly import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.session import Session
@@ -115,7 +114,7 @@ class HostConversation:
     after another.
 
     The calls of the agent's loop (`prepare`, `observe`, `end_turn`, `shrink_refused_request`,
-    `on_file_read`, `assemble_context`, `close`) raise nothing: an error is logged once for each
+    `close`) raise nothing: an error is logged once for each
     kind, passed to the listener as `AdapterFailed`, and the host's own request goes out. Calls on
     demand (`update_notes`, `compact`, `fetch`) raise as the engine does.
     """
@@ -170,37 +169,37 @@ class HostConversation:
 
     def prepare(self, request: JsonObject) -> JsonObject:
         """Return the request to send; the same object when nothing changes or memorist failed."""
-        return self._call("prepare", lambda session: session.prepare(request), request)
+        return self.encode_prepare_decode(lambda: request, lambda body: body, request)
 
     async def aprepare(self, request: JsonObject) -> JsonObject:
         """As `prepare`."""
-        return await self._acall("prepare", lambda session: session.prepare(request), request)
+        return await self.aencode_prepare_decode(lambda: request, lambda body: body, request)
 
     def observe(self, reply: object) -> None:
         """Take the model's reply: the SDK's object or its JSON."""
-        self._call("observe", lambda session: session.observe(reply), None)
+        self.encode_and_observe(lambda: reply)
 
     async def aobserve(self, reply: object) -> None:
         """As `observe`."""
-        await self._acall("observe", lambda session: session.observe(reply), None)
+        await self.aencode_and_observe(lambda: reply)
 
     def end_turn(self) -> None:
         """End the turn: the agent has finished and waits for its user."""
-        self._call("end_turn", lambda session: session.end_turn(), None)
+        self._call("end_turn", Session.end_turn, None)
 
     async def aend_turn(self) -> None:
         """As `end_turn`."""
-        await self._acall("end_turn", lambda session: session.end_turn(), None)
+        await self._acall("end_turn", Session.end_turn, None)
 
     def shrink_refused_request(self) -> JsonObject | None:
         """Return the request to send after the provider refused the last one as too long; None when
         nothing more can be done.
         """
-        return self._call("recover", lambda session: session.shrink_refused_request(), None)
+        return self.shrink_refused_request_and_decode(lambda body: body)
 
     async def ashrink_refused_request(self) -> JsonObject | None:
         """As `shrink_refused_request`."""
-        return await self._acall("recover", lambda session: session.shrink_refused_request(), None)
+        return await self.ashrink_refused_request_and_decode(lambda body: body)
 
     def encode_prepare_decode(
         self,
@@ -253,34 +252,16 @@ class HostConversation:
             "recover", lambda session: _shrink_refused_request_mapped(session, decode), None
         )
 
-    def on_file_read(self, path: str) -> None:
-        """Note that a file came into the conversation without a tool call."""
-        self._call(
-            "on_file_read", lambda session: _run_blocking(lambda: session.on_file_read(path)), None
-        )
-
-    def assemble_context(self, context: HostContext) -> None:
-        """Have memorist assemble the context, from the next request on."""
-        self._call(
-            "assemble",
-            lambda session: _run_blocking(lambda: session.assemble_context(context)),
-            None,
-        )
-
     def update_notes(self) -> str:
         """Update the notes now and return them.
 
         Raises NothingToDo for an empty conversation, StoreError where it cannot be opened.
         """
-        return self._engine_loop.run(
-            lambda: self._run_serially(lambda session: session.update_notes())
-        )
+        return self._engine_loop.run(lambda: self._run_serially(Session.update_notes))
 
     async def aupdate_notes(self) -> str:
         """As `update_notes`."""
-        return await self._engine_loop.arun(
-            lambda: self._run_serially(lambda session: session.update_notes())
-        )
+        return await self._engine_loop.arun(lambda: self._run_serially(Session.update_notes))
 
     def compact(
         self, instructions: str = "", strategy: CompactionStrategy = "auto"
@@ -304,13 +285,13 @@ class HostConversation:
         Raises StoreError where it cannot be opened.
         """
         return self._engine_loop.run(
-            lambda: self._run_serially(lambda session: _run_blocking(lambda: session.fetch(id)))
+            lambda: self._run_serially(lambda session: _fetch(session, id))
         )
 
     async def afetch(self, id: str) -> str | None:
         """As `fetch`."""
         return await self._engine_loop.arun(
-            lambda: self._run_serially(lambda session: _run_blocking(lambda: session.fetch(id)))
+            lambda: self._run_serially(lambda session: _fetch(session, id))
         )
 
     def answer_fetch(self, id: str) -> str:
@@ -318,19 +299,13 @@ class HostConversation:
 
         Raises nothing, as the tool runs in the agent's loop.
         """
-        return (
-            self._call("fetch", lambda session: _run_blocking(lambda: session.fetch(id)), None)
-            or UNKNOWN_ID_TEXT
-        )
+        text = self._call("fetch", lambda session: _fetch(session, id), None)
+        return text or UNKNOWN_ID_TEXT
 
     async def aanswer_fetch(self, id: str) -> str:
         """As `answer_fetch`."""
-        return (
-            await self._acall(
-                "fetch", lambda session: _run_blocking(lambda: session.fetch(id)), None
-            )
-            or UNKNOWN_ID_TEXT
-        )
+        text = await self._acall("fetch", lambda session: _fetch(session, id), None)
+        return text or UNKNOWN_ID_TEXT
 
     def close(self) -> None:
         """Write everything and release the files. The next request opens it again."""
@@ -429,8 +404,8 @@ class HostConversation:
             )
 
 
-async def _run_blocking(work: Callable[[], Result]) -> Result:
-    return work()
+async def _fetch(session: Session, id: str) -> str | None:
+    return session.fetch(id)
 
 
 async def _prepare_mapped(
