@@ -115,6 +115,28 @@ def test_an_opening_is_the_same_chat_until_it_is_answered() -> None:
     assert ask(known, question, said("assistant", "Fine."), said("user", "Why?")) == first
 
 
+def test_one_opening_said_twice_at_once_begins_two_chats() -> None:
+    """While the first waits for its reply the second is somebody else's; once it was given up, it
+    is tried again.
+    """
+    known, body = DefaultConversations(), {"messages": [said("user", "Hello!")]}
+    first, second = (known.find_or_start(FORMAT, body, "") for _ in "ab")
+    reply = {"choices": [{"message": said("assistant", "Hello.")}]}
+    ids = [first.id, second.id]
+    for call in (first, second):
+        known.add_reply(call, FORMAT, reply)
+    more = [
+        ask(known, *body["messages"], said("assistant", "Hello."), said("user", f"I am {name}."))
+        for name in "ab"
+    ]
+
+    assert len({*ids}) == 2
+    assert {*more} == {*ids}
+    given_up = known.find_or_start(FORMAT, {"messages": [said("user", "Later?")]}, "")
+    known.add_reply(given_up, FORMAT, None)
+    assert ask(known, said("user", "Later?")) == given_up.id
+
+
 def test_two_ways_on_from_one_history_are_two_chats() -> None:
     """The one that was begun first keeps the conversation, whichever goes on."""
     known = DefaultConversations()

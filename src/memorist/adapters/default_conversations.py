@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import threading
 import uuid
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
@@ -26,7 +27,7 @@ MAX_DEFAULT_CONVERSATIONS = 1_000
 """Unnamed conversations that can be gone on with; the one idle longest is forgotten. Our choice."""
 
 
-class DefaultCall(Struct, frozen=True, eq=False):
+class DefaultCall(Struct, frozen=True, eq=False, weakref=True):
     """A request of an unnamed conversation."""
 
     id: str
@@ -41,6 +42,8 @@ class DefaultConversations:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._histories: HistoryMatcher[str] = HistoryMatcher(MAX_DEFAULT_CONVERSATIONS)
+        self._waiting: WeakValueDictionary[str, DefaultCall] = WeakValueDictionary()
+        """By conversation, its newest call while somebody waits for the reply."""
         self.newest_id = str(uuid.uuid4())
         """Id of the one that was used last; of the first one before that."""
 
@@ -53,7 +56,7 @@ class DefaultConversations:
             format, given, hash_scope(scope), _hash_instructions(body, given)
         )
         with self._lock:
-            match = self._histories.find(history)
+            match = self._histories.find(history, self._waiting.__contains__)
             if match is not None:
                 id, known = match.key, match.continue_history()
             else:
@@ -61,10 +64,14 @@ class DefaultConversations:
                 known = history.begin()
             self._histories.remember(id, known)
             self.newest_id = id
-        return DefaultCall(id, history.scope, known)
+            call = self._waiting[id] = DefaultCall(id, history.scope, known)
+        return call
 
     def add_reply(self, call: DefaultCall, format: str, reply: object) -> None:
-        """Note the reply to the newest request of a conversation."""
+        """Note the reply to the newest request of a conversation, or None for a broken one."""
+        with self._lock:
+            if self._waiting.get(call.id) is call:
+                del self._waiting[call.id]
         with contextlib.suppress(*NOT_READABLE):
             messages = find_codec(format).decode_reply(to_plain_json(reply)).messages
             known = call.known.with_reply(hash_messages(call.scope, messages))

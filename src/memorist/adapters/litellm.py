@@ -99,11 +99,13 @@ class MemoristLogger(WireAdapter, CustomLogger):
         named = _session_name(kwargs)
         if named is None and "proxy_server_request" in kwargs:
             return None
+        call = str(kwargs.get("litellm_call_id", ""))
+        self._open_calls.pop(call, None)  # it failed, and is tried again
         exchange = self.begin_call(format, kwargs, named)
         if exchange is None:
             return None
         prepared = await exchange.aprepare(body)
-        self._track_call(str(kwargs.get("litellm_call_id", "")), exchange)
+        self._track_call(call, exchange)
         return {**kwargs, **_changed_arguments(body, prepared)}
 
     async def async_post_call_success_deployment_hook(

@@ -170,13 +170,17 @@ class WireCall:
         reply.
         """
         reply = assemble_reply_json(self.conversation.format, content_type, data)
-        if reply is not None:
+        if reply is None:
+            self._note_reply(None)
+        else:
             self.observe(reply)
 
     async def aobserve_body(self, content_type: str, data: bytes) -> None:
         """As `observe_body`."""
         reply = assemble_reply_json(self.conversation.format, content_type, data)
-        if reply is not None:
+        if reply is None:
+            self._note_reply(None)
+        else:
             await self.aobserve(reply)
 
 
