@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sqlite3
 import stat
@@ -179,3 +180,27 @@ def _fail_in_transaction(database: sqlite3.Connection, *, ends_it: bool) -> None
         if ends_it:
             database.execute("rollback")
             raise sqlite3.OperationalError("database or disk is full")
+
+
+def test_processes_that_open_a_new_database_at_once_all_keep_what_they_write(
+    tmp_path: Path,
+) -> None:
+    """As the workers of a server do at its first start: SQLite refuses all but one, at once."""
+    context = multiprocessing.get_context("fork")
+
+    def work(path: Path, barrier: Any) -> None:
+        barrier.wait(timeout=60)
+        connection = open_database(path, waits_once=True)
+        os._exit(isinstance(connection, UnsavedDatabaseConnection))
+
+    ended: list[int | None] = []
+    for turn in range(25):
+        arguments = (tmp_path / f"{turn}.sqlite", context.Barrier(4))
+        processes = [context.Process(target=work, args=arguments) for _ in range(4)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+            ended.append(process.exitcode)
+
+    assert ended == [0] * 100

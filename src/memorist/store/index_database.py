@@ -11,6 +11,7 @@ from pathlib import Path
 from memorist.errors import StoreError
 from memorist.store.sqlite_database import (
     UnsavedDatabaseConnection,
+    begin_write_ahead_log,
     connect_database,
     create_private_file,
     explain_database_error,
@@ -98,7 +99,7 @@ def _connect_index(path: Path) -> sqlite3.Connection:
         tables = {row["name"] for row in connection.execute("select name from sqlite_master")}
         if tables and connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
             raise _ForeignDatabase("not a database of memorist's")
-        connection.execute("pragma journal_mode = wal")
+        begin_write_ahead_log(connection)
         # Losing the last changes to a power cut costs a sync, no more.
         connection.execute("pragma synchronous = normal")
         _create_index_tables(connection)

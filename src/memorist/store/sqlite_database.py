@@ -12,6 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -39,6 +40,11 @@ waits for it; writers hold the lock for milliseconds.
 PAUSE_AFTER_BUSY_SECONDS = 60.0
 """How long what refused is left alone. With `HOST_BUSY_TIMEOUT_SECONDS` of waiting at its end,
 at most a second a minute.
+"""
+
+LOG_RETRY_SECONDS, MAX_LOG_TRIES = 0.01, 20
+"""How long and how often a new database's log is tried. Our choice: another process has it in a few
+milliseconds.
 """
 
 _DAMAGE_WORDS = ("malformed", "not a database")
@@ -318,13 +324,32 @@ def _connect_database(path: Path, *, waits_once: bool) -> sqlite3.Connection:
     create_private_file(path)
     connection = connect_database(path, waits_once=waits_once)
     try:
-        connection.execute("pragma journal_mode = wal")
+        begin_write_ahead_log(connection)
         connection.execute("pragma synchronous = normal")
         _prepare_database(connection)
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def begin_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Have the database keep a log. Of several processes that open a new one at once all but one
+    are refused, for milliseconds, and SQLite does not let them wait.
+    """
+    execute = partial(sqlite3.Connection.execute, connection)
+    wait = execute("pragma busy_timeout").fetchone()[0]
+    execute("pragma busy_timeout = 0")
+    for _ in range(MAX_LOG_TRIES):
+        try:
+            execute("pragma journal_mode = wal")
+            break
+        except sqlite3.OperationalError as error:
+            if not is_database_locked(error):
+                raise
+            time.sleep(LOG_RETRY_SECONDS)
+    execute(f"pragma busy_timeout = {wait:d}")
+    connection.execute("pragma journal_mode = wal")
 
 
 def _apply_migrations(connection: sqlite3.Connection) -> None:
