@@ -116,18 +116,13 @@ def test_an_ambiguous_name_is_not_loaded_silently() -> None:
 
 @pytest.mark.parametrize("family", ["rollout", "file-native"])
 def test_a_body_comes_once_after_the_users_message(family: Family) -> None:
-    """In the family's tag, as injected text, with the same bytes each time; not when it stands
-    there already.
-    """
-    deploy = SKILLS[0]
-
+    """In the family's tag, as injected text, with the same bytes each time."""
     (message,) = build_mentioned_skill_messages("$deploy and @deploy", SKILLS, family=family)
 
     assert (message.role, message.origin) == ("user", Origin.INJECTED)
     assert detect_origin(message.text) is Origin.INJECTED
     assert "# Body" in message.text
     assert (message,) == build_mentioned_skill_messages("again $deploy", SKILLS, family=family)
-    assert build_mentioned_skill_messages("$deploy", SKILLS, {deploy.path}, family=family) == ()
     assert (
         build_mentioned_skill_messages("$deploy", SKILLS, settings=SkillsSettings(enabled=False))
         == ()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from msgspec.structs import replace
@@ -40,7 +40,6 @@ _FILE_NATIVE_BODY = re.compile(
 def build_mentioned_skill_messages(
     text: str,
     skills: Sequence[Skill],
-    present_paths: Collection[str] = (),
     *,
     family: Family = "rollout",
     cwd: str = "",
@@ -48,20 +47,15 @@ def build_mentioned_skill_messages(
 ) -> tuple[Message, ...]:
     """Build the messages to insert right after a user message with this text.
 
-    One for each skill it invokes, then one for each ambiguous name. `present_paths` are skills
-    whose body was already injected in this turn. Ids and bytes of the messages depend on nothing
-    but the skill, so that later requests repeat them exactly.
+    One for each skill it invokes, then one for each ambiguous name. Ids and bytes of the messages
+    depend on nothing but the skill, so that later requests repeat them exactly.
     """
     chosen = settings or SkillsSettings()
     if not chosen.enabled:
         return ()
     texts = load_skill_prompts()
     called = find_skill_mentions(text, skills, cwd)
-    bodies = [
-        build_skill_body_message(skill, family, texts, chosen)
-        for skill in called.skills
-        if skill.path not in present_paths
-    ]
+    bodies = (build_skill_body_message(each, family, texts, chosen) for each in called.skills)
     return (*bodies, *(_build_ambiguity_message(each, texts) for each in called.ambiguous))
 
 
