@@ -309,3 +309,9 @@ def test_without_a_source_nothing_runs() -> None:
     assert flags.wait_for_lookup(0)
     assert flags._thread is None
     assert flags.values() == {}
+
+
+def test_a_flags_file_that_is_a_folder_is_said_in_words(tmp_path: Path) -> None:
+    """As `memorist doctor` and `config show` repeat it, without the system's numbers."""
+    with pytest.raises(SettingsError, match="cannot be read: it is a folder, not a file"):
+        FileFlagSource(tmp_path).read()

@@ -46,6 +46,14 @@ def test_one_claims_and_finishes_and_then_it_is_up_to_date(tmp_path: Path) -> No
     assert [each.extracted for each in list_enabled_extracts(state)] == [extract()]
 
 
+def test_who_is_at_it_is_named_for_a_user(tmp_path: Path) -> None:
+    """By process and machine, without what tells it from later processes of its number."""
+    state, _ = opened(tmp_path)
+    claim(state, worker="vm:8451:27600930-53c7:4026531836:a719d2")
+
+    assert refused(state).reason == "process 8451 on vm is at it"
+
+
 @pytest.mark.covers("RO-2")
 def test_a_dead_worker_holds_its_claim_no_longer_than_the_lease(tmp_path: Path) -> None:
     """At the lease's last second it is still held; after it another takes over, and the death is on

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memorist.errors import SettingsError
 from memorist.platforms.regular_files import read_regular_text_file
+from memorist.platforms.storage_errors import describe_storage_error
 from memorist.settings import FlagsSettings
 
 
@@ -32,7 +33,7 @@ class FileFlagSource:
             self._seen, self._values = None, {}
             return {}
         except OSError as error:
-            raise SettingsError(f"the flags file {self._path} cannot be read: {error}") from error
+            raise _explain_unreadable(self._path, error) from error
         now = (about.st_mtime_ns, about.st_size, about.st_ino)
         if now != self._seen:
             self._values = _flatten_names(_parse_flags_file(self._path))
@@ -45,10 +46,15 @@ def _parse_flags_file(path: Path) -> dict[str, object]:
         text = read_regular_text_file(path)
         parsed = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
-        raise SettingsError(f"the flags file {path} cannot be read: {error}") from error
+        raise _explain_unreadable(path, error) from error
     if not isinstance(parsed, dict):
         raise SettingsError(f"the flags file {path} must hold an object of names and values")
     return parsed
+
+
+def _explain_unreadable(path: Path, error: Exception) -> SettingsError:
+    why = describe_storage_error(error) if isinstance(error, OSError) else error
+    return SettingsError(f"the flags file {path} cannot be read: {why}")
 
 
 def _flatten_names(tree: Mapping[str, object], lead: str = "") -> dict[str, object]:

@@ -88,6 +88,12 @@ def name_current_process() -> str:
     )
 
 
+def describe_named_process(name: str) -> str:
+    """The process of a name by `name_current_process`, for a user; any other name as it is."""
+    host, *rest = name.rsplit(":", 4)
+    return f"process {rest[0]} on {host}" if len(rest) == 4 else name
+
+
 def is_named_process_dead(name: str) -> bool:
     """Whether the process of a name by `name_current_process` is surely dead: it is none of this
     machine's, its pid is another's by now, or the machine has been restarted since.

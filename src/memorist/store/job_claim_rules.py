@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from memorist.platforms.processes import describe_named_process
 from memorist.settings import RolloutsSettings
 
 JobKind = Literal["extract", "consolidate"]
@@ -160,7 +161,10 @@ def find_extraction_refusal(
         return JobClaimRefused(key=job.key, why="up to date")
     if has_valid_lease(job, terms, now):
         return JobClaimRefused(
-            key=job.key, why="running", until=job.lease_until, reason=f"{job.worker} is at it"
+            key=job.key,
+            why="running",
+            until=job.lease_until,
+            reason=f"{describe_named_process(job.worker or '')} is at it",
         )
     if not newer and job.retries_left <= 0:
         return JobClaimRefused(key=job.key, why="exhausted", reason=job.last_error or "")
