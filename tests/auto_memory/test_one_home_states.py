@@ -97,7 +97,9 @@ class OneHome(HomeStates):
     def undo(self, how: str, step: int) -> None:
         words = ("memory", "undo", "--yes")
         if how != "whole":
-            self.is_whole(how, step, *words)
+            is_done = self.is_whole(how, step, *words)
+            if not is_done and any(len(self.where(n)) > 1 for n in self.stands):
+                self.must(*words)  # a move that is half taken back: its memory is in both folders
         else:
             before = {n for n in self.stands | self.forgotten if self.where(n)}
             done = self.run(*words)
