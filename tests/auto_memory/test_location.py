@@ -175,3 +175,18 @@ def test_no_password_is_written_down(repository: Path) -> None:
     git("remote", "add", "other", "git@example.test:shop.git", cwd=repository)
 
     assert read_remote_identity(repository) == "example.test:shop.git https://example.test/shop.git"
+
+
+@pytest.mark.covers("AM-4")
+def test_a_remote_behind_hundreds_of_branches_is_read_whole(repository: Path) -> None:
+    """Only the first page of Git's configuration was read, and an address was cut within a word:
+    a clone with many branches was not recognised once it moved.
+    """
+    branches = "".join(
+        f'[branch "topic-{number}"]\n\tremote = origin\n\tmerge = refs/heads/topic-{number}\n'
+        for number in range(500)
+    )
+    remote = '[remote "fork"]\n\turl = https://example.test/fork.git\n'
+    (repository / ".git" / "config").write_text(f"[core]\n\tbare = false\n{branches}{remote}")
+
+    assert read_remote_identity(repository) == "https://example.test/fork.git"

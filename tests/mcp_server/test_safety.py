@@ -72,6 +72,21 @@ async def test_the_users_own_words_make_it_theirs(connect: Connect, shop: Path) 
 
 
 @pytest.mark.covers("SF-2")
+async def test_an_origin_that_is_not_believed_is_not_told(connect: Connect) -> None:
+    """`memory_read` gave the claim and the quotation of a file that another program wrote, which
+    the lists show as of unknown origin.
+    """
+    async with connect() as asker:
+        await asker.ask("memory_write", text="The port is 4000.", kind="project")
+        (folder,) = Path(os.environ["MEMORIST_HOME"]).glob("projects/*/memory")
+        header = f"name: x\ntype: feedback\nmemorist:\n  quote: {PNPM}\n  trust: stated\n"
+        (folder / "x.md").write_text(f"---\n{header}---\n\n{PNPM}\n")
+        read = await asker.ask("memory_read", path="x.md")
+
+    assert "origin: unknown\n" in read
+
+
+@pytest.mark.covers("SF-2")
 @pytest.mark.parametrize("text", [f"{PNPM} {ORDER}", f"{PNPM}\n\nHow to apply: {ORDER}"])
 async def test_a_true_quotation_carries_nothing_else_in(
     connect: Connect, shop: Path, text: str

@@ -888,10 +888,16 @@ class AutoMemory(ProcessBound):
         return find_later_words_against_proposals(self.list_proposals(), self.find_known_memories)
 
     def find_known_memories(self, said: str) -> list[MemoryWithChangeTime]:
-        """The memories, here or in every project, that have to do with a statement."""
+        """The memories, here or in every project, that have to do with a statement, and whose
+        origin is believed.
+        """
         heads = self.headers_by_path()
         near = self._read_cached(self.get_statement_search().find_related_memories(said))
-        found = [MemoryWithChangeTime(topic, heads[topic.path].modified) for topic in near]
+        found = [
+            MemoryWithChangeTime(topic, heads[topic.path].modified)
+            for topic in near
+            if not self.folder.has_untrusted_origin(topic.path)
+        ]
         there = self.everywhere
         return found if there is None else [*found, *there.find_known_memories(said)]
 

@@ -107,9 +107,9 @@ def _normalize_parts(parts: list[str]) -> Path:
     return Path(*found) if found else Path("/")
 
 
-_MAX_GIT_FILE_BYTES = 4_096
+_MAX_GIT_FILE_BYTES = 262_144
 """Bytes read of a `.git` file, a `commondir` or a `config`; real ones hold a line or two, a
-configuration a page.
+configuration a page, and of a clone with hundreds of branches some fifty pages.
 """
 
 
@@ -333,7 +333,7 @@ def read_project_record(files: FileSystem, memory_layout: MemoryLayout) -> Proje
     """Return the project that a memory belongs to; None when it is not recorded."""
     try:
         return decode_json(
-            files.read(memory_layout.project_record, limit=_MAX_GIT_FILE_BYTES * 4),
+            files.read(memory_layout.project_record, limit=_MAX_GIT_FILE_BYTES),
             as_type=ProjectRecord,
         )
     except (FileNotFoundError, msgspec.DecodeError):

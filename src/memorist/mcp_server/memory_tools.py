@@ -23,6 +23,7 @@ from memorist.auto_memory.memory_file import (
     MemoryFile,
     MemoryKind,
     Provenance,
+    Trust,
     create_memory_file,
     with_body,
     with_header,
@@ -215,8 +216,9 @@ class MemoryTools:
 
         Raises InputError when there is none of that path, or it may not be shown.
         """
-        _, prefix, topic = self._read_allowed_memory(arguments.path)
-        trust = topic.provenance.trust
+        memory, prefix, topic = self._read_allowed_memory(arguments.path)
+        trust = memory.folder.determine_trust(topic)
+        quote = "" if trust is Trust.UNKNOWN else to_safe_line(topic.provenance.quote)
         text = sanitize_for_model(topic.body)
         # Who has not read the end would write the memory without it.
         ends_here = len(text) <= arguments.start + MAX_ANSWER_CHARS - RESERVED_FRAME_CHARS
@@ -226,8 +228,7 @@ class MemoryTools:
             if ends_here
             else "(given with the end of the text)",
             "kind": str(topic.kind or "none"),
-            "origin": str(trust)
-            + (f", “{to_safe_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
+            "origin": f"{trust}, “{quote}”" if quote else str(trust),
             "day": topic.provenance.created[:10] or "not known",
             "description": to_safe_line(topic.description),
             "text": cut_text_page(text, arguments.start),
