@@ -530,6 +530,77 @@ def test_words_typed_while_the_agent_works_are_kept() -> None:
     assert [entry.line for entry in entries if isinstance(entry, SkippedLine)] == [6]
 
 
+def queue(operation: str, text: str | None = None) -> Record:
+    """A record of the queue."""
+    done = {"type": "queue-operation", "operation": operation, "sessionId": "s-1"}
+    at = {"timestamp": "2026-02-03T04:05:06.500Z"}
+    return {**done, **at} if text is None else {**done, **at, "content": text}
+
+
+def read_sent(*operations: Record, **more: Any) -> list[Message]:
+    """What is read besides the records of a session in which this happens to the queue while a
+    tool works.
+    """
+    entries = entries_of(
+        user("a", None, **more),
+        reply("b", "a", call("one"), of="first"),
+        *operations,
+        answer("c", "b", "one"),
+        reply("d", "c", of="second", **more),
+    )
+    assert [each for each in ids(entries) if not each.startswith("queued-")] == ["a", "b", "c", "d"]
+    return [each for key, each in messages(entries).items() if key.startswith("queued-")]
+
+
+@pytest.mark.covers("FM-3")
+def test_what_was_sent_within_a_turn_and_stands_in_the_queue_alone_is_the_users() -> None:
+    """Before 2.1.97 there is no other record. It comes behind the results that the model had."""
+    sent = (queue("enqueue", "and the docs"), queue("remove"))
+    entries = entries_of(
+        user("a", None),
+        reply("b", "a", call("one"), of="first"),
+        *sent,
+        answer("c", "b", "one"),
+        reply("d", "c", of="second"),
+    )
+    (found,) = read_sent(*sent)
+    assert ids(entries) == ["a", "b", "c", found.id, "d"]
+    assert (found.role, found.origin, found.text) == ("user", Origin.USER, "and the docs")
+    assert found.is_typed
+    (of_a_program,) = read_sent(*sent, entrypoint="sdk-cli")
+    assert not of_a_program.is_typed
+
+
+@pytest.mark.covers("FM-3")
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [queue("enqueue", "wait")],
+        [queue("enqueue", "wait"), queue("popAll", "wait")],
+        [queue("enqueue", "wait"), queue("dequeue"), queue("remove")],
+        [queue("enqueue", '{"task_id": "1"}'), queue("remove")],
+        [queue("enqueue", "<task-notification>done</task-notification>"), queue("remove")],
+        [queue("enqueue", "/compact"), queue("remove")],
+        [queue("enqueue", ""), queue("remove")],
+        [queue("remove")],
+        [{**queue("enqueue", "wait"), "operation": 7}, queue("remove")],
+    ],
+    ids=["waits", "taken back", "a prompt", "notice", "mark", "command", "empty", "none", "odd"],
+)
+def test_what_was_not_sent_from_the_queue_or_has_a_record_is_not_read_from_it(
+    operations: list[Record],
+) -> None:
+    """What is sent at the end of a turn is a prompt of its own, what was taken back is nobody's."""
+    assert read_sent(*operations) == []
+
+
+@pytest.mark.covers("FM-3")
+@pytest.mark.parametrize("version", ["2.1.97", "2.2.0", "3.0.1", "next", ""])
+def test_the_queue_is_not_read_where_each_prompt_has_a_record(version: str) -> None:
+    """Since 2.1.97 it would be there twice; a version of which nothing is known counts as newer."""
+    assert read_sent(queue("enqueue", "and the docs"), queue("remove"), version=version) == []
+
+
 @pytest.mark.covers("FM-3")
 def test_an_attachment_of_a_dead_branch_is_told_from_a_live_one() -> None:
     """What was rewound is no part of the conversation; both are kept byte for byte."""

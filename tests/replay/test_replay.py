@@ -298,3 +298,20 @@ def test_a_full_disk_is_said_clearly_and_leaves_the_former_result(tmp_path: Path
     assert lines[-1].startswith("memorist: Cannot write ")
     assert len({re.sub(r"\S*/\S*", "", line) for line in lines}) == len(lines) <= 5
     assert (tmp_path / "out/s/session-memory/summary.md").read_text("utf-8") == before
+
+
+async def test_a_rule_that_stands_in_the_queue_alone_is_kept(tmp_path: Path) -> None:
+    """As Claude Code before 2.1.97 recorded what is typed while the agent works."""
+    session = claude_session(tmp_path / "session.jsonl", 2)
+    lines = session.read_text("utf-8").splitlines()
+    done = {"type": "queue-operation", "timestamp": "2026-01-02T03:00:02.500Z"}
+    queued = [
+        {**done, "operation": "enqueue", "content": "From now on never amend commits."},
+        {**done, "operation": "remove"},
+    ]
+    session.write_text("\n".join([*lines[:2], *map(json.dumps, queued), *lines[2:]]), "utf-8")
+    await replay_files_to_report(
+        [session], ReplayOptions(settings=Settings(), out=tmp_path / "out")
+    )
+    kept = [path.read_text("utf-8") for path in (tmp_path / "out").rglob("memory/*.md")]
+    assert any("never amend commits" in text for text in kept)

@@ -11,6 +11,8 @@ import heapq
 from array import array
 from collections.abc import Iterator
 
+from memorist.core.messages import Message, Origin
+from memorist.formats.claude_code_queue import QUEUE_KIND, QueuedPrompts, is_queue_read
 from memorist.formats.claude_code_records import read_compaction_boundary, read_record_message
 from memorist.formats.claude_code_tree import (
     ASSISTANT,
@@ -68,6 +70,13 @@ class _ClaudeCodeReader:
         for position, number in enumerate(chain.order):
             self.positions[index.line_numbers[number]] = position
         self.names = list(index.kinds)
+        is_read = is_queue_read(index.build_session_head().version)
+        self.queue_code = index.kinds.get(QUEUE_KIND) if is_read else None
+        self.queue = QueuedPrompts()
+        self.is_typed = False
+        """Whether a person typed the newest prompt."""
+        self.reply_hash = 0
+        """Of the newest reply."""
         self.ends_reply = self._last_of_replies()
         self.is_sidechain = bytearray(len(index.codes))
         for number, flags in enumerate(index.flags):
@@ -94,6 +103,7 @@ class _ClaudeCodeReader:
                 break  # the file has grown since the first pass
             position = positions[number]
             if position == self.next_position:
+                yield from self._take_sent_prompts(position)
                 yield from self._live_entries(line.data, position)
                 if self.buffered:
                     yield from self._release()
@@ -106,6 +116,16 @@ class _ClaudeCodeReader:
             yield from self._read_again(lines)
             if self.next_position == before:
                 self.next_position += 1  # the line is gone: the file changed since the first pass
+
+    def _take_sent_prompts(self, position: int) -> Iterator[Message]:
+        """What was sent before the reply that begins at this position and stands in the queue
+        alone: behind the results of the calls before, so that these stay together.
+        """
+        number = self.chain.order[position]
+        reply = self.index.reply_hashes[number]
+        if self.index.flags[number] & ASSISTANT and reply != self.reply_hash:
+            self.reply_hash = reply
+            yield from self.queue.take_sent()
 
     def _read_again(self, lines: RecordedLines) -> Iterator[TranscriptEntry]:
         """One more pass, for positions that did not fit the buffer."""
@@ -159,6 +179,8 @@ class _ClaudeCodeReader:
             entry = SideRecord(self.names[self.index.codes[line]], line, data.rstrip())
         else:
             entry = message
+            if message.origin is Origin.USER and not message.tool_results:
+                self.is_typed = message.is_typed
         return (RepairedLine(line, REPLACED_CHARACTERS), entry) if was_mended else (entry,)
 
     def _other_entry(self, line: RawTranscriptLine) -> tuple[TranscriptEntry, ...]:
@@ -174,6 +196,8 @@ class _ClaudeCodeReader:
                     or explain_bad_line(line.data, last=line.number == len(self.positions) - 1),
                 ),
             )
+        if code == self.queue_code:
+            self.queue.on_operation(line.data, line.number, is_typed=self.is_typed)
         kind = self.names[code]
         if kind in ("user", "assistant", "attachment"):
             kind = "sidechain" if self.is_sidechain[line.number] else "branch"
