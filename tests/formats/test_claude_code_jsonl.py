@@ -595,7 +595,7 @@ def test_what_was_not_sent_from_the_queue_or_has_a_record_is_not_read_from_it(
 
 
 @pytest.mark.covers("FM-3")
-@pytest.mark.parametrize("version", ["2.1.97", "2.2.0", "3.0.1", "next", ""])
+@pytest.mark.parametrize("version", ["2.1.97", "2.2.0", "3.0.1", "next", "", "1." + "9" * 5_000])
 def test_the_queue_is_not_read_where_each_prompt_has_a_record(version: str) -> None:
     """Since 2.1.97 it would be there twice; a version of which nothing is known counts as newer."""
     assert read_sent(queue("enqueue", "and the docs"), queue("remove"), version=version) == []

@@ -79,6 +79,7 @@ _LIKES = lazy_pattern(
     re.IGNORECASE,
 )
 _CURRENT = frozenset(("current", "new"))
+_I_AM = lazy_pattern(r"\AI['’]m\b", re.IGNORECASE)
 _SPEAKER = lazy_pattern(r"(?:i|ich|je|eu|yo)\Z", re.IGNORECASE)
 
 
@@ -126,9 +127,6 @@ def _read_fact(text: str) -> _Fact | None:
     return _Fact(subject, verb, found["value"], values, is_new, sort, is_named)
 
 
-_I_AM = lazy_pattern(r"\AI['’]m\b", re.IGNORECASE)
-
-
 def states_otherwise(new: str, known: str) -> bool:
     """Whether two facts are the same but for one part, which makes it doubtful that both hold: a
     name, number or role given to one thing, the owner of one, or, where the new one says `now`, any
@@ -136,7 +134,7 @@ def states_otherwise(new: str, known: str) -> bool:
     """
     mine, theirs = _read_fact(new), _read_fact(known)
     if mine is None or theirs is None or mine.verb != theirs.verb:
-        return _denies_wide(new, known) or _likes_otherwise(new, known)
+        return _denies_in_chinese(new, known) or _likes_otherwise(new, known)
     if not (mine.subject and theirs.subject and mine.values and theirs.values):
         return False
     is_same_thing = mine.subject == theirs.subject
@@ -163,21 +161,21 @@ def _likes_otherwise(new: str, known: str) -> bool:
     )
 
 
-_WIDE_NEGATION = lazy_pattern(r"不再|不要|没有|[不没别]")
-_WIDE_FRAME = lazy_pattern(r"[我您你]们?|用户|现在|已经|[了也都。，！\s]")
+_CHINESE_NEGATION = lazy_pattern(r"不再|不要|没有|[不没别]")
+_CHINESE_PARTICLES = lazy_pattern(r"[我您你]们?|用户|现在|已经|[了也都。，！\s]")
 
 
-def _denies_wide(new: str, known: str) -> bool:
+def _denies_in_chinese(new: str, known: str) -> bool:
     """Whether a Chinese text is another one with a negation more, or less."""
-    mine, theirs = _strip_wide_frame(new), _strip_wide_frame(known)
-    plain = [_WIDE_NEGATION.sub("", text) for text in (mine, theirs)]
+    mine, theirs = _strip_chinese_particles(new), _strip_chinese_particles(known)
+    plain = [_CHINESE_NEGATION.sub("", text) for text in (mine, theirs)]
     return bool(plain[0]) and plain[0] == plain[1] and (mine == plain[0]) != (theirs == plain[1])
 
 
-def _strip_wide_frame(text: str) -> str:
+def _strip_chinese_particles(text: str) -> str:
     """A Chinese text without pronouns, particles and stops; empty for any other, and a long one."""
-    is_wide = text and "\u4e00" <= text[0] <= "\u9fff" and len(text) <= MAX_FACT_CHARS
-    return _WIDE_FRAME.sub("", text) if is_wide else ""
+    is_chinese = text and "\u4e00" <= text[0] <= "\u9fff" and len(text) <= MAX_FACT_CHARS
+    return _CHINESE_PARTICLES.sub("", text) if is_chinese else ""
 
 
 def list_word_groups_of_facts(text: str) -> frozenset[frozenset[str]]:
@@ -186,8 +184,8 @@ def list_word_groups_of_facts(text: str) -> frozenset[frozenset[str]]:
     if fact is None and (likes := _LIKES.match(text[:MAX_FACT_CHARS])):
         return frozenset((frozenset(list_content_stems(likes["what"])),)) - {frozenset()}
     if fact is None:
-        wide = _WIDE_NEGATION.sub(" ", _strip_wide_frame(text)).split()
-        return frozenset((frozenset(wide),)) if wide else frozenset()
+        parts_said = _CHINESE_NEGATION.sub(" ", _strip_chinese_particles(text)).split()
+        return frozenset((frozenset(parts_said),)) if parts_said else frozenset()
     speaks_of_verb = fact.subject == ("i",) and fact.verb != "am"
     subject = (fact.verb[:4],) if speaks_of_verb else fact.subject
     return frozenset(frozenset(part) for part in (subject, fact.values) if part)

@@ -265,7 +265,7 @@ class Message(Struct, frozen=True, kw_only=True):
 
 
 def find_newest_user_message(messages: Sequence[Message]) -> Message | None:
-    """The newest message that the user typed; None where there is none."""
+    """The newest message of the user that is no result of a tool; None where there is none."""
     return next(
         (
             message

@@ -7,6 +7,7 @@ in the conversation. What is sent within a turn has one since 2.1.97; before, it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
@@ -19,7 +20,9 @@ from memorist.formats.request_codec import detect_and_mark_origins
 from memorist.formats.transcript_format import FAILURES, parse_iso_timestamp
 
 QUEUE_KIND = "queue-operation"
+_VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})")
 _FIRST_WITH_RECORDS = (2, 1, 97)
+"""The version from which on recorded sessions hold such prompts as attachments."""
 MAX_WAITING_PROMPTS = 100
 """Prompts that wait at once; of more the oldest are left out."""
 _MESSAGES_OF_PROGRAMS = ("{", "<", "[", "/")
@@ -44,8 +47,8 @@ _operation = build_json_decoder(_QueueOperation)
 
 def is_queue_read(version: str) -> bool:
     """Whether a version of Claude Code records in the queue alone what is sent within a turn."""
-    numbers = version.split(".")
-    return all(map(str.isdecimal, numbers)) and tuple(map(int, numbers)) < _FIRST_WITH_RECORDS
+    found = _VERSION.fullmatch(version)
+    return found is not None and tuple(map(int, found.groups())) < _FIRST_WITH_RECORDS
 
 
 class QueuedPrompts:

@@ -227,7 +227,7 @@ def _relay(source: int, target: int, first: bytes, requests: OpenRequests) -> No
             part = os.read(source, CHUNK_BYTES)
         if last := b"".join(pending):
             requests.on_client_lines(last)
-            _write(target, last + b"\n")
+            _write(target, _replace_lone_surrogates(last + b"\n"))
         requests.wait_until_answered()
     except OSError:
         pass

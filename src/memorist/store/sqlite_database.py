@@ -340,15 +340,17 @@ def begin_write_ahead_log(connection: sqlite3.Connection) -> None:
     execute = partial(sqlite3.Connection.execute, connection)
     wait = execute("pragma busy_timeout").fetchone()[0]
     execute("pragma busy_timeout = 0")
-    for _ in range(MAX_LOG_TRIES):
-        try:
-            execute("pragma journal_mode = wal")
-            break
-        except sqlite3.OperationalError as error:
-            if not is_database_locked(error):
-                raise
-            time.sleep(LOG_RETRY_SECONDS)
-    execute(f"pragma busy_timeout = {wait:d}")
+    try:
+        for _ in range(MAX_LOG_TRIES):
+            try:
+                execute("pragma journal_mode = wal")
+                break
+            except sqlite3.OperationalError as error:
+                if not is_database_locked(error):
+                    raise
+                time.sleep(LOG_RETRY_SECONDS)
+    finally:
+        execute(f"pragma busy_timeout = {wait:d}")
     connection.execute("pragma journal_mode = wal")
 
 
