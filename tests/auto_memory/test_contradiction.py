@@ -656,6 +656,70 @@ def test_a_fact_that_gives_one_thing_another_name_is_doubted(known: str, said: s
     assert compare_statements(said, known) is StatementRelation.STATED_OTHERWISE
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("We ship on Fridays at noon.", "No shipments on Fridays."),
+        ("Run a schema validation before every import.", "We no longer validate the schema."),
+        ("Unit tests need a running broker.", "Unit tests no longer need a broker."),
+        ("Warnings are shown as banners.", "Warnings go into the log, no banners."),
+        ("Use canary builds for each service.", "No canary builds, we roll out at once."),
+        ("Our queue is RabbitMQ.", "We don't use RabbitMQ anymore, now it's NATS."),
+        ("Unser Cache ist Redis.", "Wir nutzen Redis nicht mehr, sondern Valkey."),
+        ("Notre cache est Redis.", "Nous n'utilisons plus Redis, maintenant c'est Valkey."),
+        ("Nuestra cola es RabbitMQ.", "Ya no usamos RabbitMQ, ahora usamos NATS."),
+        ("Nosso cache é Redis.", "Não usamos mais Redis, agora é Valkey."),
+        ("我们的缓存是Redis。", "我们不再用Redis了，现在用Valkey。"),
+        ("キャッシュはRedisです。", "Redisはもう使っていません、今はValkeyです。"),
+    ],
+)
+def test_what_is_ruled_out_altogether_is_doubted_where_a_part_of_it_is_stated(
+    known: str, said: str
+) -> None:
+    """All its words are in the known text, which says more; or it is the value that this gives."""
+    if compare_statements(said, known) is not StatementRelation.CORRECTED:
+        assert compare_statements(said, known) is StatementRelation.STATED_OTHERWISE
+    assert find_near(said, known)
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("copy reports from staging", "never copy reports to staging"),
+        ("use tabs for indenting Makefiles", "never use tabs"),
+        ("CI caches the RabbitMQ image", "we no longer use RabbitMQ"),
+        ("Integration tests need a broker.", "Unit tests must not need a broker."),
+        ("Mock external calls.", "Don't mock the database."),
+    ],
+)
+def test_a_ban_of_something_else_or_of_one_case_asks_nothing(known: str, said: str) -> None:
+    """A word that both have is not enough."""
+    assert compare_statements(said, known) is StatementRelation.UNRELATED
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "is_doubted"),
+    [
+        ("Reports go out every two weeks.", "Reports go out daily now.", True),
+        ("Die Backups laufen wöchentlich.", "Die Backups laufen jeden Tag.", True),
+        ("The audit happens once a year.", "The audit happens quarterly.", True),
+        ("Backups run nightly.", "Backups are tested monthly.", False),
+        ("The audit happens yearly.", "Invoices are sent yearly.", False),
+    ],
+)
+def test_the_same_more_or_less_often_is_doubted(known: str, said: str, is_doubted: bool) -> None:
+    """Whether it is the same is told by the words beside."""
+    assert (compare_statements(said, known) is not StatementRelation.UNRELATED) == is_doubted
+    assert find_near(said, known) == is_doubted
+
+
+def test_a_fact_behind_another_clause_is_compared() -> None:
+    """`Sarah left` says nothing of the manager, what follows does."""
+    said, known = "Sarah left, the release manager is Kim.", "The release manager is Sarah."
+
+    assert compare_statements(said, known) is StatementRelation.STATED_OTHERWISE
+
+
 @pytest.mark.covers("AM-12")
 async def test_a_fact_about_the_user_is_compared_wherever_it_is_kept(talk: Talk) -> None:
     """A name that one project alone knows is asked about when another is given, and a new role is

@@ -20,12 +20,14 @@ la règle que je t'avais donnée pour npm, tu peux l'oublier|la regla que te di,
 タブのルール、記憶から消しといて|больше не надо помнить правило про отступы
 I'd rather you didn't remember my name any more, delete it|delete whatever you've noted about the printer
 Verwijder wat je over de printer hebt opgeslagen|erase what you stored about the printer
+die Regel mit Redis gilt nicht mehr|la règle de Redis ne s'applique plus|la norma de Redis ya no sirve
+a regra do Redis não vale mais|правило про Redis больше не действует|Redisのルールはもう無効です|de regel over Redis geldt niet meer
 """
 _UNSURE = """
 ditch the preference about Redis|that thing about Redis, you can forget it|borra la nota de Redis
 all the stuff I said about Redis, just drop it|das mit Redis, was ich dir gesagt hatte, bitte wegwerfen
 das mit Redis kannst du streichen|lo de Redis, olvídalo|quita la regla de Redis|удали правило про Redis
-on oublie la règle de Redis|olvidemos la regla de Redis
+on oublie la règle de Redis|olvidemos la regla de Redis|das mit Redis gilt nicht mehr
 """
 _PART_TO_PLAY = """
 olvida que eres un asistente|dimentica che sei un'AI|oublie que tu es un robot|esquece que você é um robô
@@ -39,7 +41,7 @@ borra el archivo que te dije|no olvides lo que te dije|não esqueça a regra|non
 The lead said: "forget what you remember of npm".|> forget what you remember of npm, please unlearn it
 apaga a regra do css|supprime les souvenirs de test dans la base|elimina la regla de nginx.conf
 Elimina la regla temporal de firewall al final del script|apaga a regra 15 do ufw no firewall
-always delete the notes about drafts before you publish|delete the note about Redis from the README
+das Angebot gilt nicht mehr|le code promo n'est plus valable|always delete the notes about drafts before you publish|delete the note about Redis from the README
 """
 
 

@@ -212,7 +212,7 @@ _FRAME_WORDS = parse_word_list(
     sie uns mir bitte immer nur ab jetzt sofort hier im projekt verwende verwenden benutze
     benutzen nutze nutzen nimm mit auf mehr und oder zu auch wieder stattdessen le la les un
     une des nous je tu on il est sommes suis toujours utilise utilisez utiliser ici dans ce
-    cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
+    utilisons cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
     usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
     projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
     neither nor weder noch ni nem ни oder ou или jamais

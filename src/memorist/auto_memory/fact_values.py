@@ -78,8 +78,22 @@ _LIKES = lazy_pattern(
     r" (?P<what>[^,;]{2,80}?)[.!]*\Z",
     re.IGNORECASE,
 )
+_PERIOD = (
+    r"(?:days?|nights?|weeks?|months?|quarters?|years?|hours?|sprints?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|tage?|wochen?|monate?|jahre?|jours?|semaines?|mois|ans?|días?|semanas?|mes(?:es)?|años?|dias?|mês|anos?)"
+)
+_HOW_OFTEN = lazy_pattern(
+    r"\b(?:hourly|daily|nightly|(?:bi-?)?weekly|fortnightly|monthly|quarterly|yearly|annually|täglich"
+    r"|wöchentlich|monatlich|jährlich"
+    r"|(?:every|once an?|twice an?|(?:\w+ )?times an?|alle|jede[nrs]?|chaque"
+    r"|tou(?:te)?s les|cada|todos (?:los|os)|todas (?:las|as))"
+    rf"(?: \w+)?? {_PERIOD})\b",
+    re.IGNORECASE,
+)
+"""Says how often something recurs."""
 _CURRENT = frozenset(("current", "new"))
 _I_AM = lazy_pattern(r"\AI['’]m\b", re.IGNORECASE)
+_PART_BREAK = lazy_pattern(r"[,;.] (?:(?:so|and|now) )?")
 _SPEAKER = lazy_pattern(r"(?:i|ich|je|eu|yo)\Z", re.IGNORECASE)
 
 
@@ -99,9 +113,17 @@ class _Fact(Struct, frozen=True):
 
 
 @lru_cache(maxsize=2_000)
-def _read_fact(text: str) -> _Fact | None:
+def _read_facts(text: str) -> tuple[_Fact, ...]:
+    """The facts of a text: it is one itself, or its parts are."""
     if len(text) > MAX_FACT_CHARS:
-        return None
+        return ()
+    whole = _read_fact(text)
+    parts = [text] if whole else _PART_BREAK.split(text)
+    return tuple(fact for part in parts if (fact := _read_fact(part)) is not None)
+
+
+@lru_cache(maxsize=2_000)
+def _read_fact(text: str) -> _Fact | None:
     plain = _I_AM.sub("I am", text)
     if found := _USE.match(plain):
         sort, subject = "use", list_content_stems(found["subject"])
@@ -130,12 +152,21 @@ def _read_fact(text: str) -> _Fact | None:
 def states_otherwise(new: str, known: str) -> bool:
     """Whether two facts are the same but for one part, which makes it doubtful that both hold: a
     name, number or role given to one thing, the owner of one, or, where the new one says `now`, any
-    part; and whether a Chinese text says of the same that it is not so.
+    part; or one says that the same is not so, or recurs more or less often.
     """
-    mine, theirs = _read_fact(new), _read_fact(known)
-    if mine is None or theirs is None or mine.verb != theirs.verb:
-        return _denies_in_chinese(new, known) or _likes_otherwise(new, known)
-    if not (mine.subject and theirs.subject and mine.values and theirs.values):
+    facts, others = _read_facts(new), _read_facts(known)
+    return (
+        any(_differ_in_one_part(mine, theirs) for mine in facts for theirs in others)
+        or _recurs_otherwise(new, known)
+        or _denies_in_chinese(new, known)
+        or _likes_otherwise(new, known)
+    )
+
+
+def _differ_in_one_part(mine: _Fact, theirs: _Fact) -> bool:
+    """Whether two facts with one verb have the same subject or the same value, not both."""
+    given = (mine.subject, theirs.subject, mine.values, theirs.values)
+    if mine.verb != theirs.verb or () in given:
         return False
     is_same_thing = mine.subject == theirs.subject
     if is_same_thing == (mine.values == theirs.values):
@@ -148,6 +179,17 @@ def states_otherwise(new: str, known: str) -> bool:
         and mine.sort != "other"
         and is_same_thing == (mine.sort != "owns")
     )
+
+
+def _recurs_otherwise(new: str, known: str) -> bool:
+    """Whether one text says of what the other one speaks of that it recurs more or less often."""
+    if max(len(new), len(known)) > MAX_FACT_CHARS:
+        return False
+    mine, theirs = (_HOW_OFTEN.findall(text) for text in (new, known))
+    if len(mine) != 1 or len(theirs) != 1 or mine[0].casefold() == theirs[0].casefold():
+        return False
+    things = [frozenset(list_content_stems(_HOW_OFTEN.sub(" ", text))) for text in (new, known)]
+    return bool(things[0] and things[1]) and (things[0] <= things[1] or things[1] <= things[0])
 
 
 def _likes_otherwise(new: str, known: str) -> bool:
@@ -180,15 +222,24 @@ def _strip_chinese_particles(text: str) -> str:
 
 def list_word_groups_of_facts(text: str) -> frozenset[frozenset[str]]:
     """Groups of words, of one of which every fact holds all that this one may state otherwise."""
-    fact = _read_fact(text)
-    if fact is None and (likes := _LIKES.match(text[:MAX_FACT_CHARS])):
+    facts = _read_facts(text)
+    if not facts and _HOW_OFTEN.search(text[:MAX_FACT_CHARS]):
+        things = list_content_stems(_HOW_OFTEN.sub(" ", text[:MAX_FACT_CHARS]))
+        return frozenset(frozenset((each,)) for each in things)
+    if not facts and (likes := _LIKES.match(text[:MAX_FACT_CHARS])):
         return frozenset((frozenset(list_content_stems(likes["what"])),)) - {frozenset()}
-    if fact is None:
+    if not facts:
         parts_said = _CHINESE_NEGATION.sub(" ", _strip_chinese_particles(text)).split()
         return frozenset((frozenset(parts_said),)) if parts_said else frozenset()
+    return frozenset(
+        frozenset(part) for fact in facts for part in (_name_subject(fact), fact.values) if part
+    )
+
+
+def _name_subject(fact: _Fact) -> tuple[str, ...]:
+    """What a fact is about; of the speaker, what they do."""
     speaks_of_verb = fact.subject == ("i",) and fact.verb != "am"
-    subject = (fact.verb[:4],) if speaks_of_verb else fact.subject
-    return frozenset(frozenset(part) for part in (subject, fact.values) if part)
+    return (fact.verb[:4],) if speaks_of_verb else fact.subject
 
 
 _GIVEN = r"[\w@./+#:%-]*[\w%+#]"

@@ -42,6 +42,7 @@ from memorist.auto_memory.clause_stances import (
     parse_clause_stances,
     separate_chosen_alternative,
 )
+from memorist.auto_memory.denied_words import ONE_CASE, list_denied_words, rules_out_more
 from memorist.auto_memory.fact_values import list_word_groups_of_facts, states_otherwise
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
@@ -118,9 +119,6 @@ _ASKS_FOR_USE = lazy_pattern(
     r"используй(?:те)?|запускай(?:те)?)\b|.*(?:都|要|请)用|.*(?:実行して|使って)",
     re.IGNORECASE,
 )
-_ONE_CASE = lazy_pattern(
-    r"\b(?:for \w+ing|(?:in|on) (?:the )?(?:ci|production|staging|docs|scripts))\b", re.IGNORECASE
-)
 
 
 def compare_statements(new: str, known: str) -> StatementRelation:
@@ -144,7 +142,7 @@ def compare_statements(new: str, known: str) -> StatementRelation:
             return StatementRelation.CORRECTED
         if _abandons(new, known):
             return StatementRelation.ABANDONED
-        is_doubtful = states_otherwise(new, known)
+        is_doubtful = states_otherwise(new, known) or rules_out_more(mine, known, theirs)
         return StatementRelation.STATED_OTHERWISE if is_doubtful else StatementRelation.UNRELATED
     gives_up = any(pattern.search(known) for pattern in SWITCHES)
     covered = len(known) <= MAX_COMPARED_CHARS and all(
@@ -276,7 +274,7 @@ def _abandons(new: str, known: str) -> bool:
 
 def _asks_for_use(clause: str) -> bool:
     """Whether a clause asks for something to be used, and not in one case only."""
-    return _ASKS_FOR_USE.match(clause) is not None and _ONE_CASE.search(clause) is None
+    return _ASKS_FOR_USE.match(clause) is not None and ONE_CASE.search(clause) is None
 
 
 def _list_given_up(text: str, stances: Sequence[ClauseStance]) -> list[frozenset[str]]:
@@ -603,12 +601,12 @@ class RelatedStatementSearch:
 
     def _find_near(self, limits: _AgreementLimits) -> set[_Saying]:
         """The memories that hold what `_is_related` asks for at least."""
-        marks = [*(each.marks for each in limits.opposed), *limits.corrected]
+        marks = [*(each.marks for each in limits.opposed), *limits.corrected, *limits.given_up]
         if limits.opposed:
             return set[_Saying]().union(*map(self._find_all, marks))
         if not limits.telling:
             return self._all
-        near = set[_Saying]().union(*map(self._find_all, (*marks, *limits.given_up)))
+        near = set[_Saying]().union(*map(self._find_all, marks))
         return near | self._select(self._look_up((limits.telling,)))
 
     @property
@@ -766,7 +764,10 @@ def _measure_limits(said: str) -> _AgreementLimits:
         ClauseTokenClassifier(frozenset(words | nouns).union(*groups)),
         extract_distinctive_stem(said),
         2 * len(said.split()) + _SPARE_WORDS,
-        [_list_marks(map(_cut_ending, each)) for each in _list_given_up(said, stances)],
+        [
+            _list_marks(map(_cut_ending, each))
+            for each in (*_list_given_up(said, stances), *list_denied_words(stances))
+        ],
         [
             _list_marks(words)
             for words in list_word_groups_of_corrected_texts(said) | list_word_groups_of_facts(said)

@@ -34,7 +34,14 @@ DELETES = (
 )
 """A verb of deleting, which is also said of code."""
 
+NO_LONGER_VALID = (
+    r"\bgilt nicht (?:mehr|länger)\b|\bist (?:überholt|hinfällig)\b|\bgeldt niet (?:meer|langer)\b|\bne (?:s['’]applique|vaut|tient|compte) plus\b|\bn['’]est plus (?:valable|en vigueur)\b|\bya no (?:(?:se )?aplica|vale|sirve|rige|está vigente)\b|\b(?:não (?:se aplica|vale)|já não (?:se aplica|vale)) ?(?:mais)?\b|\bnon (?:vale|si applica) più\b|\b(?:больше|уже) не (?:действует|применяется|актуально)\b"
+    r"|もう(?:無効|適用され?ない|適用しない|守らなくて|有効では?ない)(?:です)?"
+)
+"""That something is over, said of rules and seldom of anything else."""
+
 NO_LONGER_HOLDS = (
+    rf"{NO_LONGER_VALID}|"
     r"\b(?:rule|preference|instruction|convention)\b.*\b(?:no longer (?:applies|holds)|(?:does not|doesn['’]?t) (?:apply|hold) any ?more|is (?:gone|obsolete|outdated|void|cancell?ed|history))\b"
     r"|(?:规则|规定|要求)(?:作废|不再适用)|(?:규칙|지침)\S* .*(?:필요 ?없|안 지켜도|적용 ?안|유효하지)"
 )
@@ -92,7 +99,7 @@ RULES = (
 """What a memory may be called, and things of the work as well."""
 
 THINGS = (
-    r"\b(?:the|that) (?:thing|business) (?:about|with|on)\b|\bthat [\w-]+ thing\b|\bdas mit\b|\bdie (?:sache|geschichte) mit\b|\b(?:le truc|cette histoire|l['’]histoire) (?:de|du|des|d['’])|\b(?:lo|eso|aquello) del?\b|\b(?:aquilo|isso|(?:ess|aquel)a (?:coisa|história)) d[aeo]s?\b|\b(?:quella|la) (?:cosa|storia) d\w+|\bdat (?:van|met|over)\b|\bdat gedoe\b|\bya no (?:aplica|vale|sirve)\b|\bgilt nicht mehr\b|\bnon vale più\b|\bне действует\b|\bno longer applies\b|\bэто (?:про|с)\b|\b(?:эту )?историю с\b"
+    r"\b(?:the|that) (?:thing|business) (?:about|with|on)\b|\bthat [\w-]+ thing\b|\bdas mit\b|\bdie (?:sache|geschichte) mit\b|\b(?:le truc|cette histoire|l['’]histoire) (?:de|du|des|d['’])|\b(?:lo|eso|aquello) del?\b|\b(?:aquilo|isso|(?:ess|aquel)a (?:coisa|história)) d[aeo]s?\b|\b(?:quella|la) (?:cosa|storia) d\w+|\bdat (?:van|met|over)\b|\bdat gedoe\b|\bno longer applies\b|\bэто (?:про|с)\b|\b(?:эту )?историю с\b"
     r"|(?:forget|vergiss|oublie\w*|olvida\w*|esque\w+|dimentica\w*|vergeet|забудь\w*|忘掉|忘记)[:,]? ?\ue000|那件事|这件事|的事|(?<=忘掉)那[个条]|(?<=忘了)那[个条]|(?<=忘记)那[个条]|の(?:件|こと|話)|について"
 )
 """A thing that both know of."""

@@ -72,7 +72,7 @@ _POLITE = lazy_pattern(
 _REASONS = _compile(patterns.REASONS)
 _ABOUT_USER = _compile(patterns.ABOUT_USER)
 _REQUEST_WORD = lazy_pattern(
-    rf"{patterns.REQUEST_WORDS}|{patterns.RULES}|(?:{patterns.FORGETS}|{patterns.DELETES})"
+    rf"{patterns.NO_LONGER_VALID}|{patterns.REQUEST_WORDS}|{patterns.RULES}|(?:{patterns.FORGETS}|{patterns.DELETES})"
     r"(?:(?<![\u2e80-\ud7ff])[^\W\u2e80-\ud7ff]+)?",
     re.IGNORECASE,
 )

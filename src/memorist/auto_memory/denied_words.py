@@ -1,0 +1,66 @@
+"""What a text rules out, beside what another one states or asks for (AM-12). Pure.
+
+`No deployments on Fridays` rules out `We deploy on Fridays at noon`, and `we don't use MySQL any
+more` the value of `Our database is MySQL`. The known text may be meant to stay, as an exception:
+the user is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from memorist.auto_memory.clause_stances import MAX_COMPARED_CHARS, ClauseStance
+from memorist.core.lazy import lazy_pattern
+
+ONE_CASE = lazy_pattern(
+    r"\b(?:for \w+ing|(?:in|on) (?:the )?(?:ci|production|staging|docs|scripts))\b", re.IGNORECASE
+)
+"""Says that something is done in one case only."""
+_LIMITING = frozenset(("from", "except", "unles", "until"))
+"""Words, as they are folded, that make a clause one about another case."""
+
+
+def rules_out_more(
+    mine: Sequence[ClauseStance], known: str, theirs: Sequence[ClauseStance]
+) -> bool:
+    """Whether the new text rules out more than the known one states or asks for: all of its words
+    are there, and more. One word alone says so only of what the known text ends with, its value,
+    and behind a clause only where that is about the same.
+    """
+    if len(known) > MAX_COMPARED_CHARS or ONE_CASE.search(known) is not None:
+        return False
+    stated = [
+        _fold_all(each) for each in theirs if each.is_positive and _LIMITING.isdisjoint(each.order)
+    ]
+    return any(
+        denied.issubset(words)
+        and (len(denied) > 1 or (words[-1] in denied and _is_about_same(mine, at, words)))
+        for at, one in enumerate(mine)
+        if not one.is_positive and (denied := frozenset(_fold_all(one)))
+        for words in stated
+    )
+
+
+def _is_about_same(mine: Sequence[ClauseStance], at: int, words: Sequence[str]) -> bool:
+    """Whether what a text says before one of its clauses begins with a word that is known."""
+    return at == 0 or _fold_action_noun(mine[0].order[0]) in words
+
+
+def list_denied_words(stances: Iterable[ClauseStance]) -> list[frozenset[str]]:
+    """What the clauses rule out, each as content words without the endings of action nouns."""
+    found = (frozenset(_fold_all(each)) for each in stances if not each.is_positive)
+    return [words for words in found if words]
+
+
+def _fold_all(stance: ClauseStance) -> list[str]:
+    """The words of a clause without single kana, what is left of a Japanese verb's ending."""
+    return [_fold_action_noun(each) for each in stance.order if not "\u3041" <= each <= "\u3093"]
+
+
+_ACTION_NOUN = lazy_pattern(r"(?<=\w{4})ment\Z|(?<=\w{4}[ts])ion\Z")
+
+
+def _fold_action_noun(word: str) -> str:
+    """`deployment` as `deploy`, `migration` as the stem of `migrate`."""
+    return _ACTION_NOUN.sub("", word)
