@@ -115,6 +115,70 @@ def test_a_confirmation_stands_for_what_it_confirms() -> None:
     assert read("yes exactly, keep doing that") == ()
 
 
+_OPTIONS = "Two ways:\n1. Keep the helpers in one module\n2. One module for each helper\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "waits"),
+    [
+        (_OPTIONS, "the second, in general", "the second, in general: One module for each helper"),
+        (
+            _OPTIONS,
+            "2 please, going forward",
+            "2 please, going forward: One module for each helper",
+        ),
+        (
+            f"{_OPTIONS}\nWhich one?",
+            "the first, as a rule",
+            "Two ways: Which one? – the first, as a rule: Keep the helpers in one module",
+        ),
+        (
+            "Option A: one file per class. Option B: one file per feature.",
+            "B, from now on",
+            "B, from now on: one file per feature.",
+        ),
+        (
+            "Should labels be in Dutch or in English?",
+            "Dutch, that goes for the whole app",
+            "Should labels be in Dutch or in English? – Dutch, that goes for the whole app",
+        ),
+        (
+            "I sorted the imports. Should I keep doing that?",
+            "yes please, everywhere",
+            "I sorted the imports. Should I keep doing that? – yes please, everywhere",
+        ),
+        (
+            "Soll ich die Logs mitschicken?",
+            "nein, nie, frag vorher",
+            "Soll ich die Logs mitschicken? – nein, nie, frag vorher",
+        ),
+        ("需要我每次都更新文档吗？", "对，以后都这样", "需要我每次都更新文档吗？ – 对，以后都这样"),
+    ],
+)
+def test_an_option_chosen_for_good_waits_with_its_words(
+    reply: str, answer: str, waits: str
+) -> None:
+    """The answer alone cannot be read later, and without a question or options it says nothing."""
+    (found,) = read(answer, reply)
+
+    assert (found.text, found.quote, found.certain) == (waits, answer, False)
+    assert not any(" – " in each.text for each in read(answer, "The parser is done."))
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (_OPTIONS, "the second"),
+        (_OPTIONS, "the second, for this file"),
+        ("Should I delete the branch?", "no, not now"),
+        ("Should I look at the logs?", "the parser always fails"),
+    ],
+)
+def test_a_choice_for_once_and_another_text_stand_for_nothing(reply: str, answer: str) -> None:
+    """What has words of its own is read by itself."""
+    assert read(answer, reply) == ()
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -2,12 +2,13 @@
 about its own way of working. Pure.
 
 Most replies end in something else: a link, a result, the next step, an offer. Kept as a rule, that
-would be nonsense; then nothing waits.
+would be nonsense; then nothing waits. "The second, in general" chooses one of the options there.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memorist.auto_memory.statements.statement_filters import is_question_or_supposition
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
@@ -20,6 +21,51 @@ LASTING_ANSWER = lazy_pattern(
     re.IGNORECASE,
 )
 """A whole message that answers a question for good: "yes, always". The question says what it means."""
+_HOLDS_FOR_GOOD = lazy_pattern(
+    r"\b(?:always|never|every ?time|each time|from now on|by default|in general|generally|going forward"
+    r"|(?:in|for) (?:the )?future|everywhere|as (?:a|the|our) rule|(?:for )?all future"
+    r"|(?:let['’]s )?make (?:that|it|this) (?:the|a|our) (?:rule|default|standard)"
+    r"|(?:that (?:goes|holds) |also )?(?:for|in) (?:the whole|the entire|all of the|every) \w+"
+    r"|immer|niemals|nie|jedes mal|ab (?:jetzt|sofort)|generell|grundsätzlich|künftig|in zukunft|überall"
+    r"|toujours|jamais|à chaque fois|en général|partout|désormais|à l['’]avenir"
+    r"|siempre|nunca|cada vez|en general|en todas partes|a partir de ahora|de ahora en adelante"
+    r"|sempre|em geral|em todo lugar|a partir de agora|daqui (?:para|pra) frente"
+    r"|всегда|никогда|каждый раз|в общем|везде|впредь)\b"
+    r"|(?:以后|今后|将来)(?:都|也)?|每次都?|永远|一律|默认|毎回|いつも|常に|今後は?|これからは?|항상|매번|앞으로는?|언제나",
+    re.IGNORECASE,
+)
+"""Says that an answer holds for more than the question that was asked."""
+_ANSWER_WORD = lazy_pattern(
+    r"\b(?:yes|yeah|yep|ok(?:ay)?|sure|no(?:pe)?|please|do|that|this|one|it|the|a|an|and|so|also|then|but|option|number|commits?|let['’]s"
+    r"|first|second|third|fourth|last|former|latter|both|either|neither|use|go|with|for|in|to|is|be|will|like|me|goes"
+    r"|ja|nein|bitte|das|die|der|so|auch|option|nummer|erste|zweite|dritte|letzte|mach|oui|non|le|la|les|ça|premi(?:er|ère)|deuxième|seconde?|dernière?"
+    r"|sí|si|el|lo|eso|así|primer[oa]?|segund[oa]|últim[oa]|sim|não|o|isso|assim|да|нет|так|это|первый|второй|последний|[a-e]|\d{1,2})\b"
+    r"|对|好的?|是的?|不|这样|那样|这么|就|做|第[一二三四]|个|はい|いいえ|そう|それで|して|ください|お願いします|네|예|응|아니요?|그렇게|해\s?줘|해주세요|[\s,.!:;()，。！、—–-]",
+    re.IGNORECASE,
+)
+_OPTION = lazy_pattern(
+    r"(?:^[ \t>*-]*|\boption )\(?(?P<label>\d{1,2}|[A-Ea-e])(?:[.):]|\*\*)[ \t]+(?P<text>[^\n]{2,200}?)(?=\s*(?:\n|\Z|[.;] option\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CHOSEN_LABEL = lazy_pattern(
+    r"\A\W*(?:(?:the|option|number|nummer)\s)*(?P<label>\d{1,2}|[a-e])\b", re.IGNORECASE
+)
+_ORDINALS = tuple(
+    lazy_pattern(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:first|former|erste|premi(?:er|ère)|primer[oa]?|primeir[oa]|первый)\b|第一",
+        r"\b(?:second|latter|zweite|deuxième|seconde|segund[oa]|второй)\b|第二",
+        r"\b(?:third|dritte|troisième|tercer[oa]?|terceir[oa]|третий)\b|第三",
+    )
+)
+MAX_ANSWER_CHARS = 60
+"""Characters of the longest answer that is read beside the question. Our choice."""
+MIN_QUESTION_CHARS = 40
+"""Characters of the shortest question that says what it asks without the sentence before it."""
+_POINTS_BACK = lazy_pattern(
+    r"\b(?:that|this|it|so|those|these|one|which|das|dies|ça|cela|eso|esto|isso|это|так)\b|这样|そう|それ|그렇게",
+    re.IGNORECASE,
+)
 MAX_SENTENCES_BACK = 3
 """Last sentences of a reply that a confirmation may mean. Our choice."""
 
@@ -56,9 +102,60 @@ def find_confirmed_text(answer: str, reply: str) -> str:
     """
     if not LASTING_ANSWER.fullmatch(answer):
         return find_way_of_working_in_reply(reply)
-    sentences = [one.text for one in split_prose_sentences(reply)][-MAX_SENTENCES_BACK:]
-    asked = next((each for each in reversed(sentences) if each.endswith(("?", "？"))), "")
+    asked = _find_question(reply)
     return f"{asked} – {answer}" if asked else ""
+
+
+def find_lasting_choice(answer: str, reply: str) -> str:
+    """The question or the option at the end of a reply that a short answer chooses for good, with
+    the answer; empty for any other text. `The second, in general` has no words of its own.
+    """
+    if len(answer) > MAX_ANSWER_CHARS or _HOLDS_FOR_GOOD.search(answer) is None or "?" in answer:
+        return ""
+    options = [(found["label"], found["text"].strip(" *")) for found in _OPTION.finditer(reply)]
+    asked = _find_question(_OPTION.sub("", reply))
+    if not asked and len(options) < 2:
+        return ""
+    said = reply[-MAX_REPLY_CHARS:].casefold()
+    own = _ANSWER_WORD.sub(" ", _HOLDS_FOR_GOOD.sub(" ", answer)).casefold().split()
+    if any(word not in said for word in own) and not _is_lasting_answer_with_more(answer):
+        return ""
+    chosen = _find_option(answer, options)
+    return " – ".join(filter(None, (asked, f"{answer}: {chosen}" if chosen else answer)))
+
+
+def _is_lasting_answer_with_more(answer: str) -> bool:
+    """Whether a lasting answer begins a text that goes on behind a comma: "no, never, ask first"."""
+    part, _, rest = answer.rpartition(",")
+    return LASTING_ANSWER.fullmatch(part) is not None and len(rest.split()) <= MAX_MORE_WORDS
+
+
+MAX_MORE_WORDS = 4
+MAX_REPLY_CHARS = 1_500
+"""Characters at the end of a reply of which an answer may repeat words."""
+
+
+def _find_option(answer: str, options: Sequence[tuple[str, str]]) -> str:
+    """The option that an answer names by its label or its place."""
+    label = _CHOSEN_LABEL.match(answer)
+    if label is not None:
+        return next((text for name, text in options if name.lower() == label["label"].lower()), "")
+    found = (at for at, ordinal in enumerate(_ORDINALS) if ordinal.search(answer))
+    at = next(found, len(options))
+    return options[at][1] if at < len(options) else ""
+
+
+def _find_question(reply: str) -> str:
+    """The last question among the last sentences of a reply, with the one before where it leans on
+    that.
+    """
+    sentences = [one.text for one in split_prose_sentences(reply)][-MAX_SENTENCES_BACK:]
+    at = next((n for n in reversed(range(len(sentences))) if sentences[n][-1:] in "?？"), -1)
+    if at < 0:
+        return ""
+    leans = len(sentences[at]) < MIN_QUESTION_CHARS and _POINTS_BACK.search(sentences[at])
+    is_bare = len(sentences[at].split()) < 3 and sentences[at].isascii()
+    return " ".join(sentences[max(0, at - 1) if leans or is_bare else at : at + 1])
 
 
 def _is_manner(sentence: str) -> bool:

@@ -13,6 +13,7 @@ from memorist.auto_memory.statements.composite_message import is_composite_messa
 from memorist.auto_memory.statements.confirmed_way_of_working import (
     LASTING_ANSWER,
     find_confirmed_text,
+    find_lasting_choice,
 )
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
 from memorist.auto_memory.statements.forget_requests import is_task_to_drop
@@ -115,7 +116,8 @@ def find_unconfirmed_statements(message: Message, reply_before: str = "") -> tup
 
     A line that states something for certain holds none. A lone confirmation stands for what it
     confirms: how the agent worked, in its own words at the end of `reply_before`, the text of its
-    turn before; a lone "yes, always" for the question there, with the answer.
+    turn before; a lone "yes, always" or "the second, in general" for the question there, or the
+    option, with the answer.
     """
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
@@ -149,9 +151,10 @@ def list_probable_statements(
         return
     certain = [quote for _, _, quote in list_certain_statements(typed)]
     stated = [line for line in text.splitlines() if any(quote in line for quote in certain)]
-    if LONE_CONFIRMATION.fullmatch(text) or LASTING_ANSWER.fullmatch(text):
-        if confirmed := find_confirmed_text(text, reply_before):
-            yield "rule", confirmed, text
+    confirmed = _find_confirmed(text, reply_before, is_certain=bool(certain))
+    if confirmed:
+        yield "rule", confirmed, text
+    if confirmed is not None:
         return
     yield from _find_request_behind_log(text)
     sentences = split_typed_sentences(text)
@@ -166,6 +169,13 @@ def list_probable_statements(
             quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
             start = find_lead_in_end(sentences[first].masked)
             yield "rule", strip_punctuation_and_tag_question(quote[start:]), quote
+
+
+def _find_confirmed(text: str, reply: str, *, is_certain: bool) -> str | None:
+    """What a lone answer stands for, empty where the reply tells nothing; None for any other text."""
+    if LONE_CONFIRMATION.fullmatch(text) or LASTING_ANSWER.fullmatch(text):
+        return find_confirmed_text(text, reply) or find_lasting_choice(text, reply)
+    return None if is_certain else find_lasting_choice(text, reply) or None
 
 
 _REQUEST_BEHIND_LOG = lazy_pattern(
