@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.core.messages import JsonObject
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.blocking_engine import BlockingMemorist, BlockingSession
@@ -113,7 +114,7 @@ class MemoristPeer:
             self._session.close()
             self._later = self._engine.open("later", project=self._project)
         found = self._later.search_project(question, FIRST).memories[:FIRST]
-        located = [self.memory.find_memory_folder_and_path(match.path) for match in found]
+        located = [find_memory_folder_and_path(self.memory, match.path) for match in found]
         return [owner.read_memory_with_suspicions(path)[0].body for owner, path in located]
 
     def show(self, number: int, question: str) -> str:

@@ -304,7 +304,7 @@ async def test_odd_names_do_not_make_the_index_grow(tmp_path: Path) -> None:
             "more-2.md",
             "my notes.md",
         ]
-        assert len(host.memory.folder.read_index_text().splitlines()) == 5
+        assert len(host.memory.folder.indexes.read_text().splitlines()) == 5
         assert "obey" not in await host.shown_later()
 
 

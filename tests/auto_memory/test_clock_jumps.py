@@ -105,7 +105,7 @@ def test_age_is_told_by_the_clock_of_the_moment(auto: AutoMemory, clock: FrozenC
     assert "days ago" not in shown("mill.md", NOW + 60)
     assert "today" in shown("later.md", NOW)
     assert "days ago" not in shown("later.md", NOW)
-    assert auto.folder.read_index_text().count("valve") == 2
+    assert auto.folder.indexes.read_text().count("valve") == 2
 
 
 @pytest.mark.covers("AM-10", "SF-5")

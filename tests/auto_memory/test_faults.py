@@ -72,7 +72,7 @@ def test_a_name_that_no_line_can_hold_hides_nothing_else(folder: MemoryFolder, n
     put(folder, "b.md", memory("b"))
 
     assert [head.path for head in folder.headers()] == ["a.md", "b.md"]
-    assert folder.read_index_text().splitlines() == [
+    assert folder.indexes.read_text().splitlines() == [
         "- [a](a.md) — about a",
         "- [b](b.md) — about b",
     ]
@@ -80,7 +80,7 @@ def test_a_name_that_no_line_can_hold_hides_nothing_else(folder: MemoryFolder, n
     (problem,) = [
         each
         for each in lint_folder(
-            topics, folder.list_entries(), index_text="", expected_index=folder.build_index()
+            topics, folder.list_entries(), index_text="", expected_index=folder.indexes.build()
         )
         if "says the same" not in each.what
     ]
@@ -97,8 +97,8 @@ def test_a_name_with_blanks_or_brackets_has_one_line(folder: MemoryFolder, name:
     for number in range(3):
         put(folder, f"m{number}.md", memory(f"m{number}"))
 
-    assert len(folder.read_index_text().splitlines()) == 4
-    assert folder.build_index().listed.count(name) == 1
+    assert len(folder.indexes.read_text().splitlines()) == 4
+    assert folder.indexes.build().listed.count(name) == 1
 
 
 @pytest.mark.covers("AM-3")
@@ -109,7 +109,7 @@ def test_a_line_that_somebody_else_wrote_for_a_name_with_blanks_stays(folder: Me
     folder.layout.index.write_text("- [Theirs](my note.md) — their hook\n")
     folder.headers()
 
-    assert folder.read_index_text() == "- [Theirs](my note.md) — their hook\n"
+    assert folder.indexes.read_text() == "- [Theirs](my note.md) — their hook\n"
 
 
 @pytest.mark.covers("SF-4")
@@ -173,7 +173,7 @@ def test_a_database_that_refuses_is_told_in_our_words_and_costs_no_memory(
         usage_source=used,
     )
     put(folder, "a.md", memory("a"))
-    assert folder.build_index().listed == ("a.md",)
+    assert folder.indexes.build().listed == ("a.md",)
 
 
 def test_a_memory_that_was_only_shown_counts_as_unused(where: MemoryLayout, tmp_path: Path) -> None:
@@ -460,7 +460,7 @@ def test_a_look_goes_on_where_the_index_cannot_be_written(
     with monkeypatch.context() as patched:
         patched.setattr(DiskFiles, "write", refused)
         assert [head.path for head in folder.headers()] == ["a.md"]
-        assert folder.build_index().listed == ("a.md",)
+        assert folder.indexes.build().listed == ("a.md",)
         assert not folder.layout.index.exists()
         if number != errno.ENOSPC:
             with pytest.raises(StoreError, match=r"MEMORY\.md"):
@@ -498,8 +498,8 @@ def test_two_memories_with_one_name_are_reported(folder: MemoryFolder) -> None:
     (problem,) = lint_folder(
         topics,
         folder.list_entries(),
-        index_text=folder.read_index_text(),
-        expected_index=folder.build_index(),
+        index_text=folder.indexes.read_text(),
+        expected_index=folder.indexes.build(),
     )
     assert problem.path == "b.md"
     assert problem.what == "its header gives the name of a.md, deploys"

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from auto_memory.conftest import memory, put
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust
+from memorist.auto_memory.memory_file_scanner import MemoryFileScanner
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.errors import InputError, StoreError, WriteConflict
@@ -379,7 +380,7 @@ def test_a_change_that_dies_half_way_keeps_its_reason(
     elif dies_at == "index":
         monkeypatch.setattr(MemoryFolder, "_rebuild_indexes", die)
     else:
-        monkeypatch.setattr(MemoryFolder, "_update_scan_entry", die)
+        monkeypatch.setattr(MemoryFileScanner, "update_written_file", die)
     with pytest.raises(Death):
         folder.apply_changes(
             [MemoryChange(path="b.md", before=None, after=memory("b"))],
@@ -537,8 +538,8 @@ def test_the_index_that_is_kept_is_the_one_built_anew(steps: list[tuple[str, int
                 case _:
                     clock.advance(number * 86_400)
             folder.refresh()
-            shown = folder.build_index()
+            shown = folder.indexes.build()
             with closing(open_folder()) as fresh:
                 fresh.refresh()
-                assert shown == fresh.build_index()
+                assert shown == fresh.indexes.build()
         folder.close()

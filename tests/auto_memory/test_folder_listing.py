@@ -102,17 +102,18 @@ def test_after_any_writes_a_folder_is_known_as_to_another_process(
             elif paths:
                 file = memory.layout.folder / paths[number % len(paths)]
                 file.write_text(f"{file.read_text()}More {number}.\n")
-            memory.get_statement_search()
-            memory.folder.build_index()
+            memory.known_memories.get_search()
+            memory.folder.indexes.build()
 
         for each in (memory, anew):
             each.folder.refresh()
         assert [*memory.headers_by_path().items()] == [*anew.headers_by_path().items()]
-        ranked = memory.folder.list_paths_most_valuable_first()
-        assert ranked == anew.folder.list_paths_most_valuable_first()
+        ranked = memory.folder.indexes.list_paths_most_valuable_first()
+        assert ranked == anew.folder.indexes.list_paths_most_valuable_first()
         for said in (*RULES, "Push to main."):
             found = [
-                each.get_statement_search().find_related_memories(said) for each in (memory, anew)
+                each.known_memories.get_search().find_related_memories(said)
+                for each in (memory, anew)
             ]
             assert found[0] == found[1]
         with closing(MemoryFolderSearch(memory.folder, BY_WORDS)) as search:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
+from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.cli.main import memorist_group
 from memorist.settings import Settings
 
@@ -216,5 +217,5 @@ def test_what_another_program_wrote_is_no_later_word_of_the_user(folder: Path) -
         "  trust: stated\n---\n\nNever use tabs\n"
     )
 
-    assert memory.find_later_words_against_proposals() == {}
+    assert find_later_words_against_proposals(memory) == {}
     home.close()

@@ -51,7 +51,7 @@ def test_steps_see_what_one_look_sees(folder: MemoryFolder, tmp_path: Path) -> N
     assert folder.refresh_in_batches(lambda: False)
 
     assert folder.headers() == other.headers()
-    assert folder.read_index_text() == other.read_index_text()
+    assert folder.indexes.read_text() == other.indexes.read_text()
     assert folder.history.map_paths_to_blob_ids() == other.history.map_paths_to_blob_ids()
     assert len(folder.history.list_changes()) > len(other.history.list_changes()) == 1
 
@@ -71,8 +71,8 @@ def test_a_look_that_is_stopped_is_finished_by_the_next(folder: MemoryFolder, fi
     assert folder.layout.index.read_text() == "- [m-09](m-09.md) — in the person's own words\n"
     after = folder.clone_for_thread()
     assert [head.path for head in after.headers()] == [f"m-{number:02}.md" for number in range(10)]
-    assert "in the person's own words" in after.read_index_text()
-    assert len(after.read_index_text().splitlines()) == 10
+    assert "in the person's own words" in after.indexes.read_text()
+    assert len(after.indexes.read_text().splitlines()) == 10
 
 
 @pytest.mark.covers("SF-2", "AM-10")

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
@@ -47,7 +48,7 @@ class Talk:
             each.id: (each.after or "").rpartition("---")[2].strip()
             for each in self.memory.list_proposals()
         }
-        found = self.memory.find_later_words_against_proposals()
+        found = find_later_words_against_proposals(self.memory)
         return {bodies[id]: words for id, words in found.items()}
 
 

@@ -136,10 +136,11 @@ class TwoProcesses(RuleBasedStateMachine):
 
     def change(self, memory: AutoMemory, what: str, path: str) -> None:
         text = self.texts()[path]
-        held = find_numbers(text)
         if what == "forget":
-            memory.forget([path])
-            self.stands -= held
+            # What the other wrote into it meanwhile goes with it, and the history has it.
+            history, change = memory.folder.history, memory.forget([path]).change_id
+            forgotten = history.read_file(path, history.find_parent_id(change)) or b""
+            self.stands -= find_numbers(forgotten.decode())
         elif what == "mute":
             memory.set_muted(path, muted=True)
         else:
@@ -172,7 +173,7 @@ class TwoProcesses(RuleBasedStateMachine):
         assert one == other
         assert [head.path for head in one] == sorted(self.texts())
         recorded = self.memories[0].folder.history.map_paths_to_blob_ids()
-        files = self.memories[1].folder._loaded_scan().files
+        files = self.memories[1].folder._current.files
         assert recorded == {path: seen.recorded_blob_id for path, seen in files.items()}
         index = (self.folder / "MEMORY.md").read_text() if one else ""
         assert all(f"({head.path})" in index for head in one if head.status == "active")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memorist import Memorist, SessionExtension
-from memorist.auto_memory import folder_statement_search, memory_history, statement_comparison
+from memorist.auto_memory import known_memories, memory_history, statement_comparison
 from memorist.auto_memory.git_objects import map_tree_paths_to_blob_ids
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.statement_comparison import RelatedStatementSearch
@@ -205,7 +205,7 @@ async def test_what_rules_are_compared_in_is_built_after_a_turn(
 
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         engine.memory(str(tmp_path)).add("Never push to main.")
-        monkeypatch.setattr(folder_statement_search, "RelatedStatementSearch", Search)
+        monkeypatch.setattr(known_memories, "RelatedStatementSearch", Search)
         async with Memorist(model="structural", home=tmp_path / "home") as other:
             session = await other.open("one", project=str(tmp_path))
             messages = [{"role": "user", "content": "Hello"}]
@@ -218,7 +218,7 @@ async def test_what_rules_are_compared_in_is_built_after_a_turn(
                 if thread.name == "memorist-statements":
                     thread.join()
             assert set(builders) == {"memorist-statements"}
-            found = other.memory(str(tmp_path)).get_statement_search()
+            found = other.memory(str(tmp_path)).known_memories.get_search()
             assert found.find_related_memories("Push to main.") == ("never-push-to-main.md",)
             assert set(builders) == {"memorist-statements"}
             await session.close()
@@ -270,7 +270,7 @@ def test_what_is_asked_for_before_it_is_built_is_built_at_once(
         monkeypatch.setattr(statement_comparison, "MEMORIES_PER_STEP", 1)
         steps = memory.prepare_first_write()
         next(steps)
-        search = memory.get_statement_search()
+        search = memory.known_memories.get_search()
         assert search.find_related_memories("Push to main.") == ("never-push-to-main.md",)
         assert [*steps] == [None]  # what the history knows
-        assert memory.get_statement_search() is search
+        assert memory.known_memories.get_search() is search

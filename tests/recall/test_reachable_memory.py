@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.memory_name_lookup import has_memory
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.mcp_server.call_dispatch import ToolDispatcher
@@ -161,7 +162,7 @@ def test_a_change_by_mcp_goes_to_the_memory_that_was_read(blog: Path) -> None:
     assert "waits" in written
     assert [each.path for each in memory.everywhere.inbox.list_proposals()] == ["lunch.md"]
     assert "Satay is out" in memory.everywhere.folder.read_memory_file("lunch.md").body
-    assert not memory.has_memory("lunch.md")
+    assert not has_memory(memory, "lunch.md")
 
 
 async def test_a_call_that_changes_a_file_is_shown_what_names_it(blog: Path) -> None:

@@ -52,7 +52,7 @@ def _files(tmp_path: Path) -> str:
 
 
 def _forget(memory: AutoMemory) -> None:
-    memory.forget([path for path in memory.folder.known_paths() if "pnpm" in path])
+    memory.forget([path for path in memory.folder.listing.headers if "pnpm" in path])
 
 
 def _undo_addition(memory: AutoMemory) -> None:
@@ -147,8 +147,8 @@ async def test_a_forgotten_rule_in_other_words_is_not_shown(
 
         there = memory.everywhere
         for each in (memory, there):
-            if each is not None and each.folder.known_paths():
-                each.forget(list(each.folder.known_paths() - {"MEMORY.md"}))
+            if each is not None and each.folder.listing.headers.keys():
+                each.forget(list(each.folder.listing.headers.keys() - {"MEMORY.md"}))
 
         assert said not in _shown(tmp_path, "shop")
         assert other in _shown(tmp_path, "shop")

@@ -12,12 +12,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import read_memory_anchors, replace_anchors
-from memorist.auto_memory.client_rules import (
-    ClientRule,
-    ClientRuleComparison,
-    compare_memories_with_client_rules,
-)
-from memorist.auto_memory.folder_statement_search import FolderStatementSearch
+from memorist.auto_memory.folder_indexes import UsageSource
 from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.inbox import (
     AcceptedMemoryDigests,
@@ -27,6 +22,7 @@ from memorist.auto_memory.inbox import (
     find_proposal_by_name,
     is_already_applied,
 )
+from memorist.auto_memory.known_memories import KnownMemories
 from memorist.auto_memory.memory_changes import (
     Actor,
     ChangeReason,
@@ -48,26 +44,22 @@ from memorist.auto_memory.memory_file import (
     parse_memory_file,
     with_provenance,
 )
-from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader
 from memorist.auto_memory.memory_undo import find_newest_change_to_undo, undo_recorded_change
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker
 from memorist.auto_memory.purge_journal import PurgeJournal
+from memorist.auto_memory.reconciled_changes import reconcile_accepted_changes
 from memorist.auto_memory.statement_changes import find_free_name
 from memorist.auto_memory.statement_comparison import (
     RelatedStatementSearch,
     find_corrected_memories,
-    find_memory_saying_the_same,
     prefix_statement_with_its_refusal,
     reconcile_new_memory,
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
-from memorist.auto_memory.superseded_proposals import (
-    MemoryWithChangeTime,
-    find_later_words_against_proposals,
-)
 from memorist.auto_memory.team_memory import (
     MAX_TEAM_LOCATION_BYTES,
     TEAM_PREFIX,
@@ -96,11 +88,12 @@ from memorist.auto_memory.write_gate import (
     policy_forbids_writing,
 )
 from memorist.auto_memory.write_result import (
-    ReconciledChanges,
+    MAX_EVENT_TEXT_CHARS,
     WriteResult,
     add_replaced_memories_to_reason,
     merge_everywhere_result,
     redact_change,
+    report_write_result,
 )
 from memorist.core.argument_types import check_text
 from memorist.core.process_bound import ProcessBound
@@ -108,7 +101,7 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, StoreError, UsageError, WriteConflict
-from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused, ProposalRejected
+from memorist.events import Event, ProposalRejected
 from memorist.ports import Clock, FileSystem
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
@@ -123,13 +116,6 @@ NO_EVIDENCE = WriteEvidence()
 
 MAX_NAME_TRIES = 3
 """How often a name is chosen for a memory that another process takes in that moment. Our choice."""
-MAX_EVENT_TEXT_CHARS = 200
-"""Characters of a proposal's text that an event names."""
-RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "agent", "inbox"})
-"""Actors whose new memories are compared with those that are there. The others bring whole folders
-or restore what was.
-"""
-
 CHANGED_MEANWHILE = "the memory was changed after you saw the text that you edited"
 EVERYWHERE_PREFIX = "everywhere/"
 """Names, among a project's memories, those that are the user's in every project."""
@@ -172,9 +158,15 @@ class AutoMemory(ProcessBound):
         """What is not wholly forgotten yet."""
         self._files = files
         self._clock = clock
-        self._topic_cache: dict[str, tuple[str, MemoryFile]] = {}
-        """Topics by path, each with the mark by which an unchanged file is recognised."""
-        self._sayings = FolderStatementSearch(self.folder)
+        self.known_memories = KnownMemories(self.folder)
+
+    @property
+    def memories_by_prefix(self) -> dict[str, AutoMemory]:
+        """This memory and, where it is on, that of every project, by the beginning that a path of
+        each has among the project's.
+        """
+        there = self.everywhere
+        return {"": self} if there is None else {"": self, EVERYWHERE_PREFIX: there}
 
     def headers(self) -> list[MemoryHeader]:
         """Return the header of each memory, sorted by path. Raises StoreError."""
@@ -205,7 +197,7 @@ class AutoMemory(ProcessBound):
             head = heads.get(path)
             return head is not None and _is_visible(head, reviewed)
 
-        own, team = self.folder.build_index(), self.folder.build_index(prefix=TEAM_PREFIX)
+        own, team = self.folder.indexes.build(), self.folder.indexes.build(prefix=TEAM_PREFIX)
         return merge_indexes(own, team), is_visible
 
     def list_visible_index_lines(self) -> tuple[str, ...]:
@@ -215,10 +207,10 @@ class AutoMemory(ProcessBound):
     @contextlib.contextmanager
     def scan_once(self, *, at_prompt: bool = False, in_full: bool = False) -> Iterator[None]:
         """Scan this folder and that of every project only once within this context; see
-        `MemoryFolderReader.scan_once`.
+        `MemoryFolder.scan_once`.
         """
         with contextlib.ExitStack() as stack:
-            for memory in filter(None, (self, self.everywhere)):
+            for memory in self.memories_by_prefix.values():
                 stack.enter_context(memory.folder.scan_once(at_prompt=at_prompt, in_full=in_full))
             yield
 
@@ -254,7 +246,7 @@ class AutoMemory(ProcessBound):
         reported_reason = add_replaced_memories_to_reason(
             reason, written.replaced_paths, written.shortened
         )
-        self._report_result(written, reported_reason, tell)
+        report_write_result(written, reported_reason, tell)
         return written
 
     def _judge_and_write(
@@ -302,7 +294,8 @@ class AutoMemory(ProcessBound):
         accepted = [self._anchor(each, reason) for each in accepted]
         if is_reviewed and reason.actor in ("user", "inbox"):
             self._accept_suspicious(each.change for each in accepted)
-        result = self._reconcile(accepted, reason)
+        now = format_utc_timestamp(self._clock.now())
+        result = reconcile_accepted_changes(accepted, reason, self.folder, self.known_memories, now)
         reason = add_replaced_memories_to_reason(reason, result.replaced, result.shortened)
         id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
         return WriteResult(
@@ -352,11 +345,7 @@ class AutoMemory(ProcessBound):
             or not applies_to_every_project(topic.body)
         ):
             return False
-        near = self._read_cached(
-            self.get_statement_search().find_related_memories(
-                prefix_statement_with_its_refusal(topic)
-            )
-        )
+        near = self.known_memories.find_related(prefix_statement_with_its_refusal(topic))
         found = reconcile_new_memory(change, near, format_utc_timestamp(self._clock.now()))
         return not (
             found.known_path or found.replaced_paths or found.contradicts or found.questions
@@ -406,7 +395,7 @@ class AutoMemory(ProcessBound):
         headers give whole are left out where `may_concern` says so of their text. Raises
         StoreError.
         """
-        return self._read_cached(
+        return self.known_memories.read(
             path
             for path, head in self.headers_by_path().items()
             if may_concern is None
@@ -414,18 +403,12 @@ class AutoMemory(ProcessBound):
             or may_concern(f"{head.name} {head.description} {head.saying}")
         )
 
-    def get_statement_search(self) -> RelatedStatementSearch:
-        """The search for memories that say the same as a statement or speak against it, by all
-        headers: no file is read. Raises StoreError.
-        """
-        return self._sayings.get()
-
     def prepare_first_write(self) -> Iterator[None]:
         """Steps that build what the first statement is compared in, for another thread, and read
         what its change is recorded in; nothing of what is there by then. Whoever needs it earlier
         does the rest. Raises StoreError.
         """
-        return chain(self._sayings.prepare(), self._preload_history())
+        return chain(self.known_memories.prepare_search(), self._preload_history())
 
     def _preload_history(self) -> Iterator[None]:
         with contextlib.suppress(StoreError):  # the write meets it again
@@ -434,86 +417,10 @@ class AutoMemory(ProcessBound):
 
     def _list_stated(self) -> dict[str, RelatedStatementSearch]:
         """What is searched for the user's words, by the beginning of its paths."""
-        there = self.everywhere
-        everywhere = {} if there is None else {EVERYWHERE_PREFIX: there.get_statement_search()}
-        return {"": self.get_statement_search(), **everywhere}
-
-    def _read_cached(self, paths: Iterable[str]) -> list[MemoryFile]:
-        """Read these memories, each only where its file changed since the last time."""
-        marks = self.folder.file_fingerprints()
-        found: list[MemoryFile] = []
-        for path in paths:
-            mark = marks.get(path, "")
-            known = self._topic_cache.get(path)
-            if known is None or known[0] != mark:
-                try:
-                    known = self._topic_cache[path] = (mark, self.folder.read_memory_file(path))
-                except InputError:
-                    continue
-            found.append(known[1])
-        return found
-
-    def compare_with_client_rules(
-        self, rules: Sequence[ClientRule]
-    ) -> dict[str, ClientRuleComparison]:
-        """Return what an agent's own rules say to each memory, by path; the team's are left out.
-
-        A memory of more than one line says more than a rule, and is never repeated by one. Raises
-        StoreError.
-        """
-        if not rules or not self.folder.exists:
-            return {}
-        own = {
-            topic.path: topic for topic in self.read_memory_files() if not is_team_path(topic.path)
-        }
-        found = compare_memories_with_client_rules(
-            {path: topic.one_line_text for path, topic in own.items()}, rules
-        )
         return {
-            path: replace(each, is_repeated=False) if "\n" in own[path].body.strip() else each
-            for path, each in found.items()
+            prefix: each.known_memories.get_search()
+            for prefix, each in self.memories_by_prefix.items()
         }
-
-    def _reconcile(
-        self, accepted: Sequence[AcceptedChange], reason: ChangeReason
-    ) -> ReconciledChanges:
-        """Compare what would be new with what is there, so that nothing is kept twice and nothing
-        is beside its opposite.
-        """
-        result = ReconciledChanges()
-        removed = {each.change.path for each in accepted if each.change.after is None}
-        for each in accepted:
-            change = each.change
-            if (
-                reason.actor not in RECONCILED_ACTORS
-                or change.before is not None
-                or change.after is None
-                or is_team_path(change.path)
-            ):
-                result.add(change)
-                continue
-            said = prefix_statement_with_its_refusal(change.memory_after)
-            topics = [
-                topic
-                for topic in self._read_cached(
-                    self.get_statement_search().find_related_memories(said)
-                )
-                if topic.path not in removed
-            ]
-            found = reconcile_new_memory(change, topics, format_utc_timestamp(self._clock.now()))
-            removed.update(found.replaced_paths)
-            changes = tuple(map(self._drop_unproven_claim_of_rest, found.changes))
-            result.add_reconciled(each, replace(found, changes=changes))
-        return result
-
-    def _drop_unproven_claim_of_rest(self, change: MemoryChange) -> MemoryChange:
-        """What is left of a memory that another program wrote stays of unknown origin."""
-        before, topic = change.memory_before, change.memory_after
-        is_rest = before is not None and change.after is not None and before.body != topic.body
-        if not is_rest or not self.folder.has_untrusted_origin(change.path):
-            return change
-        unproven = with_provenance(topic, replace(topic.provenance, trust=Trust.UNKNOWN))
-        return replace(change, after=encode_file_text_as_utf8(unproven.text()))
 
     @property
     def team_readers_description(self) -> str:
@@ -581,7 +488,14 @@ class AutoMemory(ProcessBound):
         """Put changes into the inbox for the user's decision, whatever the policy; a new memory
         that is known already does not wait.
         """
-        changes = [each for each in changes if not self.is_already_known(each)]
+        changes = [
+            change
+            for change in changes
+            if not any(
+                each.known_memories.find_saying_the_same(change)
+                for each in self.memories_by_prefix.values()
+            )
+        ]
         waits = [
             NeedsReview(
                 redact_change(change),
@@ -591,31 +505,18 @@ class AutoMemory(ProcessBound):
             for change in changes
         ]
         written = WriteResult(proposals=self._add_proposals(waits, change_reason))
-        self._report_result(written, change_reason, tell)
+        report_write_result(written, change_reason, tell)
         return written
 
     def find_corrected_memories(self, said: str) -> tuple[str, ...]:
         """Paths of the memories, here or in every project, that a statement contradicts, or whose
         value it corrects. Raises StoreError.
         """
-        near = self._read_cached(self.get_statement_search().find_related_memories(said))
-        elsewhere = () if self.everywhere is None else self.everywhere.find_corrected_memories(said)
-        return (*find_corrected_memories(said, near), *elsewhere)
-
-    def is_already_known(self, change: MemoryChange) -> bool:
-        """Whether a new memory says what one says already, here or in every project. Raises
-        StoreError.
-        """
-        if self.find_memory_saying_the_same(change):
-            return True
-        return self.everywhere is not None and self.everywhere.is_already_known(change)
-
-    def find_memory_saying_the_same(self, change: MemoryChange) -> str:
-        """Path of the memory here that says what a new one would say; empty where none does."""
-        if change.before is not None or change.after is None:
-            return ""
-        near = self.get_statement_search().find_related_memories(change.memory_after.one_line_text)
-        return find_memory_saying_the_same(change, self._read_cached(near))
+        return tuple(
+            path
+            for each in self.memories_by_prefix.values()
+            for path in find_corrected_memories(said, each.known_memories.find_related(said))
+        )
 
     def _add_proposals(
         self, verdicts: Sequence[NeedsReview], why: ChangeReason
@@ -634,19 +535,6 @@ class AutoMemory(ProcessBound):
         self.inbox.add(proposals)
         return proposals
 
-    def _report_result(
-        self, written: WriteResult, why: ChangeReason, tell: Callable[[Event], None] | None
-    ) -> None:
-        if tell is None:
-            return
-        if written.change_id:
-            tell(MemoryChanged(written.change_id, why.actor, why.what, written.paths))
-        for waiting in written.proposals:
-            text = shorten_to_one_line(waiting.one_line_text, MAX_EVENT_TEXT_CHARS)
-            tell(MemoryNeedsReview(waiting.id, waiting.path, waiting.reasons, text))
-        for refused in written.refused:
-            tell(MemoryRefused(refused.path, refused.reasons))
-
     def read_memory_with_suspicions(self, path: str) -> tuple[MemoryFile, tuple[str, ...]]:
         """Return a memory and the reasons why a model may not see it (empty when it may).
 
@@ -661,53 +549,14 @@ class AutoMemory(ProcessBound):
             Trust.UNKNOWN if self.folder.has_untrusted_origin(path) else None,
         )
 
-    def find_path_by_name(self, name: str) -> str:
-        """The path of the memory that a reader calls `name`: its path, with or without `.md`, or
-        the name that it was given or the index shows, in any case of letters. The name itself where
-        none or several fit.
-        """
-        heads = self.headers()
-        if any(head.path == name for head in heads):
-            return name
-        wanted = name.removesuffix(".md").casefold()
-        plain = make_file_name(name)
-        fitting = {
-            head.path
-            for head in heads
-            if wanted in (head.path.removesuffix(".md").casefold(), head.name.casefold())
-            or head.path == plain
-        }
-        if len(fitting) == 1:
-            return fitting.pop()
-        return self.purge_journal.find_unfinished_path(name) or name
-
-    def find_memory_folder_and_path(self, name: str) -> tuple[AutoMemory, str]:
-        """The memory folder that has what a reader calls `name`, this project's before the user's
-        own, and its path there. `everywhere/NAME` names only the latter.
-        """
-        if self.everywhere is None:
-            return self, self.find_path_by_name(name)
-        if name.startswith(EVERYWHERE_PREFIX):
-            return self.everywhere, self.everywhere.find_path_by_name(
-                name.removeprefix(EVERYWHERE_PREFIX)
-            )
-        path, there = self.find_path_by_name(name), self.everywhere.find_path_by_name(name)
-        if not self.has_memory(path) and self.everywhere.has_memory(there):
-            return self.everywhere, there
-        return self, path
-
-    def has_memory(self, path: str) -> bool:
-        """Whether there is a memory at this path, or one that is not wholly forgotten."""
-        return any(head.path == path for head in self.headers()) or any(
-            each.path == path for each in self.purge_journal.load()
-        )
-
     def find_free_path(self, name: str) -> str:
         """Find an unused path for a new memory of this name, numbered where the plain one
         exists.
         """
         self.folder.refresh()
-        return find_free_name(make_file_name(redact(name).text), self.folder.find_same_names)
+        return find_free_name(
+            make_file_name(redact(name).text), self.folder.listing.find_same_names
+        )
 
     def add(
         self,
@@ -861,7 +710,7 @@ class AutoMemory(ProcessBound):
 
     def _list_refreshed(self) -> list[AutoMemory]:
         """This memory and that of every project, with what other programs changed recorded."""
-        owners = [each for each in (self, self.everywhere) if each is not None]
+        owners = [*self.memories_by_prefix.values()]
         for each in owners:
             each.folder.refresh()
         return owners
@@ -875,31 +724,10 @@ class AutoMemory(ProcessBound):
     def _list_proposals_with_memory(self) -> list[tuple[AutoMemory, Proposal]]:
         found = [
             (memory, each)
-            for memory in (self, self.everywhere)
-            if memory is not None
+            for memory in self.memories_by_prefix.values()
             for each in memory.inbox.list_proposals()
         ]
         return sorted(found, key=lambda pair: (pair[1].at, pair[1].id))
-
-    def find_later_words_against_proposals(self) -> dict[str, str]:
-        """The user's later words that speak against a new memory that waits, by the proposal's
-        id. Raises StoreError.
-        """
-        return find_later_words_against_proposals(self.list_proposals(), self.find_known_memories)
-
-    def find_known_memories(self, said: str) -> list[MemoryWithChangeTime]:
-        """The memories, here or in every project, that have to do with a statement, and whose
-        origin is believed.
-        """
-        heads = self.headers_by_path()
-        near = self._read_cached(self.get_statement_search().find_related_memories(said))
-        found = [
-            MemoryWithChangeTime(topic, heads[topic.path].modified)
-            for topic in near
-            if not self.folder.has_untrusted_origin(topic.path)
-        ]
-        there = self.everywhere
-        return found if there is None else [*found, *there.find_known_memories(said)]
 
     def list_proposals_for_user(self) -> list[Proposal]:
         """The same where the user sees them numbered, from 1 on: until the next listing a number
@@ -971,8 +799,8 @@ class AutoMemory(ProcessBound):
         return self._digests.list_digests()
 
     def clone_for_thread(self) -> Self:
-        """Open the same folder for another thread; see `MemoryFolderReader.clone_for_thread`."""
-        uses = self.folder.read_usage()
+        """Open the same folder for another thread; see `MemoryFolder.clone_for_thread`."""
+        uses = self.folder.indexes.read_usage()
         clone = type(self)(
             self.layout,
             files=self._files,

@@ -37,6 +37,7 @@ from memorist.auto_memory.memory_changes import (
 from memorist.auto_memory.memory_file import USER_KINDS, MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.memory_move import change_memory_scope
+from memorist.auto_memory.memory_name_lookup import has_memory
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     PlannedChange,
@@ -503,8 +504,7 @@ class MemoryExtraction:
         may_be_meant = build_mention_filter(asked)
         return [
             f"{prefix}{topic.path}"
-            for prefix, memory in (("", self._memory), (EVERYWHERE_PREFIX, self._memory.everywhere))
-            if memory is not None
+            for prefix, memory in self._memory.memories_by_prefix.items()
             for topic in memory.read_memory_files(may_be_meant)
             if may_be_meant(f"{topic.name} {topic.description} {topic.body}")
         ]
@@ -520,7 +520,7 @@ class MemoryExtraction:
             if exchanged := None if statement.certain else self._plan_exchange(statement):
                 return self._memory, exchanged
             return self._memory, plan_memory_addition(
-                statement, folder.find_same_names, session=self._context.id, timestamp=at
+                statement, folder.listing.find_same_names, session=self._context.id, timestamp=at
             )
         plans = [
             (
@@ -529,8 +529,7 @@ class MemoryExtraction:
                     statement, memory.read_memory_files(build_removal_prefilter(statement))
                 ),
             )
-            for memory in (self._memory, self._memory.everywhere)
-            if memory is not None
+            for memory in self._memory.memories_by_prefix.values()
         ]
         return max(plans, key=lambda each: _rate_removal(each[1]))
 
@@ -803,7 +802,7 @@ class NewestStatementWrites:
         """The path of the only memory that the message before wrote; empty for none or several."""
         paths = [path for each in self._written for path in each.paths]
         has_one = len(paths) == 1 and self._message_id in typed_ids
-        return paths[0] if has_one and self._memory.has_memory(paths[0]) else ""
+        return paths[0] if has_one and has_memory(self._memory, paths[0]) else ""
 
     def move_to_every_project(
         self, typed_ids: Collection[str]
@@ -818,7 +817,7 @@ class NewestStatementWrites:
         waiting = [each.id for result in written for each in result.proposals]
         written = (*written, *map(self._memory.accept, waiting))
         paths = [path for each in written for path in each.paths]
-        own = [path for path in paths if self._memory.has_memory(path)]
+        own = [path for path in paths if has_memory(self._memory, path)]
         headers = self._memory.headers_by_path()
         return tuple(
             (headers[path].description, change_memory_scope(self._memory, path, everywhere=True))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import MAX_LISTING_AGE_SECONDS
 from memorist.auto_memory.statements.inbox_requests import InboxRequest
+from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten_to_one_line
 from memorist.errors import InputError, StoreError
@@ -45,7 +46,7 @@ def _find_problem(memory: AutoMemory, request: InboxRequest, message: Message, n
     if not request.names:
         return f"the number is missing, as in: memorist memory inbox {request.verb} 1"
     chosen = [memory.find_proposal(name)[1] for name in request.names]
-    newer = memory.find_later_words_against_proposals() if request.verb == "accept" else {}
+    newer = find_later_words_against_proposals(memory) if request.verb == "accept" else {}
     against = next((newer[each.id] for each in chosen if each.id in newer), "")
     if against:
         return f"you said otherwise since: “{shorten_to_one_line(against, 90)}”; {_BY_HAND}"

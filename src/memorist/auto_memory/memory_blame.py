@@ -51,7 +51,7 @@ def blame_memory(
     log = list(reversed(history.list_changes(path)))
     if not log:
         raise InputError(f"the history knows no memory {path}; `memorist memory list` shows all")
-    if path in folder.known_paths():
+    if path in folder.listing.headers:
         folder.read_memory_file(path)  # refuses what is too large
     data = [history.read_file(path, each.id) or b"" for each in log]
     texts = [replace_surrogates(each.decode("utf-8", "surrogateescape")) for each in data]

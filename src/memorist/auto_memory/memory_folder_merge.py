@@ -147,8 +147,8 @@ def _write_trusted(
 
 def _join_index_lines(files: FileSystem, old: MemoryFolder, new: MemoryFolder) -> None:
     """Keep what the user wrote into the old index."""
-    present = new.read_index_text()
-    joined = add_own_index_lines(present, old.read_index_text())
+    present = new.indexes.read_text()
+    joined = add_own_index_lines(present, old.indexes.read_text())
     if joined != present:
         files.write(new.layout.index, encode_file_text_as_utf8(joined))
 

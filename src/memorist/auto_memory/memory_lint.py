@@ -304,8 +304,8 @@ def _find_folder_problems(memory: AutoMemory) -> tuple[list[MemoryFile], list[Li
     problems = lint_folder(
         topics,
         memory.folder.list_entries(),
-        index_text=memory.folder.read_index_text(),
-        expected_index=memory.folder.build_index(),
+        index_text=memory.folder.indexes.read_text(),
+        expected_index=memory.folder.indexes.build(),
         reviewed_digests=memory.reviewed_digests(),
     )
     return topics, list(problems)

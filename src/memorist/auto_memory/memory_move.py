@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
+from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -20,7 +21,7 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
     """
     if memory.everywhere is None:
         raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
-    source, path = memory.find_memory_folder_and_path(name)
+    source, path = find_memory_folder_and_path(memory, name)
     target = memory.everywhere if everywhere else memory
     topic = source.folder.read_memory_file(path)
     if source is target:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import find_memory_path_problem
+from memorist.auto_memory.memory_file import make_file_name
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name, list_removed_paths
 from memorist.errors import InputError
 
@@ -21,14 +22,14 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
     A folder alone (`everywhere/`) has an empty path. Raises InputError where several have, and
     where none has, with the names that are near.
     """
-    owner, path = memory.find_memory_folder_and_path(name)
-    if not path or owner.has_memory(path):
+    owner, path = find_memory_folder_and_path(memory, name)
+    if not path or has_memory(owner, path):
         return owner, path
     removed = find_removed_memory_by_name(owner, path)
     if removed is not None:
         return owner, removed.topic.path
     wanted = name.removesuffix(".md").casefold()
-    owners = [memory] if memory.everywhere is None else [memory, memory.everywhere]
+    owners = [*memory.memories_by_prefix.values()]
     fitting = [
         (each, head.path)
         for each in owners
@@ -54,6 +55,49 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
             "list` shows all, `memorist memory log` what was forgotten or replaced"
         )
     return fitting[0] if fitting else (owner, path)
+
+
+def find_memory_folder_and_path(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
+    """The memory folder that has what a reader calls `name`, the project's before the user's own,
+    and its path there. `everywhere/NAME` names only the latter.
+    """
+    everywhere = memory.everywhere
+    if everywhere is None:
+        return memory, _find_path_by_name(memory, name)
+    if name.startswith(EVERYWHERE_PREFIX):
+        return everywhere, _find_path_by_name(everywhere, name.removeprefix(EVERYWHERE_PREFIX))
+    path, there = _find_path_by_name(memory, name), _find_path_by_name(everywhere, name)
+    if not has_memory(memory, path) and has_memory(everywhere, there):
+        return everywhere, there
+    return memory, path
+
+
+def _find_path_by_name(memory: AutoMemory, name: str) -> str:
+    """The path of the memory that a reader calls `name`: its path, with or without `.md`, or the
+    name that it was given or the index shows, in any case of letters. The name itself where none or
+    several fit.
+    """
+    heads = memory.headers()
+    if any(head.path == name for head in heads):
+        return name
+    wanted = name.removesuffix(".md").casefold()
+    plain = make_file_name(name)
+    fitting = {
+        head.path
+        for head in heads
+        if wanted in (head.path.removesuffix(".md").casefold(), head.name.casefold())
+        or head.path == plain
+    }
+    if len(fitting) == 1:
+        return fitting.pop()
+    return memory.purge_journal.find_unfinished_path(name) or name
+
+
+def has_memory(memory: AutoMemory, path: str) -> bool:
+    """Whether there is a memory at this path, or one that is not wholly forgotten."""
+    return any(head.path == path for head in memory.headers()) or any(
+        each.path == path for each in memory.purge_journal.load()
+    )
 
 
 def _is_unknown_name(memory: AutoMemory, path: str) -> bool:

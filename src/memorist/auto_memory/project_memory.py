@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_folder import UsageSource
+from memorist.auto_memory.folder_indexes import UsageSource
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_location import record_project, resolve_project_memory_layout
 from memorist.auto_memory.project_anchors import ProjectAnchorChecker

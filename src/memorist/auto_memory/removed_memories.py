@@ -114,7 +114,7 @@ class ForgottenQuotesReader:
 
 
 def _list_forgotten_words(memory: AutoMemory) -> frozenset[str]:
-    found = _find_forgotten(memory.folder.history, memory.folder.known_paths())
+    found = _find_forgotten(memory.folder.history, memory.folder.listing.headers.keys())
     return frozenset(words for words in found.quotes if len(words) >= _MIN_CHARS)
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
@@ -98,7 +98,10 @@ def _judge_statement(
     if statement.act == "forget":
         return _judge_removal(memory, statement, read)
     change = plan_memory_addition(
-        statement, memory.folder.find_same_names, session=session, timestamp=message.timestamp
+        statement,
+        memory.folder.listing.find_same_names,
+        session=session,
+        timestamp=message.timestamp,
     )
     if known := _find_known(memory, change):
         return SentenceFate(read.text, "known", ("a memory says it already",), (known,))
@@ -127,8 +130,8 @@ def _judge_addition(
 
 def _find_known(memory: AutoMemory, change: MemoryChange) -> str:
     """The memory that says a change already, here or in every project."""
-    for owner, prefix in ((memory, ""), (memory.everywhere, EVERYWHERE_PREFIX)):
-        if owner is not None and (path := owner.find_memory_saying_the_same(change)):
+    for prefix, owner in memory.memories_by_prefix.items():
+        if path := owner.known_memories.find_saying_the_same(change):
             return prefix + path
     return ""
 
@@ -140,7 +143,6 @@ def _judge_removal(memory: AutoMemory, statement: Statement, read: SentenceVerdi
     if not statement.text:
         why = "it takes back what the message right before it stated"
         return SentenceFate(read.text, "forgets", (why,))
-    owners = ((memory, ""), (memory.everywhere, EVERYWHERE_PREFIX))
     plans = [
         (
             plan_memory_removal(
@@ -148,8 +150,7 @@ def _judge_removal(memory: AutoMemory, statement: Statement, read: SentenceVerdi
             ),
             prefix,
         )
-        for owner, prefix in owners
-        if owner is not None
+        for prefix, owner in memory.memories_by_prefix.items()
     ]
     paths = tuple(prefix + each.path for plan, prefix in plans for each in plan.changes)
     if not paths:

@@ -1,12 +1,13 @@
-"""Which of the new memories that wait the user has said otherwise since (AM-10, AM-12). Pure."""
+"""Which of the new memories that wait the user has said otherwise since (AM-10, AM-12)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import build_memory_header
@@ -30,12 +31,11 @@ class MemoryWithChangeTime(Struct, frozen=True):
     """Seconds since the epoch, UTC."""
 
 
-def find_later_words_against_proposals(
-    waiting: Sequence[Proposal], find_memories: Callable[[str], Iterable[MemoryWithChangeTime]]
-) -> dict[str, str]:
-    """The user's later words that speak against a new memory that waits, by the proposal's id.
-    `find_memories` gives the memories that have to do with a statement.
+def find_later_words_against_proposals(memory: AutoMemory) -> dict[str, str]:
+    """The user's later words, here or in every project, that speak against a new memory that waits,
+    by the proposal's id. Raises StoreError.
     """
+    waiting = memory.list_proposals()
     topics = {
         each.id: parse_memory_file(each.path, encode_file_text_as_utf8(each.after))
         for each in waiting
@@ -59,7 +59,7 @@ def find_later_words_against_proposals(
             ),
             *(
                 each.topic.one_line_text
-                for each in find_memories(said)
+                for each in _find_believed_memories(memory, said)
                 if _is_later(each, proposed[id])
             ),
         ]
@@ -67,6 +67,15 @@ def find_later_words_against_proposals(
         if against:
             found[id] = against[-1]
     return found
+
+
+def _find_believed_memories(memory: AutoMemory, said: str) -> Iterator[MemoryWithChangeTime]:
+    """The memories that have to do with a statement, and whose origin is believed."""
+    for each in memory.memories_by_prefix.values():
+        heads = each.headers_by_path()
+        for topic in each.known_memories.find_related(said):
+            if not each.folder.has_untrusted_origin(topic.path):
+                yield MemoryWithChangeTime(topic, heads[topic.path].modified)
 
 
 def _is_later_word(other: Proposal, given: Proposal) -> bool:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import parse_memory_file
-from memorist.auto_memory.statement_comparison import Reconciliation
-from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, RefusedChange
+from memorist.auto_memory.write_gate import RefusedChange
+from memorist.core.sentences import shorten_to_one_line
+from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.safety.secrets import redact_bytes
+
+MAX_EVENT_TEXT_CHARS = 200
+"""Characters of a proposal's text that an event names."""
 
 
 class WriteResult(Struct, frozen=True, kw_only=True):
@@ -31,53 +34,19 @@ class WriteResult(Struct, frozen=True, kw_only=True):
     """Paths of the memories a part of which a new one took the place of."""
 
 
-class ReconciledChanges:
-    """What is written and what waits, after new memories were compared with known ones."""
-
-    def __init__(self) -> None:
-        self._changes: dict[str, MemoryChange] = {}
-        self.waits: list[NeedsReview] = []
-        self.remarks: list[str] = []
-        self.replaced: tuple[str, ...] = ()
-        self.shortened: tuple[str, ...] = ()
-
-    @property
-    def changes(self) -> list[MemoryChange]:
-        """What is written, one change for each path."""
-        return [*self._changes.values()]
-
-    def add(self, change: MemoryChange) -> None:
-        """Add a change that needs no comparison."""
-        self._changes[change.path] = change
-
-    def add_reconciled(self, accepted: AcceptedChange, found: Reconciliation) -> None:
-        """Add what becomes of one new memory."""
-        if found.contradicts:
-            reason = f"it says otherwise than {found.contradicts}"
-            self.waits.append(
-                NeedsReview(accepted.change, accepted.trust, (reason, *accepted.remarks))
-            )
-            return
-        for change in found.changes:
-            # What several new memories repeat gets one newer date; what one replaces goes.
-            if change.after is None or change.path not in self._changes:
-                self._changes[change.path] = change
-        self.replaced += found.replaced_paths
-        self.shortened += found.shortened_paths
-        if found.known_path:
-            outcome = "its date is new" if found.changes else "nothing was written"
-            self.remarks.append(f"{outcome}: {found.known_path} says so already")
-        if found.replaced_paths:
-            self.remarks.append(
-                f"in place of {', '.join(found.replaced_paths)}, which the history keeps"
-            )
-        if found.shortened_paths:
-            self.remarks.append(
-                f"a part of {', '.join(found.shortened_paths)} said otherwise and is out"
-            )
-        for change, why in found.questions:
-            trust = parse_memory_file(change.path, change.before or b"").provenance.trust
-            self.waits.append(NeedsReview(change, trust, (why,)))
+def report_write_result(
+    written: WriteResult, why: ChangeReason, tell: Callable[[Event], None] | None
+) -> None:
+    """Send an event for each thing that became of some changes."""
+    if tell is None:
+        return
+    if written.change_id:
+        tell(MemoryChanged(written.change_id, why.actor, why.what, written.paths))
+    for waiting in written.proposals:
+        text = shorten_to_one_line(waiting.one_line_text, MAX_EVENT_TEXT_CHARS)
+        tell(MemoryNeedsReview(waiting.id, waiting.path, waiting.reasons, text))
+    for refused in written.refused:
+        tell(MemoryRefused(refused.path, refused.reasons))
 
 
 def add_replaced_memories_to_reason(

@@ -5,6 +5,7 @@ recalls it; and the index as a resource.
 from __future__ import annotations
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.auto_memory.team_memory import prefix_index_link
 from memorist.mcp_server.opened_project import OpenedProject
 from memorist.mcp_server.result_rendering import (
@@ -26,7 +27,7 @@ def explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
 
     Raises InputError, StoreError.
     """
-    memory, path = project.memory.find_memory_folder_and_path(arguments.path)
+    memory, path = find_memory_folder_and_path(project.memory, arguments.path)
     memory.headers()
     topic, doubts = memory.read_memory_with_suspicions(path)
     shown_path = f"{'' if memory is project.memory else EVERYWHERE_PREFIX}{topic.path}"

@@ -30,6 +30,7 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
+from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.auto_memory.statement_changes import build_removal_prefilter, plan_memory_removal
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.visible_memory import form_order_together
@@ -239,7 +240,7 @@ class MemoryTools:
         """The memory folder that has what a client calls `name`, the prefix of its paths, and the
         path there.
         """
-        memory, path = self._memory.find_memory_folder_and_path(name)
+        memory, path = find_memory_folder_and_path(self._memory, name)
         return memory, "" if memory is self._memory else EVERYWHERE_PREFIX, path
 
     def _read_allowed_memory(self, name: str) -> tuple[AutoMemory, str, MemoryFile]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_manifest import INDEX_NAME
+from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.dream.dream_journal import read_dream_journal
 from memorist.dream.project_dream import find_newest_undoable_dream
 from memorist.page.page_context import ROWS_PER_PAGE, PageContext
@@ -24,7 +25,7 @@ from memorist.views.view_formatting import format_utc_time
 def build_inbox_view(context: PageContext) -> PageView:
     """The changes that wait for the user's word, side by side with what stands now."""
     waiting = context.memory.list_proposals()
-    superseded = context.memory.find_later_words_against_proposals()
+    superseded = find_later_words_against_proposals(context.memory)
     seen: dict[str, list[str]] = {}
     for each in waiting:
         if each.id not in superseded:

@@ -9,6 +9,7 @@ from memorist.auto_memory.git_objects import compute_memory_version
 from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
 from memorist.auto_memory.memory_purge import purge_memories
 from memorist.auto_memory.stale_memories import confirm_memories_still_hold
+from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import InputError
 from memorist.page.page_context import PageContext
@@ -75,7 +76,7 @@ def _forget_hard(context: PageContext, path: str, version: str) -> str:
 
 def _accept(memory: AutoMemory, id: str, despite: str) -> str:
     """Accept a proposal, unless the user said otherwise in words that the button did not show."""
-    newer = memory.find_later_words_against_proposals().get(memory.find_proposal(id)[1].id, "")
+    newer = find_later_words_against_proposals(memory).get(memory.find_proposal(id)[1].id, "")
     if newer and newer != despite:
         return translate(
             "Not accepted: you said otherwise since, “{words}”. Accept it once more to take it all "
@@ -87,7 +88,7 @@ def _accept(memory: AutoMemory, id: str, despite: str) -> str:
 
 def _accept_all(memory: AutoMemory, ids: Collection[str], origin: str) -> str:
     """Accept the proposals that the page showed, and none that came since."""
-    superseded = memory.find_later_words_against_proposals()
+    superseded = find_later_words_against_proposals(memory)
     found = [
         each for each in memory.list_proposals() if each.id in ids and each.id not in superseded
     ]

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.store.memory_uses import MemoryUseTotal, sum_memory_uses
 from memorist.views.page_texts import translate
 from memorist.views.view_blocks import FormField, LinkBlock, PageAction
@@ -57,7 +58,7 @@ class PageContext:
 
     def find_context_and_path(self, name: str) -> tuple[PageContext, str]:
         """The folder that has what the page calls `name`, and its path there."""
-        memory, path = self.memory.find_memory_folder_and_path(name)
+        memory, path = find_memory_folder_and_path(self.memory, name)
         return (self if memory is self.memory else self._at(memory)), path
 
     def _at(self, memory: AutoMemory) -> PageContext:

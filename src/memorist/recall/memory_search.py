@@ -97,7 +97,7 @@ class MemoryFolderSearch:
             # The file was removed, as by `memory forget --hard`, or a copy had stood in for it.
             self._stop_embedding()
             self._synced_marks = None
-        marks, version = self._folder.file_fingerprints(), self._folder.listing_version
+        marks, version = self._folder.file_fingerprints(), self._folder.listing.version
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
         if not self._update_index(ranker, marks):
@@ -140,7 +140,7 @@ class MemoryFolderSearch:
         former = self._synced_marks
         if former is None:
             return False
-        edits = self._folder.list_edits_since(self._synced_version)
+        edits = self._folder.listing.list_edits_since(self._synced_version)
         changed = [
             path
             for path in sorted({*former, *marks} if edits is None else edits)

@@ -10,11 +10,38 @@ from contextlib import AbstractContextManager
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.client_rules import ClientRule
+from memorist.auto_memory.client_rules import (
+    ClientRule,
+    ClientRuleComparison,
+    compare_memories_with_client_rules,
+)
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.auto_memory.team_memory import is_team_path
 from memorist.store.memory_uses import MemoryUse, record_memory_uses
 from memorist.store.sqlite_database import Connection
+
+
+def compare_memory_with_client_rules(
+    memory: AutoMemory, rules: Sequence[ClientRule]
+) -> dict[str, ClientRuleComparison]:
+    """Return what an agent's own rules say to each memory, by path; the team's are left out.
+
+    A memory of more than one line says more than a rule, and is never repeated by one. Raises
+    StoreError.
+    """
+    if not rules or not memory.folder.exists:
+        return {}
+    own = {
+        topic.path: topic for topic in memory.read_memory_files() if not is_team_path(topic.path)
+    }
+    found = compare_memories_with_client_rules(
+        {path: topic.one_line_text for path, topic in own.items()}, rules
+    )
+    return {
+        path: replace(each, is_repeated=False) if "\n" in own[path].body.strip() else each
+        for path, each in found.items()
+    }
 
 
 class ReachableMemory:
@@ -31,10 +58,9 @@ class ReachableMemory:
         """The memories that have a folder, each with the prefix of its paths; the project's
         first.
         """
-        if self.own.folder.exists:
-            yield "", self.own
-        if self.own.everywhere is not None and self.own.everywhere.folder.exists:
-            yield EVERYWHERE_PREFIX, self.own.everywhere
+        for prefix, memory in self.own.memories_by_prefix.items():
+            if memory.folder.exists:
+                yield prefix, memory
 
     def find_memory_and_path(self, path: str) -> tuple[AutoMemory, str]:
         """The memory that a path is of, and the path there."""
@@ -74,7 +100,7 @@ class ReachableMemory:
         return frozenset(
             prefix + path
             for prefix, memory in self.list_memories_with_prefix()
-            for path, each in memory.compare_with_client_rules(rules).items()
+            for path, each in compare_memory_with_client_rules(memory, rules).items()
             if each.is_repeated
         )
 

@@ -17,6 +17,7 @@ from memorist.recall.memory_rendering import (
     render_client_rule_conflict,
     render_index,
 )
+from memorist.recall.reachable_memory import compare_memory_with_client_rules
 
 
 class ShownIndex(Struct, frozen=True):
@@ -60,7 +61,7 @@ def _mirror_index(
     if memory is None or not memory.folder.exists:
         return MirroredIndex(folder=str(memory.layout.folder) if memory is not None else "")
     index = memory.visible_index()
-    found = memory.compare_with_client_rules(rules)
+    found = compare_memory_with_client_rules(memory, rules)
     repeated = {path for path, each in found.items() if each.is_repeated}
     left_out = repeated.union(known)
     kept = [line for line in index.text.splitlines() if parse_pointer_target(line) not in left_out]

@@ -235,7 +235,7 @@ def separate_exportable_memories(
     A memory with a secret or a planted order is not exported.
     """
     memory.headers()
-    ranked = memory.folder.list_paths_most_valuable_first()
+    ranked = memory.folder.indexes.list_paths_most_valuable_first()
     topics: list[MemoryFile] = []
     kept: list[ExportLoss] = []
     for path in [*ranked, *sorted({head.path for head in memory.headers()} - set(ranked))]:

@@ -238,8 +238,8 @@ def _check_index(
         return
     fresh = folder.clone_for_thread()
     try:
-        text = fresh.read_index_text()
-        built = fresh.build_index(text)
+        text = fresh.indexes.read_text()
+        built = fresh.indexes.build(text)
     finally:
         fresh.close()
     named = set(list_pointer_targets(text))

@@ -11,6 +11,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli import output
 from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.recall.memory_rendering import render_client_rule_conflict
+from memorist.recall.reachable_memory import compare_memory_with_client_rules
 from memorist.settings import Family, Settings
 from memorist.store.disk_files import DiskFiles
 
@@ -38,7 +39,7 @@ def compare_memories_with_client_files(
     counterparts: dict[str, ClientFileComparison] = {}
     for family in _FAMILIES:
         rules = own.read_rules(family, Path.cwd())
-        for path, found in memory.compare_with_client_rules(rules).items():
+        for path, found in compare_memory_with_client_rules(memory, rules).items():
             known = counterparts.get(path, ClientFileComparison())
             also = (
                 (output.make_terminal_safe_line(found.same.source),)

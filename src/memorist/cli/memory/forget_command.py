@@ -90,9 +90,7 @@ def _find_about(memory: AutoMemory, words: str) -> Iterator[tuple[AutoMemory, st
     """
     spaced = r"\s+".join(re.escape(each) for each in words.split())
     wanted = re.compile(rf"(?<!\w){spaced}(?!\w)", re.IGNORECASE)
-    for owner in (memory, memory.everywhere):
-        if owner is None:
-            continue
+    for owner in memory.memories_by_prefix.values():
         for head in owner.headers():
             topic = owner.read_memory_with_suspicions(head.path)[0]
             said = (topic.name, topic.description, topic.body, topic.provenance.quote)

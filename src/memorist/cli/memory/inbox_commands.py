@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.cli import output
 from memorist.cli.agent_shell import find_running_agent, require_person
 from memorist.cli.command_group import LazyCommandGroup
@@ -35,7 +36,7 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
     with open_project_memory() as (home, memory):
         is_for_user = not find_running_agent(home)
         waiting = memory.list_proposals_for_user() if is_for_user else memory.list_proposals()
-        superseded = memory.find_later_words_against_proposals()
+        superseded = find_later_words_against_proposals(memory)
     if as_json:
         output.print_json({"waiting": waiting, "superseded": superseded})
         return
@@ -84,7 +85,7 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         given = memory.find_proposal(id)[1]
-        newer = memory.find_later_words_against_proposals().get(given.id, "")
+        newer = find_later_words_against_proposals(memory).get(given.id, "")
     if as_json:
         output.print_json(given)
         return
@@ -115,7 +116,7 @@ def memory_inbox_accept_command(ids: tuple[str, ...], yes: bool) -> None:
     """
     with open_project_memory() as (home, memory):
         require_person(home, "accepting a memory")
-        superseded = memory.find_later_words_against_proposals()
+        superseded = find_later_words_against_proposals(memory)
         for _, given in [memory.find_proposal(id) for id in ids]:
             if given.id in superseded:
                 click.echo(f"{given.id}: {_say_superseded(superseded[given.id])}")
