@@ -18,6 +18,11 @@ from memorist.core.text_analysis import parse_word_list
 from memorist.errors import SettingsError
 from memorist.forks.fork_spec import ForkLimits
 from memorist.models.model_settings import ModelSettings
+from memorist.setting_names import (
+    describe_unknown_setting,
+    explain_invalid_setting,
+    find_setting_type,
+)
 
 # The settings of the hooks that coding agents call.
 
@@ -680,6 +685,8 @@ ENVIRONMENT_PREFIX = "MEMORIST_"
 `session_memory.start_tokens`.
 """
 
+ALL_SETTINGS_HINT = "`memorist config show` lists the settings and their values"
+
 RESERVED_VARIABLES = parse_word_list(
     """
          MEMORIST_API_KEY MEMORIST_LOCAL_MODEL MEMORIST_MCP_TOKEN MEMORIST_OFF
@@ -788,43 +795,19 @@ def read_environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
         if not name.startswith(ENVIRONMENT_PREFIX) or name in RESERVED_VARIABLES:
             continue
         path = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
-        kind = _find_setting_type(path)
+        kind = find_setting_type(Settings, path)
         if not environment[name] and (path == ["home"] or kind not in (None, str)):
             continue  # files of containers have them for what is not set
         if kind is None and path != ["compaction", "by_price"]:
             raise SettingsError(
-                f"the environment variable {name} names no setting; `memorist config show` "
-                f"lists them"
+                f"the environment variable {name}: "
+                f"{describe_unknown_setting(Settings, '.'.join(path))}; {ALL_SETTINGS_HINT}"
             )
         inner = values
         for part in path[:-1]:
             inner = inner.setdefault(part, {})
         inner[path[-1]] = environment[name]
     return SettingsLayer("environment", values)
-
-
-def is_setting_name(path: Sequence[str]) -> bool:
-    """Whether section and key, or a key alone, name a setting."""
-    return _find_setting_type(path) is not None
-
-
-def _find_setting_type(path: Sequence[str]) -> object:
-    """The type of the setting that section and key, or a key alone, name; None for no setting."""
-    kind: Any = Settings
-    for part in path:
-        fields = (
-            {field.name: field.type for field in msgspec.structs.fields(kind)}
-            if _is_struct(kind)
-            else {}
-        )
-        if part not in fields:
-            return None
-        kind = fields[part]
-    return None if _is_struct(kind) else kind
-
-
-def _is_struct(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
 
 
 def resolve_settings(layers: Sequence[SettingsLayer]) -> ResolvedSettings:
@@ -900,7 +883,7 @@ def build_settings(name: str, values: dict[str, Any]) -> Settings:
         # The second: a variable of the environment whose bytes are no UTF-8, where a number is
         # asked for.
         raise SettingsError(
-            f"{name}: {error}; `memorist config show` lists the settings and their values"
+            f"{name}: {explain_invalid_setting(Settings, str(error))}; {ALL_SETTINGS_HINT}"
         ) from error
     given = {key: value for key, value in msgspec.to_builtins(found).items() if key in values}
     wrong = next(_find_out_of_range(given, ()), None)

@@ -9,7 +9,6 @@ import contextlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -23,13 +22,8 @@ from memorist.core.toml_edit import (
     split_toml_statements,
 )
 from memorist.errors import InputError, SettingsError
-from memorist.settings import (
-    PROJECT_SECTIONS,
-    Settings,
-    build_settings,
-    flatten_settings,
-    is_setting_name,
-)
+from memorist.setting_names import describe_unknown_setting, find_setting_type
+from memorist.settings import ALL_SETTINGS_HINT, PROJECT_SECTIONS, Settings, build_settings
 
 BYTE_ORDER_MARK = "\ufeff"
 _SWITCH_WORDS: Mapping[str, object] = {"on": True, "yes": True, "off": False, "no": False}
@@ -56,17 +50,8 @@ def parse_setting(name: str, text: str) -> object:
 
 def require_setting_name(name: str) -> None:
     """Raises SettingsError for a name that no setting has, with those that are near."""
-    if not is_setting_name(name.split(".")):
-        raise SettingsError(describe_unknown_setting(name))
-
-
-def describe_unknown_setting(name: str) -> str:
-    """That there is no such setting, and which are near."""
-    near = ", ".join(get_close_matches(name, flatten_settings(Settings())))
-    return (
-        f"there is no setting {name!r}{f'; near it: {near}' if near else ''}; `memorist config "
-        "show` lists them"
-    )
+    if find_setting_type(Settings, name.split(".")) is None:
+        raise SettingsError(f"{describe_unknown_setting(Settings, name)}; {ALL_SETTINGS_HINT}")
 
 
 def _convert(name: str, value: object) -> object:
@@ -76,7 +61,7 @@ def _convert(name: str, value: object) -> object:
     for part in reversed(section):
         tree = {part: tree}
     # as JSON, which has lists as TOML does: a tuple is not what the edited file is read as
-    found: Any = msgspec.json.decode(msgspec.json.encode(build_settings(name, tree)))
+    found: Any = msgspec.json.decode(msgspec.json.encode(build_settings("not set", tree)))
     for part in name.split("."):
         found = found[part]
     if found is None:

@@ -507,6 +507,9 @@ def test_an_error_shows_its_traceback_only_when_asked(tmp_path: Path) -> None:
         ("memory ls", "list"),
         ("memory rm x", "forget"),
         ("memroy list", "memory"),
+        ("accept 1", "memorist memory inbox accept"),
+        ("memory accept 1", "memorist memory inbox accept"),
+        ("spend", "memorist status"),
     ],
 )
 def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
@@ -519,6 +522,44 @@ def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
 
     assert made.exit_code == 2
     assert f"Did you mean '{meant}'" in made.stderr
+
+
+@pytest.mark.parametrize("command", [["search"], ["recall"], ["memory", "add"]])
+def test_words_that_are_blank_are_refused(command: list[str]) -> None:
+    """As with a variable that is not set: it is no query that nothing was found for."""
+    made = CliRunner().invoke(memorist_group, [*command, " "])
+
+    assert made.exit_code == 2
+    assert "it is empty" in made.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "why"),
+    [
+        ("MEMORIST_OFF", "1", "MEMORIST_OFF is set"),
+        ("MEMORIST_AUTO_MEMORY__POLICY", "off", 'auto_memory.policy is "off"'),
+        ("MEMORIST_HOOKS__ENABLED", "false", "hooks.enabled is false"),
+    ],
+)
+@pytest.mark.parametrize("command", [[], ["status"]])
+def test_the_overview_says_that_memory_is_off_and_why(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    variable: str,
+    value: str,
+    why: str,
+) -> None:
+    """`memorist` alone and `memorist status`; nothing where memory is on."""
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    on = CliRunner().invoke(memorist_group, command)
+    monkeypatch.setenv(variable, value)
+
+    off = CliRunner().invoke(memorist_group, command)
+
+    assert "memory is off" not in on.stdout
+    assert f"memory is off here: {why}" in off.stdout
 
 
 def test_sentences_need_no_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

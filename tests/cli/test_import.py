@@ -75,7 +75,7 @@ def test_consent_remembers_them(user: Path) -> None:
     assert "2 extracted" in ran.stdout
     assert extracts() == 2
     assert again.exit_code == 0
-    assert "nothing in them is finished and new to memory" in again.stdout
+    assert "nothing new to remember" in again.stdout
     assert "Remember them?" not in again.stdout
 
 

@@ -703,7 +703,6 @@ def test_why_tells_of_a_memory_that_was_never_shown(shell: Shell) -> None:
         ("memory", "diff"),
         ("memory", "diff", "123"),
         ("memory", "inbox", "accept", "123"),
-        ("memory", "add", "--kind", "user", "  "),
         ("memory", "rebind", "/nowhere", "--yes"),
     ],
     ids=" ".join,

@@ -299,6 +299,24 @@ def test_a_process_that_cannot_start_is_tried_once_a_minute(hooks: Hooks) -> Non
 
 
 @pytest.mark.covers("IN-2")
+def test_settings_that_were_put_right_are_read_by_the_next_event(hooks: Hooks) -> None:
+    """A session that starts right after wrong settings were corrected has its memory; it was told
+    once more that memory is off, for a reason that was gone.
+    """
+    event = EVENT.replace(b"UserPromptSubmit", b"SessionStart")
+    settings = hooks.home / "config.toml"
+    settings.write_text("model = no quotes\n", "utf-8")
+    wrong = hooks.raw("SessionStart", event)
+    settings.write_text('long_term = "both"\n', "utf-8")
+
+    right = hooks.raw("SessionStart", event)
+
+    assert b"memory is off" in wrong.stdout
+    assert b"memory is off" not in right.stdout
+    assert not right.stderr
+
+
+@pytest.mark.covers("IN-2")
 def test_a_full_disk_stops_nobody(hooks: Hooks) -> None:
     """Where the reason cannot be written down it is lost, and nothing else."""
     (hooks.home / "hooks" / "failures.log").symlink_to("/dev/full")

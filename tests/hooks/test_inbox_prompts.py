@@ -93,10 +93,10 @@ async def test_a_typed_prompt_shows_accepts_and_rejects(client: Client, tmp_path
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [
-        ("memorist memory inbox accept 7", "none of the 1 that wait begin with '7'"),
-        ("memorist memory inbox accept all", "none of the 1 that wait begin with 'all'"),
+        ("memorist memory inbox accept 7", "nothing that waits has the number or id '7'"),
+        ("memorist memory inbox accept all", "nothing that waits has the number or id 'all'"),
         ("memorist memory inbox accept", "the number is missing"),
-        ("memorist accept 1 7", "none of the 1 that wait begin with '7'"),
+        ("memorist accept 1 7", "nothing that waits has the number or id '7'"),
     ],
 )
 async def test_a_wrong_number_is_answered_and_decides_nothing(

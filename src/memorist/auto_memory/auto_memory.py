@@ -692,7 +692,7 @@ class AutoMemory(ProcessBound):
         ]
         if len(found) != 1:
             raise InputError(
-                f"{len(found)} changes of the history begin with {id_prefix!r}; `memorist "
+                f"{len(found) or 'no'} changes of the history begin with {id_prefix!r}; `memorist "
                 f"memory log` lists them"
             )
         return found[0]

@@ -165,10 +165,10 @@ def find_proposal_by_name(
         return present[ids[int(name) - 1]]
     found = [each for each in waiting if name and each.id.startswith(name.lower())]
     if len(found) != 1:
-        raise InputError(
-            f"{len(found) or 'none'} of the {len(waiting)} that wait begin with {name!r}; "
-            "`memorist memory inbox` lists them by number"
+        which = (
+            f"{len(found)} ids begin with" if found else "nothing that waits has the number or id"
         )
+        raise InputError(f"{which} {name!r}; `memorist memory inbox` lists what waits by number")
     return found[0]
 
 

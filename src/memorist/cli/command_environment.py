@@ -6,7 +6,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from memorist.config import load_settings
+from memorist.config import (
+    OFF_VARIABLE,
+    is_disabled_by_environment,
+    is_in_off_folder,
+    load_settings,
+    resolve_off_folders,
+)
 from memorist.errors import StoreError
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
@@ -34,6 +40,21 @@ def load_user_settings() -> Settings:
 def load_home_layout() -> Layout:
     """The home folder that the user's settings name. Raises as `load_project_settings` does."""
     return Layout(Path(load_user_settings().home).expanduser().absolute())
+
+
+def explain_memory_off(settings: Settings) -> tuple[str, ...]:
+    """Why nothing at all is kept in the working folder by itself; empty where it is."""
+    found = (
+        (is_disabled_by_environment(os.environ), f"{OFF_VARIABLE} is set"),
+        (not settings.auto_memory.enabled, "auto_memory.enabled is false"),
+        (settings.auto_memory.policy == "off", 'auto_memory.policy is "off"'),
+        (not settings.hooks.enabled, "hooks.enabled is false: agents with hooks keep nothing"),
+        (
+            is_in_off_folder(Path.cwd(), resolve_off_folders(settings)),
+            "hooks.off_folders names this folder",
+        ),
+    )
+    return tuple(f"memory is off here: {why}" for holds, why in found if holds)
 
 
 def _require_home_folder(settings: Settings) -> Settings:

@@ -92,7 +92,18 @@ class LazyCommandGroup(click.Group):
         """The commands that a user may mean by a word that is none."""
         own = self.list_commands(ctx)
         same = [each for each in SYNONYMS.get(word, ()) if each in own]
-        return same[:1] or get_close_matches(word, own, n=3)
+        return same[:1] or self._find_in_groups(ctx, word) or get_close_matches(word, own, n=3)
+
+    def _find_in_groups(self, ctx: click.Context, word: str) -> list[str]:
+        """The command of that name in one of this group's own groups: `memory accept` is typed
+        where `memory inbox accept` is meant.
+        """
+        return [
+            f"{ctx.command_path} {name} {word}"
+            for name in self.list_commands(ctx)
+            if isinstance(group := self.get_command(ctx, name), click.Group)
+            and word in group.list_commands(ctx)
+        ][:1]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of that name; None if there is none."""
@@ -166,7 +177,10 @@ def _join_words(
     for word in words:
         if has_undecoded_bytes(word):
             raise click.UsageError(f"{word!a} is not in UTF-8")
-    return " ".join(words)
+    text = " ".join(words)
+    if not text.strip():
+        raise click.BadParameter("it is empty")
+    return text
 
 
 def has_undecoded_bytes(word: str) -> bool:

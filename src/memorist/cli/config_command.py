@@ -26,9 +26,15 @@ from memorist.flags.flag_overrides import apply_all_flags
 from memorist.platforms.regular_files import read_regular_file
 from memorist.platforms.storage_errors import describe_storage_error
 from memorist.rollouts.session_sources import find_repository_root_or_folder
-from memorist.settings import Settings, flatten_settings, read_environment_layer, resolve_settings
+from memorist.setting_names import describe_unknown_setting
+from memorist.settings import (
+    ALL_SETTINGS_HINT,
+    Settings,
+    flatten_settings,
+    read_environment_layer,
+    resolve_settings,
+)
 from memorist.settings_file import (
-    describe_unknown_setting,
     format_setting_value,
     is_allowed_in_project_file,
     parse_setting,
@@ -221,7 +227,7 @@ def _select_settings(values: dict[str, object], names: tuple[str, ...]) -> dict[
     """The settings of these names and those below them; all without a name."""
     for name in names:
         if not any(_is_below(key, name) for key in values):
-            raise SettingsError(describe_unknown_setting(name))
+            raise SettingsError(f"{describe_unknown_setting(Settings, name)}; {ALL_SETTINGS_HINT}")
     return {
         key: value
         for key, value in values.items()

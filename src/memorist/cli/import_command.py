@@ -143,7 +143,13 @@ def describe_session_import_plan(plan: RolloutSyncPlan, past: RolloutPipeline) -
     elif plan.has_unconsolidated:
         found.append("an earlier import was interrupted; what it had read becomes memory now")
     else:
-        found.append("nothing in them is finished and new to memory")
+        found.append("nothing new to remember")
+    if plan.too_young:
+        hours = past.settings.rollouts.min_idle_hours
+        found.append(
+            f"{pluralize(plan.too_young, 'session')} may still be going on, and "
+            f"{'waits' if plan.too_young == 1 else 'wait'} until unchanged for {hours} h"
+        )
     foreign = [each for each in plan.eligible if each.source == OTHERS_SOURCE]
     if foreign:
         made_in = ", ".join(sorted({each.cwd or "an unknown folder" for each in foreign})[:3])

@@ -31,7 +31,14 @@ SHOWN_NAME_CHARS = 60
 """Characters of a name that is too long for a file, in the message that says so."""
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-OTHER_WORDS = {"settings": "memorist config show", "version": "memorist --version"}
+OTHER_WORDS = {
+    "accept": "memorist memory inbox accept",
+    "cost": "memorist status",
+    "reject": "memorist memory inbox reject",
+    "settings": "memorist config show",
+    "spend": "memorist status",
+    "version": "memorist --version",
+}
 """What users type at first, and what does it here."""
 
 

@@ -15,6 +15,7 @@ from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.cli import output
+from memorist.cli.command_environment import explain_memory_off
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with_rollout_store
@@ -182,13 +183,14 @@ def print_project_overview() -> None:
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
     newest = f", the last on {format_local_day(sessions[0].updated)}" if sessions else ""
-    click.echo(
-        f"project   {Path(root).name}: {pluralize(len(sessions), 'past session')} known{newest}"
-    )
+    past = pluralize(len(sessions), "past session")
+    click.echo(f"project   {Path(root).name or root}: {past} known{newest}")
     click.echo(
         f"memories  {len(heads):,} here"
         + (f", {waiting:,} wait for you: memorist memory inbox" if waiting else "")
     )
+    for each in explain_memory_off(home.settings):
+        click.echo(f"          {each}")
     now = SystemClock().now()
     for head in heads[:MAX_FACTS]:
         click.echo(

@@ -142,7 +142,10 @@ def _plan_agents(home: Path, named: Sequence[AgentName]) -> list[AgentJoinPlan]:
         build_settings_scope(user=True), shutil.which
     )
     if not found:
-        click.echo("No coding agent was found here; --only AGENT names one all the same.")
+        click.echo(
+            "No coding agent was found on this machine. To join one all the same, name it: "
+            f"memorist setup --only AGENT, with {', '.join(AGENTS)}"
+        )
     return [_plan_agent(agent, home) for agent in found]
 
 

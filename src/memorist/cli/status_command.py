@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_location import resolve_project_memory_layout
 from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.budget.budget_status import render_budget_status
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings
+from memorist.cli.command_environment import explain_memory_off, load_project_settings
 from memorist.cli.doctor.hook_check import format_hook_failures
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.project_memory_access import open_project_memory
@@ -79,6 +79,7 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
         click.echo(
             "\n".join(
                 [
+                    *explain_memory_off(settings),
                     *elsewhere,
                     *_render_memory(memory),
                     *([f"Not read, as links: {links:,} (memorist memory list)"] if links else []),

@@ -107,6 +107,8 @@ class RolloutSyncPlan(Struct, frozen=True):
     """Number of known sessions, new and old."""
     eligible: tuple[Rollout, ...]
     too_old: int
+    too_young: int
+    """Sessions that may still be going on, by `rollouts.min_idle_hours`."""
     has_unconsolidated: bool
     """Whether an earlier sync extracted what was not consolidated."""
     worker_dependencies: WorkerDependencies
@@ -428,6 +430,7 @@ class RolloutPipeline(RolloutStore):
                 if each.source != OTHERS_SOURCE and _is_below(each.path, elsewhere)
             ),
             too_old=sum(each.reason == "too old" for each in verdicts),
+            too_young=sum(each.reason == "too young" for each in verdicts),
             has_unconsolidated=is_consolidation_requested(self.state),
             worker_dependencies=dependencies,
         )

@@ -221,7 +221,7 @@ class HookDaemon:
                 if not hmac.compare_digest(token, self._listening.token):
                     return
                 question = await _read_request(reader)
-            if isinstance(question, HookRequest) and _file_version(_PROGRAM) == self._program:
+            if isinstance(question, HookRequest) and not self._is_outdated():
                 quick = question.event in QUICK_EVENTS
                 with self._answer_first() if quick else contextlib.nullcontext():
                     said = await self._answer(question)

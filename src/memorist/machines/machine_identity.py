@@ -33,7 +33,7 @@ def load_machine_identity(layout: Layout) -> MachineIdentity:
         return decode_json(DiskFiles().read(layout.machines / "own"), as_type=MachineIdentity)
     except (FileNotFoundError, msgspec.DecodeError):
         raise NothingToDo(
-            "this machine shares with no other yet: memorist machines init PLACE"
+            "this machine shares with no other yet: memorist machines init LOCATION"
         ) from None
 
 

@@ -20,6 +20,7 @@ from memorist.cli.memory.project_memory_access import (
     open_project_memory,
     print_write_outcome,
 )
+from memorist.core.plural import pluralize
 from memorist.errors import UsageError
 from memorist.store.text_removal import TextRemovalResult
 
@@ -102,7 +103,9 @@ def _print_forgotten(home: HomeMemories, memory: AutoMemory, paths: Sequence[str
     """Forget these memories for good, and say what became of each copy."""
     changes, removal, sessions = purge_memories(home, memory, paths)
     named = ", ".join(paths)
-    click.echo(f"forgotten for good: {named} (taken out of {changes} changes of the history)")
+    click.echo(
+        f"forgotten for good: {named} (taken out of {pluralize(changes, 'change')} of the history)"
+    )
     _print_removal(removal, home.layout.home)
     if home.layout.machines.exists():
         click.echo(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -17,13 +15,13 @@ from memorist.auto_memory.statements.sentence_verdicts import NOTHING_LASTING, T
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.cli import output
 from memorist.cli.agent_shell import open_project_sessions
+from memorist.cli.command_environment import explain_memory_off
 from memorist.cli.memory.client_counterparts import (
     ClientFileComparison,
     compare_memories_with_client_files,
 )
 from memorist.cli.memory.memory_commands import describe_replaced_memories, explain_unknown_origin
 from memorist.cli.memory.project_memory_access import open_project_memory
-from memorist.config import is_disabled_by_environment, is_in_off_folder, resolve_off_folders
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_minute
@@ -107,7 +105,7 @@ def _explain_sentence(
         is_text_announced=found.is_text_announced,
     )
     fates = _select_fates(fates, sentence)
-    off = _explain_memory_off(home)
+    off = explain_memory_off(home.settings)
     if as_json:
         output.print_json(
             {"session": found.session, "at": found.message.timestamp, "off": off, "fates": fates}
@@ -142,18 +140,3 @@ def _describe_place(said: SaidMessage | None) -> str:
     when = f" on {format_utc_minute(at)}" if at is not None else ""
     program = "" if said.message.is_typed else ", by a program (a pipe, print mode)"
     return f"said in session {said.session}{when}{program}"
-
-
-def _explain_memory_off(home: HomeMemories) -> tuple[str, ...]:
-    """Why nothing at all is kept here by itself; empty where it is."""
-    settings = home.settings
-    found = (
-        (is_disabled_by_environment(os.environ), "MEMORIST_OFF is set"),
-        (not settings.auto_memory.enabled, "auto_memory.enabled is false"),
-        (not settings.hooks.enabled, "hooks.enabled is false: agents with hooks keep nothing"),
-        (
-            is_in_off_folder(Path.cwd(), resolve_off_folders(settings)),
-            "hooks.off_folders names this folder",
-        ),
-    )
-    return tuple(f"memory is off here: {why}" for holds, why in found if holds)
