@@ -34,6 +34,7 @@ from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import DreamFailed, DreamFinished, MemoryChanged
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome
 from memorist.formats.transcript_format import SessionHead
+from memorist.platforms import background_thread
 from memorist.platforms.background_thread import PROMPT_IN_PROGRESS, PROMPT_SWITCH_SECONDS
 from memorist.ports import HostInfo, Request
 from memorist.settings import AutoMemorySettings, DreamSettings
@@ -104,6 +105,19 @@ async def test_a_dream_gives_way_to_a_prompt(world: World, monkeypatch: pytest.M
     await world.dream().dream_now("asked for", ())
     assert seen == pytest.approx([PROMPT_SWITCH_SECONDS], abs=2e-6)
     assert sys.getswitchinterval() == before
+
+
+async def test_a_dream_stands_still_while_a_prompt_is_answered(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside a dream of ten thousand memories prompts took twice their time for seconds."""
+    messy(world)
+    monkeypatch.setattr(background_thread, "MAX_PROMPT_WAIT_SECONDS", 600.0)
+    with PROMPT_IN_PROGRESS:
+        dream = asyncio.ensure_future(world.dream().dream_now("asked for", ()))
+        await asyncio.wait({dream}, timeout=0.5)
+        assert not dream.done()
+    assert (await dream).change
 
 
 async def test_a_dream_by_rule_is_one_change_and_one_undo(world: World) -> None:

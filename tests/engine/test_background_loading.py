@@ -130,6 +130,31 @@ def test_steps_wait_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(taken) == 5
 
 
+def test_a_long_loop_stands_still_while_a_prompt_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would take half of the interpreter's time from it, at whatever interval."""
+    monkeypatch.setattr(background_thread, "MAX_PROMPT_WAIT_SECONDS", 600.0)
+    taken: list[int] = []
+
+    def take() -> None:
+        taken.extend(PROMPT_IN_PROGRESS.iterate_between_prompts(range(5)))
+
+    with PROMPT_IN_PROGRESS:
+        thread = start_background_thread(take, name="loop")
+        thread.join(0.05)
+        assert not taken
+    thread.join()
+    assert taken == [*range(5)]
+
+
+def test_a_long_loop_goes_on_where_prompts_never_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a server of many users: it waits a moment, works a moment, and does not starve."""
+    monkeypatch.setattr(background_thread, "MAX_PROMPT_WAIT_SECONDS", 0.001)
+    with PROMPT_IN_PROGRESS:
+        assert [*PROMPT_IN_PROGRESS.iterate_between_prompts(range(5))] == [*range(5)]
+
+
 def test_steps_stop_with_the_last_who_needs_them_and_go_on_from_there() -> None:
     """No thread outlives the last engine, and no step is done twice."""
     taken = []

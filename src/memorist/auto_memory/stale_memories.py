@@ -4,7 +4,7 @@ change only means that somebody should look.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.anchors import AnchorChanges, read_memory_anchors, replace_anchors
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, build_memory_change
-from memorist.auto_memory.memory_file import with_provenance
+from memorist.auto_memory.memory_file import MemoryFile, with_provenance
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.utc_time import format_utc_timestamp
 
@@ -27,10 +27,14 @@ class MemoryWithChangedAnchors(Struct, frozen=True):
     changes: AnchorChanges
 
 
-def find_memories_with_changed_anchors(memory: AutoMemory) -> list[MemoryWithChangedAnchors]:
-    """The memories whose anchors changed or are gone, by path. Raises StoreError."""
+def find_memories_with_changed_anchors(
+    memory: AutoMemory, topics: Iterable[MemoryFile] | None = None
+) -> list[MemoryWithChangedAnchors]:
+    """The memories whose anchors changed or are gone, by path; of `topics` where they were read
+    already. Raises StoreError.
+    """
     found: list[MemoryWithChangedAnchors] = []
-    for topic in memory.read_memory_files():
+    for topic in memory.read_memory_files() if topics is None else topics:
         changes = memory.project_files.compare(read_memory_anchors(topic))
         if changes.is_stale:
             found.append(

@@ -15,6 +15,7 @@ from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.dream.date_repair import find_proven_line_times, is_date_repair_candidate
 from memorist.dream.memory_conflicts import InstructionSource
+from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
 
@@ -60,12 +61,13 @@ def read_folder_for_dream(
 ) -> DreamInput:
     """Return the folder as it is now. Raises StoreError."""
     heads = {head.path: head for head in memory.headers() if head.size <= MAX_FILE_BYTES}
+    between_prompts = PROMPT_IN_PROGRESS.iterate_between_prompts
     data = {
         path: read
-        for path in heads
+        for path in between_prompts(heads)
         if (read := read_if_exists(files, memory.layout.folder / path)) is not None
     }
-    topics = tuple(parse_memory_file(path, read) for path, read in data.items())
+    topics = tuple(parse_memory_file(path, read) for path, read in between_prompts(data.items()))
     log = memory.folder.history.list_changes()
     newest: dict[str, float] = {}
     for each in log:
@@ -80,7 +82,9 @@ def read_folder_for_dream(
         restored_paths=_undone_paths(memory, data, log),
         ever=frozenset(path for each in log for path in each.paths if path != INDEX_NAME),
         times={
-            path: _line_times(memory, path, log) for path in list_date_repair_candidates(topics)
+            topic.path: _line_times(memory, topic.path, log)
+            for topic in between_prompts(topics)
+            if is_date_repair_candidate(topic)
         },
         instructions=tuple(instructions),
         asked_question_keys=asked,
@@ -123,10 +127,3 @@ def _line_times(memory: AutoMemory, path: str, log: Sequence[RecordedChange]) ->
     return find_proven_line_times(
         [(line.text, line.change) for line in blame_lines(versions)], changed_at
     )
-
-
-def list_date_repair_candidates(topics: Sequence[MemoryFile]) -> tuple[str, ...]:
-    """Return paths of the memories in which a date could be made absolute if its lines' times were
-    known.
-    """
-    return tuple(topic.path for topic in topics if is_date_repair_candidate(topic))

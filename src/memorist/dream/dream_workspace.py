@@ -5,7 +5,7 @@ memory instance of its own, as another process would (DR-4).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 
 from msgspec import Struct
@@ -144,7 +144,10 @@ def prepare_dream(
     shown = sorted(
         kept, key=lambda topic: (topic.path not in doubted, -fit[topic.path], topic.path)
     )
-    topics = tuple(parse_memory_file(topic.path, now[topic.path]) for topic in shown)
+    topics = tuple(
+        parse_memory_file(topic.path, now[topic.path])
+        for topic in PROMPT_IN_PROGRESS.iterate_between_prompts(shown)
+    )
     index = "".join(
         line for line in index.splitlines(keepends=True) if parse_pointer_target(line) in ("", *now)
     )
@@ -232,7 +235,7 @@ class _DreamWriter:
             if (act in self._model.acts) == (act.path in written_paths)
         )
         said = replace(self._behind, proven_paths=tuple(change.path for change in proven))
-        stale_memories = self._find_newly_stale()
+        stale_memories = self._find_newly_stale(found.topics)
         remarks = [
             DreamRemark(each.path, f"{_tell_stale(each)}: look whether it still holds")
             for each in stale_memories
@@ -273,6 +276,8 @@ class _DreamWriter:
         """Those of the model's changes that would lose text, with the reason: what they take out
         stands in one that is not written.
         """
+        if not self._model.changes:
+            return {}
         case = self._memory.build_gate_context(
             "dream", self._behind, {change.path for change in fresh}
         )
@@ -284,10 +289,12 @@ class _DreamWriter:
         before = render_files_after_changes(data, rules.changes)
         return find_changes_that_lose_text(passing, before, self._model.sessions)
 
-    def _find_newly_stale(self) -> list[MemoryWithChangedAnchors]:
+    def _find_newly_stale(self, topics: Iterable[MemoryFile]) -> list[MemoryWithChangedAnchors]:
         """Memories of something that changed, each once for one state of it."""
         asked = load_asked_question_keys(self._workspace.files, self._workspace.layout)
-        found = find_memories_with_changed_anchors(self._memory)
+        found = find_memories_with_changed_anchors(
+            self._memory, PROMPT_IN_PROGRESS.iterate_between_prompts(topics)
+        )
         return [each for each in found if _stale_mark(each) not in asked]
 
     def _list_questions(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -111,7 +111,7 @@ def _compare_statements(one: _MemoryStatement, other: _MemoryStatement) -> str:
     return ""
 
 
-def find_removal_questions(memories: Sequence[DatedMemory]) -> Iterator[MemoryRemovalQuestion]:
+def find_removal_questions(memories: Iterable[DatedMemory]) -> Iterator[MemoryRemovalQuestion]:
     """Yield pairs of memories that contradict each other, or may say the same, with the one
     proposed for removal.
     """
@@ -204,7 +204,7 @@ def find_conflicts_with_instructions(
                     ("rule",),
                 }:
                     lines.setdefault(position, []).append((file, number, statement))
-    for each in memories:
+    for each in memories if lines else ():
         mine = _first_statement(each.topic)
         if mine is not None:
             found = (

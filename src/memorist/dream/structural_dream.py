@@ -7,6 +7,7 @@ was applied is empty.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_removal
 from memorist.dream.duplicate_memories import (
     are_equal_memories,
     compute_memory_merge_key,
+    compute_text_meaning_key,
     get_unnumbered_path,
 )
 from memorist.dream.link_repair import ValidLinkTargets, repair_memory_links
@@ -31,6 +33,7 @@ from memorist.dream.memory_conflicts import (
     find_conflicts_with_instructions,
     find_removal_questions,
 )
+from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 
 
 class DreamAct(Struct, frozen=True, kw_only=True):
@@ -89,7 +92,7 @@ def plan_dream(snapshot: DreamInput, *, max_questions: int) -> DreamPlan:
     ]
     found = [
         *find_conflicts_with_instructions(known, snapshot.instructions),
-        *find_removal_questions(known),
+        *find_removal_questions(PROMPT_IN_PROGRESS.iterate_between_prompts(known)),
     ]
     return DreamPlan(
         changes=(*real, *removals),
@@ -118,8 +121,8 @@ def _repair_and_merge(
         links = ValidLinkTargets(
             present=frozenset(now), names=names, known_paths=snapshot.ever, moved=moved
         )
-        for path in sorted(
-            now.keys() - frozenset(snapshot.foreign) - frozenset(snapshot.restored_paths)
+        for path in PROMPT_IN_PROGRESS.iterate_between_prompts(
+            sorted(now.keys() - frozenset(snapshot.foreign) - frozenset(snapshot.restored_paths))
         ):
             topic = now[path]
             edited = _edit_topic(
@@ -187,8 +190,13 @@ def _merge_duplicates(
     now: dict[str, MemoryFile], acts: list[DreamAct], snapshot: DreamInput
 ) -> dict[str, str]:
     """Remove all but one of the memories that say the same; return where each went."""
+    texts = {
+        topic.path: compute_text_meaning_key(topic.body)
+        for topic in PROMPT_IN_PROGRESS.iterate_between_prompts(now.values())
+    }
+    counts = Counter(texts.values())
     groups: dict[tuple[object, ...], list[MemoryFile]] = {}
-    for topic in now.values():
+    for topic in (each for each in now.values() if counts[texts[each.path]] > 1):
         found = (
             None
             if topic.path in snapshot.restored_paths

@@ -24,17 +24,19 @@ from memorist.auto_memory.value_correction import corrects_value
 from memorist.core.language_detection import list_non_english_common_words
 from memorist.core.lazy import precompile_patterns_stepwise
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.platforms.background_thread import PROMPT_IN_PROGRESS, start_background_thread
+from memorist.platforms.background_thread import (
+    MAX_PROMPT_WAIT_SECONDS,
+    MIN_WORK_SECONDS,
+    PROMPT_IN_PROGRESS,
+    start_background_thread,
+)
 
 STEP_PAUSE_SECONDS = 0.001
-MIN_WORK_SECONDS = 0.004
-"""Seconds between steps, in which the host's own threads run, after so many of work: most patterns
-are compiled in a third of a millisecond.
+"""Seconds between steps, in which the host's own threads run, after `MIN_WORK_SECONDS` of work:
+most patterns are compiled in a third of a millisecond.
 """
 MAX_STEP_SECONDS = 1.0
 """Longest wait for the end of a step: most take some milliseconds."""
-MAX_PROMPT_WAIT_SECONDS = 0.05
-"""Longest wait of one step, in seconds, for a prompt: a compaction may wait for a model."""
 
 SAMPLE_MESSAGES = (
     "Please add a test for the parser, then run it.",

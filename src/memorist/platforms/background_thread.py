@@ -9,8 +9,9 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 EXIT_WAIT_SECONDS = 5.0
@@ -24,6 +25,12 @@ PROMPT_SWITCH_SECONDS = 0.0001
 own 0.005 a prompt that opens fifty files beside a dream of ten thousand memories took 0.6 s, not
 0.02.
 """
+MAX_PROMPT_WAIT_SECONDS = 0.05
+"""Longest wait of background work for a prompt, in seconds: a compaction may wait for a model."""
+MIN_WORK_SECONDS = 0.004
+"""Seconds that background work goes on for after it waited: prompts of many users may never end."""
+
+T = TypeVar("T")
 
 
 class PromptInProgress:
@@ -57,6 +64,15 @@ class PromptInProgress:
     def wait_until_idle(self, seconds: float) -> bool:
         """Wait until no prompt is being answered; returns whether that was within `seconds`."""
         return self._idle.wait(seconds)
+
+    def iterate_between_prompts(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield the items of a long loop, each once no prompt is being answered."""
+        resumed = 0.0
+        for item in items:
+            if not self._idle.is_set() and time.monotonic() - resumed >= MIN_WORK_SECONDS:
+                self.wait_until_idle(MAX_PROMPT_WAIT_SECONDS)
+                resumed = time.monotonic()
+            yield item
 
     @contextlib.contextmanager
     def background_work(self) -> Iterator[None]:
