@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from memorist.system import SystemClock
 from support.home_states import HomeCommands
 from support.killed_process import kill_points
 from support.sweeps import sampled
@@ -52,6 +53,23 @@ def test_a_move_is_taken_back_in_both_folders(home: HomeCommands, there: str, ba
     assert places(home) == before
     home.must("memory", "undo", "--yes")
     assert places(home) == ([] if there == "--everywhere" else ["here"])
+
+
+def test_undo_takes_the_newest_change_within_one_second(
+    home: HomeCommands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was remembered after a move is taken back first, also within one second of it: the
+    histories of the two folders kept whole seconds, and `undo` took the move.
+    """
+    times = (1_750_000_000 + step / 10_000 for step in range(9_000))
+    monkeypatch.setattr(SystemClock, "now", lambda _: next(times))
+    home.must("memory", "add", WORDS)
+    home.must("memory", "move", NAME, "--everywhere")
+    home.must("memory", "add", "Never touch the folder legacy")
+    assert "Never touch" in home.must("memory", "undo", "--yes")
+    assert places(home) == ["everywhere"]
+    home.must("memory", "undo", "--yes")
+    assert places(home) == ["here"]
 
 
 def test_another_project_takes_no_half_of_a_move_back(home: HomeCommands) -> None:

@@ -7,6 +7,7 @@ import re
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
@@ -54,6 +55,9 @@ FOLDER_MODE = b"40000"
 
 
 _FILE_MODE = b"100644"
+
+
+_TIME_TRAILER = "Time: "
 
 
 _AUTHOR = b"memorist <memorist@localhost>"
@@ -300,7 +304,9 @@ def _set_row(rows: list[bytes], key: bytes, row: bytes) -> None:
 
 
 def build_commit(tree: ObjectID, parent: ObjectID | None, text: str, timestamp: float) -> Commit:
-    """Build a commit; `timestamp` is in seconds since the epoch, UTC."""
+    """Build a commit; `timestamp` is in seconds since the epoch, UTC. Git keeps whole seconds, in
+    which two histories would not tell which change came first: the message names the rest.
+    """
     commit = objects.Commit()
     commit.tree = tree
     commit.parents = [parent] if parent else []
@@ -308,8 +314,18 @@ def build_commit(tree: ObjectID, parent: ObjectID | None, text: str, timestamp: 
     commit.commit_time = commit.author_time = max(0, int(timestamp))
     commit.commit_timezone = commit.author_timezone = 0
     commit.encoding = b"UTF-8"
-    commit.message = text.encode()
+    named = "" if timestamp == int(timestamp) else f"{_TIME_TRAILER}{timestamp:.6f}\n"
+    commit.message = (text + named).encode()
     return commit
+
+
+def read_commit_time(commit: Commit) -> float:
+    """The time that `build_commit` was given; the whole second of a commit that names no other."""
+    lines = commit.message.rsplit(_TIME_TRAILER.encode(), 1)
+    with suppress(ValueError, OverflowError):
+        if len(lines) == 2 and int(exact := float(lines[1])) == commit.commit_time:
+            return exact
+    return float(commit.commit_time)
 
 
 def compute_blob_id(data: bytes) -> str:

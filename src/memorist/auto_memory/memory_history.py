@@ -26,6 +26,7 @@ from memorist.auto_memory.git_objects import (
     cast_to_object_id,
     find_blob_id,
     map_tree_paths_to_blob_ids,
+    read_commit_time,
     store_blobs,
 )
 from memorist.auto_memory.memory_changes import (
@@ -350,7 +351,7 @@ class FolderHistory:
         why, undoes = parse_commit_message(text)
         paths = parse_changed_paths(text) or self._compare_with_parent(commit)
         return RecordedChange(
-            id=commit.id.decode(), at=float(commit.commit_time), why=why, undoes=undoes, paths=paths
+            id=commit.id.decode(), at=read_commit_time(commit), why=why, undoes=undoes, paths=paths
         )
 
     def _compare_with_parent(self, commit: Commit) -> tuple[str, ...]:
