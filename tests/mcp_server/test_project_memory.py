@@ -163,6 +163,22 @@ async def test_in_a_folder_without_memory_each_tool_says_so(
     assert not list(home.rglob("*door*"))
 
 
+async def test_a_running_server_sees_changed_settings(connect: Connect) -> None:
+    """With the next call, as the hooks do; only `hooks.off_folders` was looked up again."""
+    file = Path(os.environ["MEMORIST_HOME"]) / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    async with connect() as asker:
+        assert "writing: auto" in await asker.ask("status")
+        file.write_text('[auto_memory]\npolicy = "review"\n')
+        assert "writing: review" in await asker.ask("status")
+        file.write_text("[auto_memory")
+        said, wrong = await asker.tried("status")
+        assert wrong
+        assert str(file) in said
+        file.unlink()
+        assert "writing: auto" in await asker.ask("status")
+
+
 async def test_where_the_environment_turns_memory_off_the_tools_say_so(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

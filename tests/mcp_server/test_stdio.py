@@ -204,6 +204,35 @@ def test_a_client_that_hangs_up_ends_it(shop: Path, *, whole: bool) -> None:
     assert all("The door is green." in text for text in memories().values())
 
 
+@pytest.mark.covers("IN-2")
+def test_a_message_that_is_no_request_is_answered(shop: Path) -> None:
+    """With an error of JSON-RPC; who had sent it waited for ever. What names no request, or answers
+    one of the server's, is answered by none.
+    """
+    hello, opened, _ = spoken("status").splitlines()
+    given = [
+        {"jsonrpc": "2.0", "id": 3},
+        {"jsonrpc": "2.0", "id": "4", "method": 5},
+        {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": []},
+        {"id": 6, "method": "tools/list"},
+        [{"jsonrpc": "2.0", "id": 7, "method": "tools/list"}],
+        {"jsonrpc": "2.0", "id": 8, "result": 1},
+        {"jsonrpc": "2.0", "method": 9},
+    ]
+    deep = '{"jsonrpc":"2.0","id":10,"method":' + "[" * 3_000 + "]" * 3_000 + "}"
+    lines = [hello, opened, *map(json.dumps, given), "", deep, "{", json.dumps(given[0])]
+    done = subprocess.run(
+        [sys.executable, "-m", "memorist", "mcp"], input="\n".join(lines), cwd=shop,
+        capture_output=True, text=True, timeout=SECONDS, check=True,
+    )  # fmt: skip
+
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    told = [(each["id"], each["error"]["code"]) for each in said if "error" in each]
+    wrong, unread = -32600, (None, -32700)
+    asked = [(id, wrong) for id in (3, "4", 5, 6, None)]
+    assert told == [*asked, unread, unread, (3, wrong)]
+
+
 def test_little_is_loaded_before_the_first_call() -> None:
     """Neither memory nor recall nor any model's SDK before the protocol is up; and the engine
     never.

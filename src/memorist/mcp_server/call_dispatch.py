@@ -69,12 +69,15 @@ class ToolDispatcher:
         self._open_projects: OrderedDict[Path, OpenedProject] = OrderedDict()
 
     def open_project(self, root: Path) -> OpenedProject:
-        """Return the project of that root, opened on first use.
+        """Return the project of that root, opened on first use and where its settings changed.
 
         Raises SettingsError, StoreError.
         """
+        settings = load_settings(self._environment, project=root).settings
+        if root in self._open_projects and not self._open_projects[root].has_settings(settings):
+            self._open_projects.pop(root).close()
         if root not in self._open_projects:
-            self._open_projects[root] = OpenedProject(root, self._environment)
+            self._open_projects[root] = OpenedProject(root, settings)
             if len(self._open_projects) > MAX_OPEN_PROJECTS:
                 self._open_projects.popitem(last=False)[1].close()
         self._open_projects.move_to_end(root)

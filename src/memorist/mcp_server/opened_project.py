@@ -6,19 +6,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.project_memory import open_memory
-from memorist.config import load_settings
 from memorist.errors import InputError
 from memorist.mcp_server.memory_tools import MemoryToolDependencies, MemoryTools
 from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.platforms.user_home import expand_user
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
+from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.store.sqlite_database import open_database
@@ -127,23 +127,29 @@ def resolve_project(folder: Path | None, roots: Sequence[str], working_folder: P
 class OpenedProject:
     """The open memory and sessions of one project."""
 
-    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, root: Path, settings: Settings) -> None:
         self.root = root
-        self.settings = load_settings(environment, project=root).settings
+        self.settings = settings
         self.layout = Layout(Path(self.settings.home).expanduser().absolute())
         self.files, self.clock = DiskFiles(), SystemClock()
         self._database: sqlite3.Connection | None = None
-        settings = self.settings.auto_memory
         self.memory = open_memory(
             self.layout,
             str(root),
             files=self.files,
             clock=self.clock,
-            settings=settings,
+            settings=settings.auto_memory,
             database=self.database,
         )
         self.sessions = ProjectSessions(root, files=self.files, database=self.database)
         self.search = open_memory_search(self.memory, self.settings.recall)
+
+    def has_settings(self, settings: Settings) -> bool:
+        """Whether it was opened with the same settings, of those that the tools follow."""
+        return all(
+            getattr(self.settings, part) == getattr(settings, part)
+            for part in ("home", "auto_memory", "recall")
+        )
 
     def database(self) -> sqlite3.Connection:
         """The state database. Raises StoreError."""

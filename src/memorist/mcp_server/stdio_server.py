@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
@@ -25,7 +25,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from pydantic import ValidationError
 
 from memorist import __version__
 from memorist.core.prompt_templates import load_prompt
@@ -353,6 +354,25 @@ def _request_roots() -> types.InputRequiredResult:
     return types.InputRequiredResult(input_requests={ROOTS_KEY: types.ListRootsRequest()})
 
 
+def _build_refusal(error: Exception) -> types.JSONRPCError | None:
+    """The answer to what the SDK could not read; None where none is waited for."""
+    given = error.errors()[-1]["input"] if isinstance(error, ValidationError) else ""
+    if isinstance(given, str):
+        if not given.strip():
+            return None
+        code, why = types.PARSE_ERROR, "the line is no JSON, or nested too deep"
+    else:
+        code, why = types.INVALID_REQUEST, "the message is no request of JSON-RPC 2.0"
+    if isinstance(given, dict) and ("id" not in given or given.keys() & {"result", "error"}):
+        return None
+    id = given.get("id") if isinstance(given, dict) else None
+    return types.JSONRPCError(
+        jsonrpc="2.0",
+        id=id if isinstance(id, int | str) else None,
+        error=types.ErrorData(code=code, message=why),
+    )
+
+
 def serve_stdio(folder: Path | None, working_folder: Path) -> None:
     """Serve one client on standard input and output, until it disconnects."""
     # The reader waits in a thread that no KeyboardInterrupt reaches; being killed loses nothing.
@@ -362,7 +382,20 @@ def serve_stdio(folder: Path | None, working_folder: Path) -> None:
 
     async def serve() -> None:
         async with stdio_server() as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
+
+            async def answer_refused_messages() -> AsyncIterator[SessionMessage]:
+                """What the client sends, but for what the SDK refuses to read: it would drop that,
+                and who sent it would wait for an answer.
+                """
+                async with reading:
+                    async for message in reading:
+                        if not isinstance(message, Exception):
+                            yield message
+                        elif (refusal := _build_refusal(message)) is not None:
+                            await writing.send(SessionMessage(refusal))
+
+            readable: Any = answer_refused_messages()
+            await server.run(readable, writing, server.create_initialization_options())
 
     try:
         anyio.run(serve)
