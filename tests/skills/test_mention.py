@@ -77,6 +77,47 @@ def test_what_only_looks_like_a_call_is_none(text: str) -> None:
     assert named(text) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("部署", "请用$部署"),
+        ("部署", "用 $部署来发布"),
+        ("部署", "$部署，然后看日志"),
+        ("部署-测试", "@部署-测试 再来一次"),
+        ("デプロイ", "$デプロイで(至急)"),
+        ("배포", "$배포를 해줘"),
+        ("développer", "lance $développer, puis"),
+        ("développer", "lance $de\u0301velopper"),
+        ("re\u0301viser", "@r\u00e9viser."),
+        ("выпуск", "запусти «$выпуск»"),
+        ("परीक्षण", "$परीक्षण चलाओ"),
+        ("ทดสอบ", "$ทดสอบให้หน่อย"),
+        ("über:prüfen", "$über:prüfen: jetzt"),
+        ("deploy", "$deploy今すぐ(急ぎ)"),
+    ],
+)
+def test_a_skill_with_letters_of_any_script_is_called_for(name: str, text: str) -> None:
+    """Its name may be written as one letter and its mark, or both as one; a particle or the next
+    word may follow without a blank. It was called for by no name.
+    """
+    others = [skill("部"), skill("d"), skill("re")]
+    found = find_skill_mentions(text, [skill(name), *others])
+    assert [each.name for each in found.skills] == [name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$выпускной", "$выпуск-all", "$выпуск/путь", "$выпуск=1", "$выпуск.sh", "a$выпуск", "`$выпуск`",
+        "$développe", "${выпуск}", "$выпуск(1)", "почта@выпуск.рф", "$100元", "$Выпуск", "user@выпуск",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_call_in_another_script_is_none(text: str) -> None:
+    """As in English."""
+    skills = [skill("выпуск"), skill("développer"), skill("100")]
+    assert find_skill_mentions(text, skills).skills == ()
+
+
 def test_each_skill_counts_once_in_the_order_of_the_text() -> None:
     """By whatever sign it is named."""
     assert named("@review, $deploy, [it](deploy/SKILL.md), $review and $plug:in: go") == [

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -30,16 +31,28 @@ _LINK = lazy_pattern(
 )
 
 
-_WORD = r"([A-Za-z0-9_](?:[\w:-]{0,127}))(?![\w:-])"
+_WORD = r"((?:\w|[^\x00-\x7f])(?:[\w:-]|[^\x00-\x7f]){0,127})"
+"""A name and what stands behind it without a blank, in any script."""
 
 
-_NOT_FOLLOWED_BY = r"(?!\.\w|[/=(\[{$@\\])"
+_GOES_ON = lazy_pattern(r"[\w:-]|\.\w|[/=(\[{$@\\]", re.ASCII)
+"""What follows a word that is no name of a skill: a path, a call, an assignment."""
 
 
-_DOLLAR_MENTION = lazy_pattern(r"(?<![\w$\\{/])\$" + _WORD + _NOT_FOLLOWED_BY, re.ASCII)
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+"""Letters of scripts in which the next word, or a particle, follows without a blank."""
 
 
-_AT_MENTION = lazy_pattern(r"(?<![\w@.+/\\%&=-])@" + _WORD + _NOT_FOLLOWED_BY, re.ASCII)
+_UNSPACED_LETTER = lazy_pattern(f"[{_UNSPACED}]")
+
+
+_NOT_IN_WORD = rf"(?<![^\W{_UNSPACED}])"
+
+
+_DOLLAR_MENTION = lazy_pattern(_NOT_IN_WORD + r"(?<![$\\{/])\$" + _WORD)
+
+
+_AT_MENTION = lazy_pattern(_NOT_IN_WORD + r"(?<![@.+/\\%&=-])@" + _WORD)
 
 
 _ESCAPES = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
@@ -89,11 +102,10 @@ def _find_named_skills(
     """Find skills named by a sign and a word; names already settled by a link are skipped."""
     by_name: dict[str, list[Skill]] = {}
     for skill in usable:
-        by_name.setdefault(skill.name, []).append(skill)
+        by_name.setdefault(unicodedata.normalize("NFC", skill.name), []).append(skill)
     found: list[tuple[int, Skill]] = []
     doubtful: dict[str, AmbiguousSkillMention] = {}
-    for start, word in _find_mention_words(prose):
-        name = next((form for form in (word, word.rstrip(":-")) if form in by_name), "")
+    for start, name in _find_mentioned_names(prose, by_name):
         if not name or name in linked:
             continue
         first, *others = by_name[name]
@@ -106,12 +118,30 @@ def _find_named_skills(
     return found, tuple(doubtful.values())
 
 
-def _find_mention_words(prose: str) -> Iterator[tuple[int, str]]:
-    for match in _DOLLAR_MENTION.finditer(prose):
-        if match[1] not in SHELL_VARIABLES and not _PRICE.fullmatch(match[1]):
-            yield match.start(), match[1]
-    for match in _AT_MENTION.finditer(prose):
-        yield match.start(), match[1]
+def _find_mentioned_names(prose: str, known: Container[str]) -> Iterator[tuple[int, str]]:
+    """The longest known name behind each sign, with the sign's position."""
+    for pattern in (_DOLLAR_MENTION, _AT_MENTION):
+        for match in pattern.finditer(prose):
+            goes_on = _GOES_ON.match(prose, match.end()) is not None
+            word = unicodedata.normalize("NFC", match[1])
+            ends = (end for end in range(len(word), 0, -1) if word[:end] in known)
+            name = next((word[:end] for end in ends if _ends_name(word[end:], goes_on)), "")
+            is_other = name in SHELL_VARIABLES or _PRICE.fullmatch(name)
+            if not (pattern is _DOLLAR_MENTION and is_other):
+                yield match.start(), name
+
+
+def _ends_name(rest: str, goes_on: bool) -> bool:
+    """Whether a name ends before the rest of its word: before signs, and before a letter only where
+    its script has no blanks between words.
+    """
+    behind = rest.lstrip(":-")
+    if not behind:
+        return not goes_on
+    if behind[0].isascii():
+        return False
+    is_letter = unicodedata.category(behind[0])[0] in "LMN"
+    return behind != rest or not is_letter or bool(_UNSPACED_LETTER.match(behind))
 
 
 def _resolve_link(target: str, usable: Sequence[Skill], cwd: str) -> Skill | None:
