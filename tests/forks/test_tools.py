@@ -44,7 +44,9 @@ PATCH = """*** Begin Patch
 *** End Patch"""
 PATCHED = ApplyPatchCall(
     (
-        UpdateFilePatch("a.md", (PatchHunk(("one", "two"), ("one", "2"), "# Notes"),)),
+        UpdateFilePatch(
+            "a.md", (PatchHunk(("one", "two"), ("one", "2"), "# Notes", sources=(1, 2)),)
+        ),
         AddFilePatch("b.md", "new\n"),
     )
 )
@@ -216,6 +218,31 @@ def test_hunks_change_the_lines_they_name() -> None:
 
 @pytest.mark.covers("FK-6")
 @pytest.mark.parametrize(
+    ("text", "patch", "after"),
+    [
+        ("a\r\nb\nc\r\n", "@@\n a\n-b\n+B\n c", "a\r\nB\nc\r\n"),
+        ("a\nb\r\nc\n", "@@\n b\n+new", "a\nb\r\nnew\r\nc\n"),
+        ("a\nb\r\nc", "@@\n-c\n+C\n+D", "a\nb\r\nC\r\nD"),
+        ("a\r\nb\n", "@@\n+top\n a", "top\r\na\r\nb\n"),
+        ("a\r\nb\r", "@@\n-a\n+A", "A\r\nb\r"),
+        ("a\r\nb\n", "@@\n-a\n-b", ""),
+        ("a", "@@\n-a\n+b", "b"),
+        ("", "@@\n+a", "a\n"),
+        ("a\nb\r\n", "@@\n-b", "a\n"),
+    ],
+)
+def test_lines_that_a_hunk_leaves_keep_their_own_ends(text: str, patch: str, after: str) -> None:
+    """In a file with line ends of both kinds a patch changes those of its own lines alone: all
+    became CRLF.
+    """
+    files = parse_file_patches(f"*** Begin Patch\n*** Update File: f\n{patch}\n*** End Patch")
+    assert isinstance(files, tuple)
+    assert isinstance(files[0], UpdateFilePatch)
+    assert apply_hunks(text, files[0].hunks) == after
+
+
+@pytest.mark.covers("FK-6")
+@pytest.mark.parametrize(
     ("hunk", "why"),
     [
         (PatchHunk(("x",), ("y",)), "more than one place"),
@@ -257,4 +284,5 @@ def test_deleting_and_moving_are_read_so_that_they_can_be_denied() -> None:
         "End Patch"
     )
 
-    assert files == (DeleteFilePatch("a"), UpdateFilePatch("b", (PatchHunk(("x",), ("y",)),), "c"))
+    hunk = PatchHunk(("x",), ("y",), sources=(1,))
+    assert files == (DeleteFilePatch("a"), UpdateFilePatch("b", (hunk,), "c"))

@@ -15,6 +15,7 @@ fit in exactly one place. A memory is never changed by a guess.
 from __future__ import annotations
 
 import re
+from operator import add
 
 from msgspec import Struct
 
@@ -28,13 +29,14 @@ _END_OF_FILE = "*** End of File"
 
 class PatchHunk(Struct, frozen=True):
     """Consecutive lines: `old` as they are, `new` as they become; `after` is a line that must be
-    somewhere before them.
+    somewhere before them. `sources` has for each line of `new` how many of `old` it follows or is.
     """
 
     old: tuple[str, ...]
     new: tuple[str, ...]
     after: str = ""
     at_end: bool = False
+    sources: tuple[int, ...] = ()
 
 
 class UpdateFilePatch(Struct, frozen=True, tag="update"):
@@ -134,6 +136,7 @@ def _parse_hunks(body: list[str]) -> tuple[PatchHunk, ...] | PatchRejection:
 def _parse_hunk(after: str, lines: list[str]) -> PatchHunk | PatchRejection:
     old: list[str] = []
     new: list[str] = []
+    sources: list[int] = []
     at_end = bool(lines) and lines[-1].strip() == _END_OF_FILE
     for line in lines[:-1] if at_end else lines:
         sign, rest = (line[0], line[1:]) if line else (" ", "")
@@ -143,28 +146,38 @@ def _parse_hunk(after: str, lines: list[str]) -> PatchHunk | PatchRejection:
             old.append(rest)
         if sign != "-":
             new.append(rest)
+            sources.append(len(old))
     if old == new:
         return PatchRejection("A hunk changes nothing.")
-    return PatchHunk(tuple(old), tuple(new), after, at_end)
+    return PatchHunk(tuple(old), tuple(new), after, at_end, tuple(sources))
 
 
 def apply_hunks(text: str, hunks: tuple[PatchHunk, ...]) -> str | PatchRejection:
-    """The file's text after the hunks, applied in order; or why one of them does not fit. The
-    file's line ends are kept.
+    """The file's text after the hunks, applied in order; or why one of them does not fit. Each line
+    keeps its line end, and a new one has that of the line before it.
     """
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.replace("\r\n", "\n").split("\n")
+    parts = re.split(r"(\r?\n)", text)
+    lines, ends = parts[::2], parts[1::2]
     ends_with_newline = lines[-1] == ""
     if ends_with_newline:
         lines.pop()
+    else:
+        ends.append(ends[-1] if ends else "\n")
     cursor = 0
     for hunk in hunks:
         position = _find_hunk(lines, hunk, cursor)
         if isinstance(position, PatchRejection):
             return position
-        lines[position : position + len(hunk.old)] = hunk.new
+        behind = position + len(hunk.old)
+        near = ends[max(0, position - 1) : behind] or ["\n"]
+        first = 0 if position else 1
+        sources = hunk.sources or range(1, len(hunk.new) + 1)
+        lines[position:behind] = hunk.new
+        ends[position:behind] = [near[min(max(0, at - first), len(near) - 1)] for at in sources]
         cursor = position + len(hunk.new)
-    return newline.join(lines) + (newline if ends_with_newline and lines else "")
+    if not ends_with_newline:
+        ends[-1:] = [""] * bool(ends)
+    return "".join(map(add, lines, ends))
 
 
 def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRejection:
