@@ -4,9 +4,11 @@ work that it starts beside itself.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +21,7 @@ from memorist.context.first_context_assembly import HostContext
 from memorist.context.request_prefix_growth import PrefixChecker
 from memorist.engine import engine as engine_module
 from memorist.engine.engine import Memorist
+from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.engine.session import Session
 from memorist.engine.worker_process import (
@@ -437,3 +440,28 @@ async def test_a_damaged_database_costs_the_session_nothing(
     assert any("damaged" in each for each in done.remarks)
     assert any("2 sessions" in each for each in done.remarks)
     assert starts
+
+
+async def test_a_closed_session_reads_nothing_more(
+    home: Path, starts: list[Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read for a first question by meaning is waited for: it went on behind the end."""
+    del starts
+    begun, may_end = threading.Event(), threading.Event()
+
+    def open_slowly(_: PastSessionRecall, *, by_meaning: bool) -> None:
+        if by_meaning:
+            begun.set()
+            may_end.wait(60)
+
+    monkeypatch.setattr(PastSessionRecall, "_open_index", open_slowly)
+    async with Memorist(settings=Settings(home=str(home))) as engine:
+        session = engine.observe_session("new", project=str(home.parent / "shop"))
+        session.preload_in_background()
+        assert await asyncio.to_thread(begun.wait, 60)
+        closing = asyncio.create_task(session.close())
+        assert not (await asyncio.wait({closing}, timeout=0.3))[0]
+        may_end.set()
+        await closing
+    running = [each.name for each in threading.enumerate()]
+    assert "memorist-session-vectors" not in running

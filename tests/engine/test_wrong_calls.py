@@ -106,6 +106,8 @@ WRONG: dict[str, tuple[Call, str]] = {
     "no query": (lambda e: e.search(_any(None), project="shop"), "query is a text"),
     "a limit as text": (lambda e: e.search("a", project="shop", limit=_any("3")), "not '3'"),
     "no query in a session": (lambda e: e.open("s").search_project(_any(None)), "query is a text"),
+    "a number for a folder": (lambda e: e.open("s", folder=_any(5)), "a path, not int"),
+    "an empty text for a folder": (lambda e: e.open("s", folder=""), "not an empty text"),
     "a number for a pin": (lambda e: e.open("s").pin(_any(4)), "a pin is a text"),
     "no file": (lambda e: e.open("s").on_file_read(_any(None)), "a path is a text"),
     "a call without arguments": (
@@ -143,6 +145,15 @@ def test_a_wrong_call_says_what_is_wanted(tmp_path: Path, name: str) -> None:
     with Memorist(home=tmp_path) as engine, pytest.raises(MemoristError, match=said) as caught:
         call(engine)
     assert isinstance(caught.value, UsageError | FormatError)
+
+
+def test_the_folder_of_a_session_may_be_a_text(tmp_path: Path) -> None:
+    """As the home and a project may: it raised a TypeError of Python's own."""
+    with Memorist(home=tmp_path / "home") as engine:
+        session = engine.open("s", folder=str(tmp_path / "own"))
+        session.pin("the port is 9417")
+        session.close()
+    assert "9417" in (tmp_path / "own" / "pins.json").read_text()
 
 
 @pytest.mark.parametrize(

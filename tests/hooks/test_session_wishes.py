@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -19,10 +20,12 @@ from memorist.auto_memory.statements.no_memory_and_pin_requests import (
 from memorist.auto_memory.statements.pattern_required_words import holds_required_word
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
+from memorist.engine.session_pins import add_pin, read_pins
 from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.settings import CompactionSettings, Settings
-from memorist.store.home_layout import Layout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import list_rollouts
 from memorist.testing.models import ScriptedModel
 from rollouts.conftest import claude
@@ -130,6 +133,31 @@ async def test_what_is_pinned_in_words_is_shown_again_after_a_compaction(tmp_pat
     assert "9417" not in first.text + second.text
     assert "9417" in compacted.text
     assert "9417" not in third.text
+
+
+@pytest.mark.parametrize("first", [b"", b'["one"]'])
+def test_what_two_processes_pin_at_once_is_kept(tmp_path: Path, first: bytes) -> None:
+    """A pin that another process adds between reading and writing stays: the later write dropped
+    it.
+    """
+    disk, layout = DiskFiles(), SessionLayout(tmp_path)
+    if first:
+        disk.write(layout.pins, first)
+
+    class Files(DiskFiles):
+        """Another process pins after the first reading."""
+
+        others: ClassVar = ["theirs"]
+
+        def read(self, path: Path, *, limit: int | None = None) -> bytes:
+            try:
+                return super().read(path, limit=limit)
+            finally:
+                if self.others:
+                    add_pin(disk, layout, self.others.pop())
+
+    add_pin(Files(), layout, "ours")
+    assert read_pins(disk, layout)[-2:] == ("theirs", "ours")
 
 
 async def test_a_host_pins_a_text_and_turns_memory_off_by_a_call(tmp_path: Path) -> None:

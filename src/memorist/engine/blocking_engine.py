@@ -241,7 +241,7 @@ class AsyncEngine(Protocol):
         project: str | PurePath = "",
         format: str = "anthropic",
         host: HostInfo | None = None,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         listener: EventListener | None = None,
     ) -> Session:
         """Open a session."""
@@ -302,7 +302,7 @@ class BlockingMemorist(ProcessBound):
         project: str | PurePath = "",
         format: str = "anthropic",
         host: HostInfo | None = None,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         listener: EventListener | None = None,
     ) -> BlockingSession:
         """As `Memorist.open`, whose arguments it takes. Raises as that does."""

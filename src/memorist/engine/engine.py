@@ -60,6 +60,7 @@ from memorist.engine.session_arguments import (
     check_ports,
     check_search,
     check_session_arguments,
+    check_session_folder,
     check_settings_type,
 )
 from memorist.engine.session_log import SessionLog
@@ -249,7 +250,7 @@ class Memorist(ProcessBound):
         project: str | PurePath = "",
         format: str = "anthropic",
         host: HostInfo | None = None,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         listener: EventListener | None = None,
     ) -> Session:
         """Open a session by its id, new or known.
@@ -272,9 +273,10 @@ class Memorist(ProcessBound):
         of another type.
         """
         project = resolve_project(check_session_arguments(session, project, host), self.folder)
+        given = check_session_folder(folder)
         known = self._apply_off_switch(host or HostInfo())
         home = self.layout.session_layout(project, redact_id_keeping_ids_distinct(session)).folder
-        share = None if folder is not None else self._open_share(home)
+        share = None if given is not None else self._open_share(home)
 
         async def open_at(where: Path | None) -> Session:
             if share is not None:
@@ -299,9 +301,9 @@ class Memorist(ProcessBound):
 
         self._unsaved.move_to_home(home)
         try:
-            opened = await self._open_in_turn(lambda: open_at(folder))
+            opened = await self._open_in_turn(lambda: open_at(given))
         except StoreError as error:
-            if folder is not None or not is_storage_failure(error):
+            if given is not None or not is_storage_failure(error):
                 raise
             opened = await open_at(self._unsaved.make_folder(home, error))
         self._sessions.add(opened)
@@ -516,7 +518,7 @@ class Memorist(ProcessBound):
         session: str,
         *,
         project: str = "",
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         listener: EventListener | None = None,
     ) -> ReplayedSession:
         """Open a session that is fed from a recording, as `memorist replay` does.
@@ -524,7 +526,8 @@ class Memorist(ProcessBound):
         Raises as `open` does.
         """
         self.flags.wait_for_lookup(FLAGS_WAIT_SECONDS)
-        log = self._open_log(session, project, "anthropic", HostInfo(), folder, listener)
+        where = check_session_folder(folder)
+        log = self._open_log(session, project, "anthropic", HostInfo(), where, listener)
         with log.release_on_error():
             memory = self._open_memory_extension(log, self._memory_for(log.context))
             log.start([memory])

@@ -76,6 +76,7 @@ class PastSessionRecall(SessionExtension):
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
         self._thread: threading.Thread | None = None
+        self._preloading: threading.Thread | None = None
         self._starting = threading.Lock()
         """Held until the thread has started: nobody can wait for it before."""
         self._stopping = threading.Event()
@@ -121,14 +122,15 @@ class PastSessionRecall(SessionExtension):
         """Read in a thread, once in a process, what the first question by meaning would wait for.
         After a change of the index the next such question reads it: most sessions ask none.
         """
-        start_background_thread(
+        self._preloading = start_background_thread(
             self._load_vectors, name="memorist-session-vectors", stopping=self._stopping
         )
 
     def _load_vectors(self) -> None:
         self.wait_for_index()
         with contextlib.suppress(MemoristError):
-            self._open_index(by_meaning=True)
+            if not self._stopping.is_set():
+                self._open_index(by_meaning=True)
 
     def _load_embedder(self) -> Embedder | None:
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""
@@ -242,9 +244,13 @@ class PastSessionRecall(SessionExtension):
             thread.join()
 
     async def aclose(self) -> None:
-        """Stop indexing after the current session. May be called twice."""
+        """Stop indexing after the current session, and wait for what is read. May be called
+        twice.
+        """
         self._stopping.set()
         await asyncio.to_thread(self.wait_for_index)
+        if self._preloading is not None:
+            await asyncio.to_thread(self._preloading.join)
         self._stopping.clear()
 
 

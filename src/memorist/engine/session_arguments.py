@@ -4,7 +4,7 @@ where it was made. Pure.
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import get_args
 
 from memorist.compaction.compaction_result import CompactionStrategy
@@ -75,6 +75,18 @@ def _check_host(host: object) -> None:
             f"HostInfo.count_tokens returns the number of tokens of a text, not {given}: "
             "lambda text: len(tokenizer.encode(text))"
         )
+
+
+def check_session_folder(folder: object) -> Path | None:
+    """Return the folder of a session's files as a path, which a text names as well. Raises
+    UsageError for what is neither.
+    """
+    if folder is None or isinstance(folder, Path):
+        return folder
+    if isinstance(folder, str) and folder.strip():
+        return Path(folder)
+    given = "an empty text" if isinstance(folder, str) else type(folder).__name__
+    raise UsageError(f"folder is a path, not {given}; leave it out for the home folder")
 
 
 def check_project(project: object, instead: str = "") -> str:

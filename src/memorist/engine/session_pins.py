@@ -10,12 +10,13 @@ import msgspec
 from memorist.auto_memory.statements.no_memory_and_pin_requests import find_text_to_pin_in_message
 from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.errors import StoreError
+from memorist.errors import StoreError, WriteConflict
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
+from memorist.store.disk_files import read_if_exists, replace_content_if_unchanged
 from memorist.store.home_layout import SessionLayout
 
 PIN_ID_PREFIX = "memorist-pin-"
@@ -26,22 +27,32 @@ PIN_HEADING = "The user wants this kept in sight for this session:"
 
 def read_pins(files: FileSystem, layout: SessionLayout) -> tuple[str, ...]:
     """The texts that a session keeps in sight, oldest first."""
+    return _parse_pins(read_if_exists(files, layout.pins))
+
+
+def _parse_pins(data: bytes | None) -> tuple[str, ...]:
     try:
-        return decode_json(files.read(layout.pins), as_type=tuple[str, ...])
-    except (FileNotFoundError, msgspec.DecodeError):
+        return decode_json(data or b"[]", as_type=tuple[str, ...])
+    except msgspec.DecodeError:
         return ()
 
 
 def add_pin(files: FileSystem, layout: SessionLayout, text: str) -> str:
     """Keep a text in sight; one that is there already is not added. Returns it without secrets.
+    What other processes pin meanwhile is kept.
 
     Raises StoreError.
     """
     clean = redact(text.strip()).text
-    pins = read_pins(files, layout)
-    if clean and clean not in pins:
-        files.write(layout.pins, msgspec.json.encode((*pins, clean)[-MAX_PINS:]))
-    return clean
+    while True:
+        before = read_if_exists(files, layout.pins)
+        pins = _parse_pins(before)
+        if not clean or clean in pins:
+            return clean
+        after = msgspec.json.encode((*pins, clean)[-MAX_PINS:])
+        with contextlib.suppress(WriteConflict):
+            replace_content_if_unchanged(files, layout.pins, before, after)
+            return clean
 
 
 class PinnedTextExtension(SessionExtension):
