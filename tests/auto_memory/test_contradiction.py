@@ -738,7 +738,7 @@ async def test_a_fact_about_the_user_is_compared_wherever_it_is_kept(talk: Talk)
     await talk.says("My name is Samantha.", "I'm the backend lead.", "I'm the frontend lead now.")
 
     asked = {each.path: each for each in talk.memory.list_proposals()}
-    assert set(asked) == {"name.md", "im-backend-lead.md"}
+    assert set(asked) == {"name.md", "everywhere/im-backend-lead.md"}
     assert all(each.after is None for each in asked.values())
 
 

@@ -286,14 +286,16 @@ def test_a_number_names_the_same_one_whatever_comes_to_wait(
     memories: tuple[AutoMemory, AutoMemory],
 ) -> None:
     """What came to wait for this project stood before what waits for all: `accept 1` was another
-    one than the list had shown.
+    one than the list had shown. What waits for all is listed as `everywhere/`, as memories are.
     """
     here, there = memories
     there.add("The first.", agent="an agent")
     shown = here.list_proposals()[0]
     here.add("The second.", agent="an agent")
 
-    assert here.find_proposal("1") == (there, shown)
+    owner, found = here.find_proposal("1")
+    assert (owner, found.id) == (there, shown.id)
+    assert shown.path == f"everywhere/{found.path}"
     assert here.accept("2").paths == ("the-second.md",)
 
 

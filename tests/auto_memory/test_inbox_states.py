@@ -69,7 +69,7 @@ class InboxStates(RuleBasedStateMachine):
             timestamp=self.clock.now() + seconds,
         )
         owner.inbox.add([given])
-        self.waiting.add(path)
+        self.waiting.add(f"everywhere/{path}" if everywhere else path)
 
     @rule(at=st.integers(0, 9))
     def another_process_withdraws(self, at: int) -> None:
@@ -113,7 +113,8 @@ class InboxStates(RuleBasedStateMachine):
     def what_waits_and_what_holds_is_as_decided(self) -> None:
         assert {each.path for each in self.user.list_proposals()} == self.waiting
         assert self.user.everywhere is not None
-        held = {*self.user.headers_by_path(), *self.user.everywhere.headers_by_path()}
+        held = set(self.user.headers_by_path())
+        held |= {f"everywhere/{path}" for path in self.user.everywhere.headers_by_path()}
         assert held == self.accepted
 
 

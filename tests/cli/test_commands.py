@@ -291,12 +291,18 @@ def test_a_text_is_remembered_in_its_letters_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piped: bytes, said: str
 ) -> None:
     """What is piped in Latin-1 was kept with a question mark for each letter that it has of its
-    own; in UTF-16, as PowerShell pipes, it is read.
+    own; in UTF-16, as PowerShell pipes, it is read. A note of past sessions and a line of the log
+    can be piped as well: a dash was kept.
     """
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped), "utf-8"))
     done = run("memory", "add", "-", cwd=tmp_path)
 
     assert (done.stdout + done.stderr).startswith(said)
+    for place in (("rollouts", "note"), ("dream", "log")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped), "utf-8"))
+        done = run(*place, "-", cwd=tmp_path)
+        assert (done.returncode == 0) is said.startswith("remembered"), done.stderr
+    assert done.returncode or "an alle" in done.stdout
     named = ("memory", "add", "Use pnpm")
     for words in (
         ("memory", "add"),

@@ -570,6 +570,22 @@ def test_the_inbox_shows_accepts_edits_and_rejects(shell: Shell) -> None:
     assert shell("memory", "check").exit_code == 0
 
 
+def test_an_edit_of_a_version_that_is_gone_waits(shell: Shell) -> None:
+    """A script that read a memory, and changes it, says which version it read; `--text` alone
+    writes over what came since.
+    """
+    shell("memory", "add", "The port is 9417")
+    seen = shell.json("memory", "show", "the-port-is-9417")
+    shell("memory", "edit", "the-port-is-9417", "--text", seen["text"] + "In staging 9418.\n")
+
+    words = ("memory", "edit", "the-port-is-9417", "--text", seen["text"] + "Not 80.\n")
+    assert "inbox" in shell(*words, "--version", seen["version"]).stdout
+    assert "9418" in shell("memory", "show", "the-port-is-9417").stdout
+    newer = shell.json("memory", "show", "the-port-is-9417")["version"]
+    assert "changed" in shell(*words, "--version", newer).stdout
+    assert "Not 80" in shell("memory", "show", "the-port-is-9417").stdout
+
+
 def test_check_names_what_is_wrong(shell: Shell) -> None:
     """Broken headers, dead pointers, repeats, links, foreign files and planted orders are named,
     each with its cure; exit status 1.

@@ -540,6 +540,7 @@ def test_a_memory_tells_its_source_and_is_edited_and_forgotten(
     assert "On Mondays" in browser.get("/memory?path=deploys.md").text
     later = text.replace("Mondays", "Fridays")
     assert post(browser, "edit", text=later, version=seen, **fields) == 303
+    assert post(browser, "edit", text=later, version="", **fields) == 303
     page = browser.get("/memory?path=deploys.md").text
     assert "was changed after you saw the text" in page
     assert "On Fridays" not in page

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -26,6 +27,7 @@ from memorist.replay.replay_results import (
     ReceiptTotals,
     ReplayedSessionRecord,
 )
+from memorist.views.view_formatting import format_compact
 
 HOSTILE = '</title></svg><script>alert(1)</script>]]>" onload="alert(1)\u202e'
 
@@ -283,3 +285,12 @@ def test_a_long_session_gives_a_small_picture() -> None:
 
     assert len(line(Marks(str(picture)))) <= MAX_DRAWN_POINTS
     assert len(picture) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(950, "950"), (2_500, "2.5k"), (999_949, "999.9k"), (999_950, "1M"), (1_250_000, "1.2M")],
+)
+def test_a_label_rounds_up_to_the_next_size(number: int, said: str) -> None:
+    """999,950 was 1000k."""
+    assert format_compact(number) == said

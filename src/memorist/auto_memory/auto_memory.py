@@ -611,15 +611,15 @@ class AutoMemory(ProcessBound):
                 return self.add_proposals([change], why, f"{agent} ran the command that adds it")
             return self.write([change], why)
 
-    def edit(self, path: str, text: str, *, version: str = "") -> WriteResult:
+    def edit(self, path: str, text: str, *, version: str | None = None) -> WriteResult:
         """Replace a memory's text on the user's behalf; the same text marks it as reviewed. Where
-        it was changed since the user saw it, in the `version` that `compute_memory_version` gave,
-        the edit waits in the inbox beside it. Raises UsageError for what is no text.
+        it is not the `version` that was seen (`compute_memory_version`; None for any), the edit
+        waits in the inbox beside it. Raises UsageError for what is no text.
         """
         path, text = check_text("a memory's path", path), check_text("a memory", text)
         present = self.folder.read_memory_file(path).text()
         before, after = encode_file_text_as_utf8(present), encode_file_text_as_utf8(text)
-        is_newer = version not in ("", compute_memory_version(present)) and before != after
+        is_newer = version not in (None, compute_memory_version(present)) and before != after
         return self.write(
             [MemoryChange(path=path, before=before, after=after)],
             ChangeReason(actor="user", what=f"edit: {path}"),
@@ -646,13 +646,8 @@ class AutoMemory(ProcessBound):
 
         Returns the number of changes that contained them. Doing it again changes nothing.
         """
-        self._digests.remove(
-            {
-                compute_review_digest(topic)
-                for path in paths
-                for topic in self.read_memory_versions(path)
-            }
-        )
+        versions = [topic for path in paths for topic in self.read_memory_versions(path)]
+        self._digests.remove(set(map(compute_review_digest, versions)))
         for waiting in self.inbox.list_proposals():
             if waiting.path in paths:
                 self.inbox.remove(waiting)
@@ -716,10 +711,14 @@ class AutoMemory(ProcessBound):
         return owners
 
     def list_proposals(self) -> list[Proposal]:
-        """What waits for the user, of this project and of what holds in every project, oldest
-        first: the numbers by which a person names it stay, whatever comes to wait meanwhile.
+        """What waits, here and for every project, oldest first: the numbers by which a person names
+        it stay, whatever comes to wait meanwhile.
         """
-        return [each for _, each in self._list_proposals_with_memory()]
+        return [self.with_shown_path(*pair) for pair in self._list_proposals_with_memory()]
+
+    def with_shown_path(self, owner: AutoMemory, given: Proposal) -> Proposal:
+        """The proposal with the path by which the user of this project knows the memory."""
+        return given if owner is self else replace(given, path=EVERYWHERE_PREFIX + given.path)
 
     def _list_proposals_with_memory(self) -> list[tuple[AutoMemory, Proposal]]:
         found = [
@@ -762,7 +761,8 @@ class AutoMemory(ProcessBound):
         """
         owner, given = self.find_proposal(id_prefix)
         if owner is not self:
-            return owner.accept(given.id, text, tell=tell)
+            written = owner.accept(given.id, text, tell=tell)
+            return merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
         now = self.folder.read_present_bytes(given.path)
         change = given.to_change(now, text)
         if is_already_applied(change, now):
@@ -789,6 +789,7 @@ class AutoMemory(ProcessBound):
         """Discard a proposal."""
         owner, given = self.find_proposal(id_prefix)
         owner.inbox.remove(given)
+        given = self.with_shown_path(owner, given)
         if tell is not None:
             text = shorten_to_one_line(given.one_line_text, MAX_EVENT_TEXT_CHARS)
             tell(ProposalRejected(given.id, given.path, text))

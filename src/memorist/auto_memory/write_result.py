@@ -69,7 +69,10 @@ def merge_everywhere_result(here: WriteResult, there: WriteResult, prefix: str) 
         here,
         change_id=here.change_id or there.change_id,
         paths=(*here.paths, *(prefix + path for path in there.paths)),
-        proposals=(*here.proposals, *there.proposals),
+        proposals=(
+            *here.proposals,
+            *(replace(each, path=prefix + each.path) for each in there.proposals),
+        ),
         refused=(*here.refused, *there.refused),
         remarks=(*here.remarks, *there.remarks),
         replaced_paths=(*here.replaced_paths, *(prefix + path for path in there.replaced_paths)),

@@ -20,7 +20,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.cli.install_command import find_launch_command
-from memorist.cli.memory.project_memory_access import confirm_or_abort
+from memorist.cli.memory.project_memory_access import confirm_or_abort, read_given_text
 from memorist.core.text_analysis import replace_surrogates
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import DreamExtension
@@ -198,10 +198,11 @@ def dream_archive_command(as_json: bool) -> None:
 @output.JSON_OPTION
 def dream_log_add_command(text: str, as_json: bool) -> None:
     """Add TEXT to today's log of this project: one line, with the time. The next dream of a model
-    reads it.
+    reads it. `-` reads TEXT from standard input.
 
     Example: memorist dream log "Switched to pnpm"
     """
+    text = read_given_text(text)
     with open_project_dreams("structural") as ((_, memory, _),):
         line = DailyLogs(memory.layout, DiskFiles()).add_line(text, SystemClock().now())
     output.print_json({"line": line}) if as_json else click.echo(line)

@@ -36,6 +36,7 @@ from memorist.formats.transcript_format import (
     UsageReport,
 )
 from memorist.models.model_pricing import find_request_model_price
+from memorist.platforms.user_home import expand_user
 from memorist.ports import Model
 from memorist.replay.replay_results import (
     ReceiptTotals,
@@ -75,9 +76,12 @@ def prepare_replay_folder(out: Path, names: Iterable[str]) -> Path:
     """Make the folder, remove what killed runs left, and return an empty home for the engine, so
     that a replay shows what these sessions alone would have left.
 
-    Raises UsageError, before anything is removed, where something that no replay made has the name
-    of what would be written (`names` are those of the sessions), and StoreError.
+    Raises UsageError, before anything is removed, for the root of a disk and the user's home, and
+    where something that no replay made has the name of what would be written (`names` are those of
+    the sessions); StoreError.
     """
+    if out.resolve() in (Path(out.anchor), Path(expand_user()).resolve()):
+        raise UsageError(f"{out} holds more than replays; name a folder of its own with --out")
     make_folders(out)
     home = out / ENGINE_FOLDER
     for path in (home, out / REPORT_FILE, *(out / name for name in names)):

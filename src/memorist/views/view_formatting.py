@@ -46,7 +46,7 @@ def format_count_with_noun(number: int, noun: str) -> str:
 def format_compact(number: float) -> str:
     """A number for an axis label: 950, 2.5k, 20k, 1.2M."""
     for size, sign in ((1_000_000, "M"), (1_000, "k")):
-        if number >= size:
+        if number >= size * 0.99995:  # 999,950 is 1M, not 1000k
             return f"{number / size:.1f}".removesuffix(".0") + sign
     return f"{number:g}"
 

@@ -84,7 +84,7 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
     Example: memorist memory inbox show 1
     """
     with open_project_memory() as (_, memory):
-        given = memory.find_proposal(id)[1]
+        given = memory.with_shown_path(*memory.find_proposal(id))
         newer = find_later_words_against_proposals(memory).get(given.id, "")
     if as_json:
         output.print_json(given)

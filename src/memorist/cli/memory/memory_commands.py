@@ -190,6 +190,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
                 "kind": topic.kind,
                 "name": topic.name,
                 "text": topic.text(),
+                "version": compute_memory_version(topic.text()),
                 "withheld": list(doubts),
                 "by": authors[0] if authors else None,
                 "authors": authors,
@@ -301,7 +302,13 @@ def memory_move_command(name: str, there: str | None, yes: bool) -> None:
     help="The file's new text, header included; `-` reads it from standard input. [default: "
     "your editor]",
 )
-def memory_edit_command(path: str, text: str | None) -> None:
+@click.option(
+    "--version",
+    default=None,
+    help="With --text: the `version` that `memory show --json` gave; where the memory is another "
+    "one by now, the change waits in the inbox.",
+)
+def memory_edit_command(path: str, text: str | None, version: str | None) -> None:
     """Change a memory in your editor ($EDITOR). What you save counts as reviewed by you, also where
     you saved it as it was.
 
@@ -317,7 +324,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
         if given is None or (given == before and is_users_own and not withheld):
             click.echo("nothing changed")
             return
-        seen = compute_memory_version(before) if text is None else ""
+        seen = compute_memory_version(before) if text is version is None else version
         written = owner.edit(path, given, version=seen)
         if given == before:
             click.echo(f"reviewed: {path}; it is shown to models as yours from now on")

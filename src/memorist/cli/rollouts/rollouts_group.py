@@ -13,7 +13,11 @@ from memorist.cli import output
 from memorist.cli.agent_shell import require_person
 from memorist.cli.command_environment import load_home_layout, load_project_settings
 from memorist.cli.command_group import LazyCommandGroup, words_argument
-from memorist.cli.memory.project_memory_access import confirm_or_abort, open_project_memory
+from memorist.cli.memory.project_memory_access import (
+    confirm_or_abort,
+    open_project_memory,
+    read_given_text,
+)
 from memorist.core.plural import pluralize
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
@@ -277,11 +281,13 @@ def _remove_session(thread: str, *, yes: bool) -> None:
 @words_argument("text")
 @click.option("--here", is_flag=True, help="It holds for this project only. [default: everywhere]")
 def rollouts_note_command(text: str, here: bool) -> None:
-    """Note something for later sessions: shown at once, merged at the next consolidation.
+    """Note something for later sessions: shown at once, merged at the next consolidation; `-` reads
+    it from standard input.
 
     Example: memorist rollouts note "The staging database is reset on Mondays"
     """
-    if not text.strip():
+    text = read_given_text(text).strip()
+    if not text:
         raise click.UsageError("the note is empty; say what is to be noted")
     applies = find_repository_root_or_folder(str(Path.cwd())) if here else EVERYWHERE
     folder = Layout(Path(load_rollout_settings().home).expanduser().absolute()).rollouts
