@@ -41,6 +41,7 @@ from memorist.store.sqlite_database import open_database
 from memorist.system import SystemClock
 
 Found = dict[str, str]
+MESSAGES = [{"role": "user", "content": "Say hello."}]
 
 
 def examine(*arguments: str) -> tuple[int, list[Found]]:
@@ -464,6 +465,21 @@ def test_jobs_of_dead_workers_and_jobs_given_up_are_noted(home: Path) -> None:
 
 
 @pytest.mark.covers("OP-1")
+def test_open_sessions_are_counted_by_their_process(home: Path) -> None:
+    """One line, however many sessions the process behind the hooks has open."""
+
+    async def examine_beside_open_sessions() -> list[Found]:
+        async with Memorist(home=home) as engine:
+            for name in ("a", "b", "c"):
+                session = await engine.open(name, project=str(home))
+                await session.prepare({"model": "m", "max_tokens": 1, "messages": MESSAGES})
+            return (await asyncio.to_thread(examine))[1]
+
+    notes = of(asyncio.run(examine_beside_open_sessions()), "note")
+
+    assert f"3 sessions are open in process {os.getpid()}" in notes
+
+
 def test_a_clock_that_was_set_back_is_told(home: Path) -> None:
     """By what was recorded under it; and a clock of before our beginning."""
     place = DoctorContext(

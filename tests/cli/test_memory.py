@@ -9,6 +9,7 @@ import os
 import re
 import time
 import zlib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -696,13 +697,18 @@ def test_why_and_show_say_how_a_memory_changed_in_an_editor_becomes_the_users(sh
     assert "unknown origin" not in shell("memory", "show", path).stderr
 
 
-def test_why_tells_of_a_memory_that_was_never_shown(shell: Shell) -> None:
-    """The ledger is honest about nothing."""
+def test_why_tells_whose_words_a_memory_is_and_that_it_was_never_shown(shell: Shell) -> None:
+    """The words that it comes from stand first: who asks why a rule is there wants to know who said
+    it. The ledger is honest about nothing.
+    """
     path = shell.add("Use pnpm, never npm")
 
-    assert shell("memory", "why", path).stdout == f"{path} was never shown\n"
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    origin = f"written or accepted by you on {day}: “Use pnpm, never npm”"
+    assert shell("memory", "why", path).stdout == f"{path} is {origin}\nnever shown to a model\n"
     assert shell.json("memory", "why", path) == {
         "path": path,
+        "origin": origin,
         "uses": [],
         "also_in": [],
         "conflicts": [],

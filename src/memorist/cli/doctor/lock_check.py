@@ -40,10 +40,11 @@ def check_locks(context: DoctorContext) -> Iterator[CheckResult]:
     yield from found
     if not found:
         yield CheckResult("good", "no lock is stuck")
-    for path in sessions:
-        holder = _transcript_writer(path)
-        if holder:
-            yield CheckResult("note", f"the session {path.parent.name} is open in process {holder}")
+    held = [(holder, path.parent.name) for path in sessions if (holder := _transcript_writer(path))]
+    for holder in sorted({holder for holder, _ in held}):
+        names = [name for each, name in held if each == holder]
+        which = f"session {names[0]} is" if len(names) == 1 else f"{len(names):,} sessions are"
+        yield CheckResult("note", f"{which} open in process {holder}")
     for path in sorted(projects.glob("*/memory-state/dream/lock")):
         yield from _check_dream(path, context.now)
 

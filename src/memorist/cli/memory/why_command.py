@@ -8,6 +8,7 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
+from memorist.auto_memory.memory_file import MemoryFile, Trust
 from memorist.auto_memory.memory_name_lookup import find_named_memory
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name
 from memorist.auto_memory.statement_preview import SentenceFate, preview_message
@@ -23,12 +24,15 @@ from memorist.cli.memory.client_counterparts import (
 from memorist.cli.memory.memory_commands import describe_replaced_memories, explain_unknown_origin
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_minute
+from memorist.engine.memory_status import ORIGINS
 from memorist.errors import InputError
 from memorist.mcp_server.project_sessions import SaidMessage
 from memorist.store.memory_uses import list_uses_of_memory
 
+MAX_QUOTE_CHARS = 300
 KEPT_ON_REQUEST = (NOTHING_LASTING, TASK_BOUND)
 """Reasons against a sentence that its user may overrule by a command."""
 
@@ -37,8 +41,9 @@ KEPT_ON_REQUEST = (NOTHING_LASTING, TASK_BOUND)
 @click.argument("path", metavar="PATH|SENTENCE")
 @output.JSON_OPTION
 def memory_why_command(path: str, as_json: bool) -> None:
-    """Show what a memory came in place of; when it stood in the index that a session was shown, or
-    was shown by itself, and why; when it was opened or cited; and when it was withheld.
+    """Show where a memory comes from, and what it came in place of; when it stood in the index that
+    a session was shown, or was shown by itself, and why; when it was opened or cited; and when it
+    was withheld.
 
     Of a sentence that you said, or may say: whether it is kept, waits or neither, and which rule or
     check decides so. It is looked for in this project's recorded sessions, and stored nowhere.
@@ -56,6 +61,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
             _explain_sentence(home, memory, path, as_json=as_json)
             return
         path = topic.path
+        origin = "" if former is not None else _describe_origin(owner, topic)
         remarks = list(explain_unknown_origin(owner, path))
         uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
         elsewhere = compare_memories_with_client_files(home.settings, owner).get(
@@ -65,12 +71,15 @@ def memory_why_command(path: str, as_json: bool) -> None:
         output.print_json(
             {
                 "path": path,
+                "origin": origin,
                 "uses": uses,
                 "also_in": elsewhere.also_in,
                 "conflicts": elsewhere.conflicts,
             }
         )
         return
+    if origin:
+        click.echo(f"{path} is {origin}")
     for remark in (*remarks, *elsewhere.remarks):
         click.echo(remark)
     for line in describe_replaced_memories(topic, former):
@@ -79,7 +88,20 @@ def memory_why_command(path: str, as_json: bool) -> None:
         why = f"  {use.why}" if use.why else ""
         click.echo(f"{format_utc_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
     if not uses:
-        click.echo(f"{path} was never shown")
+        click.echo("never shown to a model" if origin else f"{path} was never shown to a model")
+
+
+def _describe_origin(memory: AutoMemory, topic: MemoryFile) -> str:
+    """Who says it, since when, and in which words; empty where that cannot be told."""
+    trust = memory.folder.determine_trust(topic)
+    if trust is Trust.UNKNOWN:
+        return ""
+    given = topic.provenance
+    session = f" in session {given.session[:8]}" if given.session else ""
+    quote = f": “{shorten_to_one_line(given.quote, MAX_QUOTE_CHARS)}”" if given.quote else ""
+    return output.make_terminal_safe_line(
+        f"{ORIGINS[trust]}{session} on {given.created[:10] or 'an unknown day'}{quote}"
+    )
 
 
 def _is_sentence(text: str) -> bool:
