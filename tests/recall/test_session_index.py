@@ -571,6 +571,36 @@ def test_an_excerpt_begins_with_a_sentence_and_not_within_a_name() -> None:
     assert found.strip() == "The file .entire/settings.json wins over the flag. Then mor"
 
 
+@pytest.mark.parametrize(
+    ("failed", "error", "worked"),
+    [
+        ("pytest tests/", "ERROR: file or directory not found: tests/", "cd api && pytest tests/"),
+        ("python run.py", "can't open file '/srv/shop/run.py': [Errno 2]", "python src/run.py"),
+        ("node run.js", "Error: Cannot find module '/srv/shop/run.js'", "node dist/run.js"),
+        ("git psh -u x", "git: 'psh' is not a git command. See 'git --help'.", "git push -u x"),
+        ("docker compos up", "docker: 'compos' is not a docker command.", "docker compose up"),
+        ("npm run test:unit", 'npm error Missing script: "test:unit"', "npm run test:ci"),
+        ("rake db:seeds", "Don't know how to build task 'db:seeds'", "rake db:seed"),
+        ("mvn packge", 'Unknown lifecycle phase "packge". You must specify', "mvn package"),
+        ("composer tests", 'Command "tests" is not defined.', "composer test"),
+        ("terraform show-all", 'Terraform has no command named "show-all".', "terraform show"),
+        ("cargo run --bin api", "error: no bin target named `api`", "cargo run --bin server"),
+        ("yarn tests", 'error Couldn\'t find a script named "tests".', "yarn test"),
+    ],
+)
+def test_tools_word_differently_that_a_call_cannot_work(
+    failed: str, error: str, worked: str
+) -> None:
+    """As pytest, Python, Node, Git, Docker, npm, Rake, Maven, Composer, Terraform, Cargo and Yarn say
+    it; a file also by the whole path that the program looked for.
+    """
+    log = InvocationLog()
+    log.record_command(failed, ok=False, error=error, at=1.0)
+    log.record_command(worked, ok=True, error="", at=2.0)
+
+    assert [each.mended_by for each in log.mended] == [worked]
+
+
 @pytest.mark.covers("SF-1")
 @pytest.mark.parametrize("begins", [0, 360, 395])
 def test_no_call_leaves_a_secret_or_half_of_one(tmp_path: Path, begins: int) -> None:

@@ -39,7 +39,7 @@ _COMMAND_LIMIT = 2_000
 _HEREDOC_START = "<<"
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
 _WRAPPERS = frozenset({"sudo", "time", "exec", "command", "nohup", "("})
-_QUOTED = r"[\"'`‘“]?([^\s\"'`’”:;,]{1,200})"
+_QUOTED = r"[\"'`‘“]?([^\s\"'`’”:;,]{1,200}(?::[^\s\"'`’”:;,]{1,200})*)"
 _UNUSABLE = tuple(
     lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
@@ -52,10 +52,16 @@ _UNUSABLE = tuple(
         rf"(?: name)?:?(?: --)? {_QUOTED}",
         rf"no module named {_QUOTED}",
         rf"missing script:? {_QUOTED}",
-        rf"(?:script|command|task|recipe|target) not found:? {_QUOTED}",
+        rf"(?:script|command|task|recipe|target|file or directory) not found:? {_QUOTED}",
         rf"(?:script|command|task|recipe|target) {_QUOTED}[\"'`’]?"
         r" (?:(?:was )?not found|does not exist)",
-        rf"no (?:rule to make target|task named|script named|such command) {_QUOTED}",
+        r"no (?:rule to make target|such command|(?:\w+ )?(?:command|script|target|task) named)"
+        rf" {_QUOTED}",
+        r"(?:cannot|can't|could not|couldn't) find (?:an? |the )?(?:command|module|script|task)"
+        rf"(?: named)? {_QUOTED}",
+        rf"don't know how to build task {_QUOTED}",
+        rf"{_QUOTED}[\"'`’]? is not (?:defined|an? [\w-]+ command)\b",
+        rf"unknown lifecycle phase {_QUOTED}",
         rf"does not contain (?:a )?(?:recipe|script|task) (?:named )?{_QUOTED}",
         rf"can't open file {_QUOTED}",
         rf"{_QUOTED}[\"'`’]?: (?:no such file or directory|permission denied)",
@@ -140,8 +146,14 @@ def find_unusable_word(invocation: ProgramInvocation, error: str) -> str:
         return _own_name(invocation.program)
     if found := next((word for word in options if word in named), ""):
         return found
-    at = next((at for at, word in enumerate(bare[:MAX_NAMED_WORDS]) if word in named), -1)
+    firsts = enumerate(bare[:MAX_NAMED_WORDS])
+    at = next((at for at, word in firsts if any(_names(each, word) for each in named)), -1)
     return " ".join(bare[: at + 1])
+
+
+def _names(named: str, word: str) -> bool:
+    """Whether an error names a word of the call: as it is typed, or a file by its whole path."""
+    return named == word or (named.startswith("/") and named.endswith(f"/{word}"))
 
 
 def uses_rejected_argument(invocation: ProgramInvocation, program: str, word: str) -> bool:
