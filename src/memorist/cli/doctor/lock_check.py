@@ -40,9 +40,11 @@ def check_locks(context: DoctorContext) -> Iterator[CheckResult]:
     yield from found
     if not found:
         yield CheckResult("good", "no lock is stuck")
-    held = [(holder, path.parent.name) for path in sessions if (holder := _transcript_writer(path))]
-    for holder in sorted({holder for holder, _ in held}):
-        names = [name for each, name in held if each == holder]
+    open_sessions = [
+        (holder, path.parent.name) for path in sessions if (holder := _transcript_writer(path))
+    ]
+    for holder in sorted({holder for holder, _ in open_sessions}):
+        names = [name for each, name in open_sessions if each == holder]
         which = f"session {names[0]} is" if len(names) == 1 else f"{len(names):,} sessions are"
         yield CheckResult("note", f"{which} open in process {holder}")
     for path in sorted(projects.glob("*/memory-state/dream/lock")):
