@@ -19,6 +19,7 @@ from memorist.engine.observed_session import ObservedSession
 from memorist.ports import FileInfo
 from memorist.recall import memory_search, ranker
 from memorist.recall.lexical_score import EntryColumns, build_entry_columns
+from memorist.recall.recall_explanation import explain_recall
 from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
 from memorist.store.disk_files import DiskFiles
@@ -313,6 +314,36 @@ def test_sessions_that_begin_at_once_embed_each_memory_once(
 
     assert len(threads) > 1
     assert len([text for text in model.texts if "warehouse" in text]) == 4
+
+
+def test_an_explanation_says_that_meaning_is_missing_and_it_is_computed_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page waited twenty seconds for the vectors of two thousand new memories, and what was
+    left of them then was computed at the next question only.
+    """
+    pytest.importorskip("numpy")
+    model, may_embed = CountingEmbedder(), threading.Event()
+    monkeypatch.setattr(memory_search, "is_embedder_installed", lambda: True)
+    monkeypatch.setattr(memory_search, "get_shared_embedder", lambda: may_embed.wait() and model)
+    monkeypatch.setattr(ranker, "COHORT_MESSAGES", ("a message",))
+    monkeypatch.setattr(ranker, "COHORT_MEMORIES", ("a memory",))
+    monkeypatch.setattr(memory_search, "EMBEDDING_BATCH", 1)
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    memory = (engine := open_engine(tmp_path)).memory(str(project))
+    add_memories(engine, project)
+    question = "where do the invoices of the warehouse come from?"
+
+    first = explain_recall(memory, RecallSettings(), question, 5, embedding_wait=0.05)
+    may_embed.set()
+    for thread in threading.enumerate():
+        if thread.name == "memorist-embed":
+            thread.join()
+    embedded = len([text for text in model.texts if "warehouse" in text])
+    second = explain_recall(memory, RecallSettings(), question, 5)
+
+    assert (first.is_by_words_alone, embedded, second.is_by_words_alone) == (True, 4, False)
 
 
 @pytest.mark.usefixtures("few_files")

@@ -21,7 +21,7 @@ from memorist.engine.project_search import ProjectSearch, SearchResults, label_t
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError
 from memorist.models.embedder import get_embedder_if_wanted
-from memorist.recall.memory_search import open_memory_search
+from memorist.recall.memory_search import EMBEDDING_WAIT_SECONDS, open_memory_search
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
 from memorist.recall.session_passages import (
@@ -88,7 +88,7 @@ def search_command(
         closing(open_synced_session_index(everywhere=everywhere)) as index,
         open_project_memory() as (home, memory),
         closing(
-            open_memory_search(memory, home.settings.recall, wait_for_embeddings=True)
+            open_memory_search(memory, home.settings.recall, embedding_wait=EMBEDDING_WAIT_SECONDS)
         ) as memories,
     ):
         found = ProjectSearch(

@@ -82,7 +82,12 @@ from memorist.models.embedder import get_embedder_if_wanted
 from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, FileSystem, HostInfo, Model
-from memorist.recall.memory_search import MemoryFolderSearch, MemorySearch, open_memory_search
+from memorist.recall.memory_search import (
+    EMBEDDING_WAIT_SECONDS,
+    MemoryFolderSearch,
+    MemorySearch,
+    open_memory_search,
+)
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.rollouts.session_sources import (
@@ -619,7 +624,9 @@ class Memorist(ProcessBound):
             if path.exists():
                 embedder = get_embedder_if_wanted(wanted=recall.embeddings)
                 index = opened.enter_context(closing(SessionIndex(path, embedder=embedder)))
-            memories = open_memory_search(self.memory(project), recall, wait_for_embeddings=True)
+            memories = open_memory_search(
+                self.memory(project), recall, embedding_wait=EMBEDDING_WAIT_SECONDS
+            )
             return ProjectSearch(
                 self.layout,
                 self.database,

@@ -49,6 +49,8 @@ from memorist.views.view_formatting import format_utc_time
 
 MAX_WHY_MEMORIES = 10
 """Memories that the view Why shows at most."""
+MAX_EMBEDDING_WAIT_SECONDS = 2.0
+"""Longest wait of that view for embeddings, which some hundred memories take. Our choice."""
 
 
 MAX_CHECKED_MEMORIES = 1_000
@@ -397,8 +399,18 @@ def build_recall_trial_view(context: PageContext, message: str) -> PageView:
     ]
     if message:
         found = explain_recall(
-            context.memory, context.home.settings.recall, message, MAX_WHY_MEMORIES
+            context.memory,
+            context.home.settings.recall,
+            message,
+            MAX_WHY_MEMORIES,
+            embedding_wait=MAX_EMBEDDING_WAIT_SECONDS,
         )
+        if found.is_by_words_alone:
+            text = translate(
+                "Found by words alone: what the memories mean is still being computed. Ask again "
+                "in a minute."
+            )
+            blocks.append(ProseBlock(heading=translate("Not complete yet"), text=text))
         heads = found.heads
         blocks += [
             TableBlock(

@@ -32,16 +32,15 @@ left is ranked by words, and embedded by the next command or session.
 class MemoryFolderSearch:
     """Finds memories of one folder. Reads only files that changed since any process searched last.
 
-    Embeddings are computed in a thread, so that no search waits for them; until then the search is
-    lexical. With `wait_for_embeddings` a search waits for them, as a command does, at most
-    `EMBEDDING_WAIT_SECONDS`.
+    Embeddings are computed in a thread; until then the search is lexical. A search waits for them
+    at most `embedding_wait` seconds.
     """
 
     def __init__(
-        self, folder: MemoryFolder, settings: RecallSettings, *, wait_for_embeddings: bool = False
+        self, folder: MemoryFolder, settings: RecallSettings, *, embedding_wait: float = 0.0
     ) -> None:
         self._folder = folder
-        self._wait = wait_for_embeddings
+        self._wait = embedding_wait
         self._ranker: Ranker | None = None
         self._synced_marks: Mapping[str, str] | None = None
         self._synced_version = 0
@@ -110,8 +109,7 @@ class MemoryFolderSearch:
                 ]
             )
         self._synced_marks, self._synced_version = marks, version
-        is_embedding = self._thread is not None and self._thread.is_alive()
-        if self._uses_embeddings and marks and not is_embedding:
+        if self._uses_embeddings and marks and not self.is_embedding:
             self._thread = start_background_thread(
                 self._embed_entries,
                 ranker,
@@ -120,8 +118,13 @@ class MemoryFolderSearch:
                 stopping=self._stopping,
             )
         if self._wait and self._thread is not None:
-            self._thread.join(EMBEDDING_WAIT_SECONDS)
+            self._thread.join(self._wait)
         return ranker
+
+    @property
+    def is_embedding(self) -> bool:
+        """Whether its thread is still at work, for which the last search was by words alone."""
+        return self._thread is not None and self._thread.is_alive()
 
     def preload_in_background(self) -> None:
         """Sync the index, and read in a thread what the next search would wait for. Raises
@@ -130,7 +133,7 @@ class MemoryFolderSearch:
         if not self._folder.exists:
             return
         ranker = self.sync_index()
-        if self._thread is None or not self._thread.is_alive():  # else that loads it in the end
+        if not self.is_embedding:  # else that loads it in the end
             self._thread = start_background_thread(_load_ranker, ranker, name="memorist-load")
 
     def _update_index(self, ranker: Ranker, marks: Mapping[str, str]) -> bool:
@@ -203,6 +206,19 @@ class MemoryFolderSearch:
             self._thread.join()
         self._stopping.clear()
 
+    def close_after_embedding(self) -> None:
+        """Close the index once its thread has done its work, or the program ends."""
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            self.close()
+            return
+
+        def close() -> None:
+            thread.join()
+            self.close()
+
+        start_background_thread(close, name="memorist-embed", stopping=self._stopping)
+
     def close(self) -> None:
         """Close the index; a running embedding step is waited for. May be called twice; the next
         search opens it again.
@@ -236,6 +252,16 @@ class MemorySearch:
         for _, each in self._searches:
             each.preload_in_background()
 
+    @property
+    def is_embedding(self) -> bool:
+        """Whether the last search was by words alone, as embeddings are still computed."""
+        return any(each.is_embedding for _, each in self._searches)
+
+    def close_after_embedding(self) -> None:
+        """Close the indexes once all memories have their embeddings, or the program ends."""
+        for _, each in self._searches:
+            each.close_after_embedding()
+
     def close(self) -> None:
         """Close the indexes. May be called twice."""
         for _, each in self._searches:
@@ -243,12 +269,12 @@ class MemorySearch:
 
 
 def open_memory_search(
-    memory: AutoMemory, settings: RecallSettings, *, wait_for_embeddings: bool = False
+    memory: AutoMemory, settings: RecallSettings, *, embedding_wait: float = 0.0
 ) -> MemorySearch:
     """Open the search in the memories that hold in a project, by indexes of its own."""
 
     def open_folder(each: AutoMemory) -> MemoryFolderSearch:
-        return MemoryFolderSearch(each.folder, settings, wait_for_embeddings=wait_for_embeddings)
+        return MemoryFolderSearch(each.folder, settings, embedding_wait=embedding_wait)
 
     everywhere = memory.everywhere
     return MemorySearch(open_folder(memory), open_folder(everywhere) if everywhere else None)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.recall.memory_search import open_memory_search
+from memorist.recall.memory_search import EMBEDDING_WAIT_SECONDS, open_memory_search
 from memorist.recall.memory_selection import (
     MemoryMatch,
     SelectedMemory,
@@ -27,21 +27,30 @@ class RecallExplanation(Struct, frozen=True, kw_only=True):
     shown: tuple[SelectedMemory, ...]
     left_out: tuple[tuple[str, str], ...]
     """Path and reason, nearest first."""
+    is_by_words_alone: bool
+    """Whether what the memories mean is still being computed."""
 
 
 def explain_recall(
-    memory: AutoMemory, settings: RecallSettings, query: str, limit: int
+    memory: AutoMemory,
+    settings: RecallSettings,
+    query: str,
+    limit: int,
+    *,
+    embedding_wait: float = EMBEDDING_WAIT_SECONDS,
 ) -> RecallExplanation:
     """Find what an agent would be reminded of by the message `query`, `limit` memories at most."""
     reachable = ReachableMemory(memory)
     heads = reachable.headers()
-    search = open_memory_search(memory, settings, wait_for_embeddings=True)
+    search = open_memory_search(memory, settings, embedding_wait=embedding_wait)
     matches = search.search(query, 4 * max(limit, settings.limit))
-    search.close()
+    is_embedding = search.is_embedding
+    search.close_after_embedding()
     picks = select_relevant_memories(query, matches, heads, type(settings)(limit=limit))
     doubts = {pick.path: reachable.read_memory_with_suspicions(pick.path)[1] for pick in picks}
     return RecallExplanation(
         heads=heads,
+        is_by_words_alone=is_embedding,
         shown=tuple(pick for pick in picks if not doubts[pick.path]),
         left_out=(
             *((path, "; ".join(reasons)) for path, reasons in doubts.items() if reasons),

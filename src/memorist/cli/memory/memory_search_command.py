@@ -7,7 +7,7 @@ import click
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
 from memorist.cli.memory.project_memory_access import open_project_memory
-from memorist.recall.memory_search import open_memory_search
+from memorist.recall.memory_search import EMBEDDING_WAIT_SECONDS, open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
 
 
@@ -24,7 +24,9 @@ def memory_search_command(query: str, limit: int, as_json: bool) -> None:
     Example: memorist memory search "package manager"
     """
     with open_project_memory() as (home, memory):
-        search = open_memory_search(memory, home.settings.recall, wait_for_embeddings=True)
+        search = open_memory_search(
+            memory, home.settings.recall, embedding_wait=EMBEDDING_WAIT_SECONDS
+        )
         found = search.search(query, limit)
         search.close()
         heads = ReachableMemory(memory).headers()
