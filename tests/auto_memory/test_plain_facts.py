@@ -97,3 +97,42 @@ def test_a_fact_with_nothing_particular_waits(said: str) -> None:
 def test_a_fact_of_somebody_else_is_not_kept(text: str) -> None:
     """A text to work on, a report, a list and a quotation are not the person's own word."""
     assert find_statements(typed(text)) == ()
+
+
+_IN_FRONT = """
+We deploy from a Raspberry Pi, so make the image smaller.|We deploy from a Raspberry Pi
+since our users are mostly nurses, please use plain words on that page|our users are mostly nurses
+I have a laptop with 8 GB, pick a smaller model|I have a laptop with 8 GB
+this is a public repo, please remove the key from it|this is a public repo
+I don't know Kotlin very well, explain this line|I don't know Kotlin very well
+I'm new to Terraform, can you walk me through the plan?|I'm new to Terraform
+staging runs on ARM, can we build the image for it?|staging runs on ARM
+Wir hosten alles bei Hetzner, bitte pass die URL an|Wir hosten alles bei Hetzner
+我们的服务器只有2核4G，优化一下这个查询|我们的服务器只有2核4G
+"""
+_NO_FACT_IN_FRONT = """
+The build is broken, fix it.|I have a bug in the header, can you look?|this is slow, make it faster|We have an error on line 20, please check
+I added a file, please review it|Our login test fails, find out why|this is a bug, please fix it|I'm in a rebase, can you continue it?
+I don't know why it fails, check the log|this is a mess of a project, clean it up|Der Test ist rot, bitte schau mal
+"""
+
+
+def test_a_fact_in_front_of_a_task_waits_without_the_task() -> None:
+    """The task is of this turn, and the sentence as a whole a request."""
+    lines = [line.split("|") for line in _IN_FRONT.strip().splitlines()]
+
+    assert {said: _list_waiting(said) for said, _ in lines} == {
+        said: [fact] for said, fact in lines
+    }
+
+
+def test_a_report_in_front_of_a_task_is_left_alone() -> None:
+    """What is in trouble, done or unknown is of the moment."""
+    said = [each for line in _NO_FACT_IN_FRONT.strip().splitlines() for each in line.split("|")]
+
+    assert [each for each in said if _list_waiting(each)] == []
+
+
+def _list_waiting(text: str) -> list[str]:
+    message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    return [each.text for each in find_unconfirmed_statements(message)]

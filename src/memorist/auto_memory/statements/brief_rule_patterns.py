@@ -122,5 +122,20 @@ BRIEF_RULES: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:尽量|优先|最好|一般|默认|通常|原则上|必须|务必)[^?？]{2,60}(?:而不是|而非|不要|别)[^?？]{2,}|(?:なるべく|できれば|原則)[^?？]{2,60}(?:ではなく|じゃなくて|よりも)[^?？]{2,})",
         unless=r".*(?:报错|这次|这个|エラー)",
     ),
+    # What the speaker has and knows, and what the work is.
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>i(?: only| just)? (?:have|own|work on|develop on) (?!(?:this|that|it|no|to)\b)[^?]{0,40}\b(?:mac\w*|laptop|pc|thinkpad|chromebook|gpu|\d+ ?gb|ram|raspberry pi|ipad|iphone|android|windows|linux|ubuntu|screen reader|monitors?)\b[^?,;]*$"
+        r"|i(?: really)? (?:(?:don['’]?t|do not) (?:really )?(?:know|speak|understand)|barely know|hardly know) (?!(?:why|how|what|if|whether|where|which|who|when|that|the|this|about|it|its|your?)\b)[\w+#.-]+(?: [\w+#.-]+)? (?:(?:very|that|so|too) )?(?:well|at all|much|yet)\b[^?,;]*$"
+        r"|i(?:['’]m| am) (?:not (?:very |really |that |so )?(?:familiar|experienced|comfortable|fluent)|(?:totally |completely |pretty |quite )?new) (?:with|in|to) (?!(?:this|that|it|here)\b)[^?,;]+$"
+        r"|this is (?:a|an|our|my) (?:[\w-]+ ){0,3}(?:repo\w*|project|machine|server|monorepo|codebase|prototype|product|company)\b[^?,;]*$)",
+        unless=r".*\b(?:error|bug|crash\w*|problem|broken|mess|issue|failing|wrong)\b",
+    ),
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:unsere?[nmrs]?|mein\w*|die|der|notre|nos|les?|la|nuestr\w+|el|los|las|noss\w+|os?|as?|наш\w*) [^,?]{2,40} (?:ist|sind|liegt|liegen|steht|läuft|heißt|kommt|est|sont|se trouve|s['’]appelle|tourne|es|está|son|están|se llama|corre|é|são|fica|roda|находится|лежит|это)\b"
+        r"[^,?]{2,40}, (?:und |et |y |e |а )?(?:nicht|pas|no|não|не) [^?]{2,40}$)",
+        unless=r".*\b(?:button|fehler|kaputt|seite|erreur|page|botón|página|кнопк\w*|экран\w*)\b",
+    ),
 )
 """Each waits in the inbox."""

@@ -1,5 +1,5 @@
 """An order for later behind something else in the same sentence: `fix the typo, and from now on run
-the tests first`. Pure.
+the tests first`; and where a task begins behind a fact: `prod runs on a Pi, so make it smaller`. Pure.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.pattern_required_words import holds_required_word
-from memorist.auto_memory.statements.statement_patterns import FROM_NOW_ON
+from memorist.auto_memory.statements.statement_patterns import FROM_NOW_ON, VERB
 from memorist.core.lazy import lazy_pattern
 
 _CONJUNCTION = r"(?:and|but|also|then|plus|und|aber|et|mais|y|e|pero|mas|и|а|но)"
@@ -42,3 +42,27 @@ def find_lasting_clause_start(text: str, start: int) -> int | None:
         return None
     group = "clause" if found["clause"] is not None else "wide"
     return None if _ABOUT_PROGRAM.match(found[group]) else found.start(group)
+
+
+_TASK = lazy_pattern(
+    r"\s*(?:[,;–—]|\s-|\.(?=\s))\s*(?:(?:so|therefore|then|hence|thus|and|also|daher|deshalb|donc|así que|por eso|então|por isso|поэтому)[\s,]+)*"
+    rf"(?:(?:please|pls|bitte|por favor|пожалуйста|(?:can|could|would|will|should) (?:you|we|u)|kannst du|peux-tu|puedes|podes|você pode|можешь|let['’]s|find|pick|map|remove|explain|{VERB})\b)"
+    r"|[，；、]\s*(?:所以|请|帮|麻烦|把|给|改|加|删|修|优化)",
+    re.IGNORECASE,
+)
+_REASON_WORD = lazy_pattern(
+    r"(?:since|because|given that|as|da|weil|puisque|comme|ya que|como|já que|так как|поскольку|因为|由于)[\s,]*(?=\S)",
+    re.IGNORECASE,
+)
+MIN_FRONT_CHARS = 8
+
+
+def find_clause_before_task(masked: str, start: int) -> tuple[int, int] | None:
+    """Where the clause in front of a task is, without the word that makes it a reason; None where
+    no task follows.
+    """
+    task = _TASK.search(masked, start)
+    if task is None or task.start() - start < MIN_FRONT_CHARS:
+        return None
+    reason = _REASON_WORD.match(masked, start)
+    return reason.end() if reason else start, task.start()

@@ -143,7 +143,7 @@ _RUSSIAN_CHANGE = r"(?:мы|я) (?:уже |недавно |теперь )*(?:п�
 _CHINESE = (
     r"(?:(?:我们|咱们|我|本|公司|团队)[^，。？?！]{0,14}?(?:(?:确定|定)(?:下来)?了，)?|[^，。？?！]{0,8}?(?:项目|团队|公司|后端|前端|数据库|服务器|环境|仓库|代号|预算|集群|网站|流水线|部署|发布|"
     r"版本|框架|日志|文档|技术栈|缓存|域名)[^，。？?！]{0,6}?)(?:用的是|使用的是|使用|采用|用(?![例户来完途法于])|跑在|部署在|基于|定为|定在|改为|改成|换成|放在|存在|托管在|叫做?|"
-    r"升级到了?|迁移到了?|主要做|从事|负责|是|在)(?P<said>.+)"
+    r"升级到了?|迁移到了?|主要做|从事|负责|只有|是|在)(?P<said>.+)"
 )
 _JAPANESE = (
     r"(?:(?:うち|弊社|当社|我々|私たち|僕たち|私|僕|俺)(?:の[^。？?はが]{1,16})?|(?:この|本)?(?:プロジェクト|チーム)[^。？?はが]{0,10}|[^。？?はが]{0,10}(?:本番|ステージング|サーバー?|環境|データベース|(?-i:DB)|(?-i:CI)|デプロイ|"
@@ -185,7 +185,7 @@ _TROUBLE = lazy_pattern(
     r"just now|again|looks?|seems?|should|could|would|might|may be|maybe|perhaps|probably|i think|i guess|need to|have to|has to|let['’]?s|please|pls|if|whether|why|how|"
     r"so (?:we|you|i)|and (?:we|you|i|it) (?:need|should|can|want)|too (?!(?:strict|lax|high|low)\b)\w+|not sure|ready|done|fine|good|great|ok|merged|pushed|committed|fixed|added|updated|red|green|down|ahead|behind|off)\b"
     r"|\bit (?:is|was|does|did|has)\b|\btherefore\b|\bbut (?:it|we|the|i|this|that|now)\b|[?？:]\s*$"
-    r"|\b(?:fehler\w*|kaputt|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*)\b"
+    r"|\b(?:fehler\w*|kaputt|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*|(?:ist|sind|war) (?:rot|grün|leer|weg|falsch|tot|offline|da|neu|zu)(?=\W*$)|(?:est|sont) (?:rouges?|verte?s?|vides?|fausse?s?|morte?s?)(?=\W*$)|(?:está|están|estão) (?:roj[oa]s?|verdes?|vac[ií][oa]s?|vazi[oa]s?|mal|caíd[oa]s?|vermelh[oa]s?)(?=\W*$))\b"
     r"|\b(?:erreurs?|ne|pas|(?<!gitlab )(?<!c )plus (?:de|en|que|du|la|le|les)|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b(?!,? pas \w+\W*$)"
     r"|\b(?:fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
     r"|\b(?:ошиб\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"

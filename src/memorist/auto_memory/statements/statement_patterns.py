@@ -169,7 +169,7 @@ _LEAD_IN = lazy_pattern(
     r"(?:(?:ok|okay|k|yes|yeah|yep|yup|sure|good|great|great work|good work|nice|nice work|"
     r"cool|perfect|thanks|thank you|thx"
     r"|alright|right|exactly"
-    r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more "
+    r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|ah|ach|übrigens|au fait|por cierto|aliás|now|then|one more "
     r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай|non mais|mais non|nein aber|no pero|não mas|нет но|ну"
     r"|last thing|finally|remark"
     r"|(?:basically|essentially|anyways?|honestly|you know|i guess|bon|ben|du coup|en fait|bueno|pues|o sea|bom|naja|tja|im grunde|grundsätzlich|короче|в общем)"
@@ -190,7 +190,7 @@ _FORMER_ORDER = lazy_pattern(
 )
 """The user quotes an order of their own: what follows is their word."""
 _LEAD_IN_WIDE = lazy_pattern(
-    r"(?:(?:注意|备注|メモ)(?=[：:])|好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|谢谢|那|请|麻烦|麻烦你|你|最后|然后|(?:네|넵|예|응|어|아|음|아니|아니요|아뇨|좋아요?|좋습니다|고마워요?|감사합니다|"
+    r"(?:(?:注意|备注|メモ)(?=[：:])|好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|そういえば|ところで|谢谢|那|请|麻烦|麻烦你|你|最后|然后|(?:네|넵|예|응|어|아|음|아니|아니요|아뇨|좋아요?|좋습니다|고마워요?|감사합니다|"
     r"그리고|그런데|근데|참고로|참|자|미안|죄송|잠깐|제발)(?=[\s,.!~]))[，,。！!、：:.~\s]*(?=\S)"
 )
 

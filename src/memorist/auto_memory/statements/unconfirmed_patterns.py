@@ -177,7 +177,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:i(?:['’]ve| have) only (?:been )?\w+|i (?:usually|normally|mostly|mainly|typically) \w+|(?:english|german|french) "
         r"(?:isn['’]?t|is not) my|i(?:['’]m| am) based in|i(?:['’]m| am) in (?:the )?(?-i:[A-Z])\w+ time) .+)",
     ),
-    define_question_correction_pattern(r"(?P<text>what did i (?:just )?(?:say|tell you) about .+)"),
     define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:make|keep|treat) (?:that|this|it) (?:as |part of )?(?:a |the |your |our )?"
@@ -251,7 +250,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_statement_pattern(
         "correction",
-        r"(?P<text>(?:didn['’]?t i (?:say|tell|ask)|why (?:do|are|did) you (?:keep|still|always|again)"
+        r"(?P<text>(?:why (?:do|are|did) you (?:keep|still|always|again)"
         r"|i (?:didn['’]?t|did not|never) (?:tell|ask|say|told|asked|want|allow(?:ed)?|permit(?:ted)?) (?:you|u) to)\b.+)",
     ),
     define_statement_pattern(

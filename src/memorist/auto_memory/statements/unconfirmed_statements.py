@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.confirmed_way_of_working import (
     LASTING_ANSWER,
@@ -17,6 +19,7 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
 )
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
 from memorist.auto_memory.statements.forget_requests import is_task_to_drop
+from memorist.auto_memory.statements.lasting_clause import find_clause_before_task
 from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
 from memorist.auto_memory.statements.statement_filters import (
@@ -157,11 +160,13 @@ def list_probable_statements(
     if confirmed is not None:
         return
     yield from _find_request_behind_log(text)
-    sentences = split_typed_sentences(text)
-    scores = [
-        NEVER_WAITS if any(each.text in line for line in stated) else _score_waiting(each, text)
-        for each in sentences
+    scored = [
+        (each, NEVER_WAITS)
+        if any(each.text in line for line in stated)
+        else _score_with_its_clause(each, text)
+        for each in split_typed_sentences(text)
     ]
+    sentences, scores = [each for each, _ in scored], [score for _, score in scored]
     done = 0
     for at, score in enumerate(scores):
         if score >= 0 and at >= done:
@@ -211,6 +216,24 @@ def matches_certain_or_probable_pattern(sentence: ProseSentence) -> bool:
         or recognize_plain_fact(sentence) is not None
         or match_first_statement_pattern(_WAITING, sentence, start) is not None
     )
+
+
+def _score_with_its_clause(sentence: ProseSentence, typed: str) -> tuple[ProseSentence, float]:
+    """A sentence with its score, or what it states in front of a task."""
+    score = _score_waiting(sentence, typed)
+    span = find_clause_before_task(sentence.masked, find_lead_in_end(sentence.masked))
+    if span is None or score >= 0:
+        return sentence, score
+    part = slice(*span)
+    clause = replace(sentence, text=sentence.text[part], masked=sentence.masked[part])
+    statement = find_statement_in_sentence(clause)
+    if (
+        decide_by_rules(clause, typed) is False
+        or (statement is not None and statement[0] == "forget")
+        or not matches_certain_or_probable_pattern(clause)
+    ):
+        return sentence, score
+    return clause, 0.0
 
 
 def _score_waiting(sentence: ProseSentence, typed: str) -> float:
