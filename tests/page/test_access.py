@@ -494,7 +494,7 @@ def test_the_inbox_names_what_was_said_otherwise_since_and_leaves_it_out_of_all(
     assert CliRunner().invoke(memorist_group, words).exit_code == 0
     shown = browser.get("/inbox").text
     assert shown.count("you said otherwise since") == 1
-    assert "Accept all 2 from import from Codex" in shown
+    assert "Accept all 2: import from Codex" in shown
 
     fields = {"csrf": access.csrf, "origin": "import from Codex"}
     assert post(browser, "accept-origin", ids=" ".join(ids_on_button(browser)), **fields) == 303

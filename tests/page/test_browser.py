@@ -51,7 +51,7 @@ def test_what_filled_my_window_at_turn_30(keyboard: Keyboard) -> None:
 def test_accept_what_waits_from_codex(keyboard: Keyboard) -> None:
     """One button accepts all of one origin."""
     keyboard.follow("Inbox")
-    keyboard.follow("Accept all 3 from import from Codex")
+    keyboard.follow("Accept all 3: import from Codex")
 
     assert "Accepted 3 from import from Codex" in keyboard.text
 

@@ -36,9 +36,7 @@ def build_inbox_view(context: PageContext) -> PageView:
             ActionBlock(
                 actions=[
                     context.build_button(
-                        translate(
-                            "Accept all {count:,} from {origin}", count=len(ids), origin=origin
-                        ),
+                        translate("Accept all {count:,}: {origin}", count=len(ids), origin=origin),
                         "accept-origin",
                         origin=origin,
                         ids=" ".join(ids),
@@ -84,7 +82,16 @@ def build_inbox_view(context: PageContext) -> PageView:
 
 def describe_proposal_origin(given: Proposal) -> str:
     """Where a waiting change comes from: for an import what was imported, else who made it."""
-    return given.why.what if given.why.actor == "import" else given.why.actor
+    actor = given.why.actor
+    names = {
+        "said": translate("your own words"),
+        "extraction": translate("what a model concluded"),
+        "agent": translate("an agent's tool"),
+        "dream": translate("a dream"),
+        "team": translate("the team"),
+        "other": translate("another program"),
+    }
+    return given.why.what if actor == "import" else names.get(actor, actor)
 
 
 def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> ComparisonBlock:
@@ -95,7 +102,7 @@ def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> 
     else:
         heading = translate("change {path}", path=given.path)
     facts = [
-        (translate("origin"), f"{describe_proposal_origin(given)}, {given.trust.value}"),
+        (translate("origin"), describe_proposal_origin(given)),
         (translate("why it waits"), "; ".join(given.reasons)),
         (translate("proposed"), format_utc_time(given.at)),
     ]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.superseded_proposals import find_later_words_against_proposals
 from memorist.cli import output
 from memorist.cli.agent_shell import find_running_agent, require_person
@@ -60,9 +61,14 @@ def _list_reasons(given: Proposal) -> Iterator[str]:
     words = f"you said “{given.why.quote}”" if given.why.quote else f"from {given.why.actor}"
     session = f", session {given.why.session[:12]}" if given.why.session else ""
     yield output.make_terminal_safe_line(
-        f"{words}, {format_utc_minute(given.at)} UTC{session}; {given.path} ({given.trust})"
+        f"{words}, {format_utc_minute(given.at)} UTC{session}; {given.path}{_describe_trust(given)}"
     )
     yield output.make_terminal_safe_line("why it waits: " + "; ".join(given.reasons))
+
+
+def _describe_trust(given: Proposal) -> str:
+    """The origin that an accepted change has; what is not known yet is left out."""
+    return "" if given.trust is Trust.UNKNOWN else f" ({given.trust})"
 
 
 def _say_superseded(words: str) -> str:
@@ -89,7 +95,7 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
     if as_json:
         output.print_json(given)
         return
-    click.echo(f"{given.id}: {_verb(given)} {given.path}, {given.trust}")
+    click.echo(f"{given.id}: {_verb(given)} {given.path}{_describe_trust(given)}")
     for reason in given.reasons:
         click.echo(f"  why it waits: {reason}")
     if newer:
