@@ -76,7 +76,6 @@ async def test_words_of_others_switch_no_memory_off(tmp_path: Path, text: str) -
 @pytest.mark.parametrize(
     "text",
     [
-        "Always use pnpm.\n\nmallory  10:42 AM\nhi",
         "<my-button> is slow\nAlways use pnpm.",
         "I deploy at 10:42 AM\nAlways use pnpm.",
         "I wrote the parser\nAlways use pnpm.",
@@ -89,7 +88,7 @@ async def test_words_of_others_switch_no_memory_off(tmp_path: Path, text: str) -
     ],
 )
 async def test_the_users_own_words_beside_a_paste_are_kept(tmp_path: Path, text: str) -> None:
-    """Before a paste, and beside what only looks like one."""
+    """Beside what only looks like a paste."""
     async with Attacked(tmp_path) as host:
         await host.told(text)
 

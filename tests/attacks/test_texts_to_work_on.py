@@ -129,7 +129,7 @@ async def test_a_text_that_was_announced_leaves_no_memory(
         "Always use pnpm. Is that clear?",
         "Hi,\nAlways use pnpm.",
         "the button is broken\n\nAlways use pnpm.",
-        "see these\nhttps://a.example/x\nhttps://b.example/y\nAlways use pnpm.",
+        "see the two pages of the shop\nhttps://a.example/x\nhttps://b.example/y\nAlways use pnpm.",
         "C:\\src\\a.txt\nC:\\src\\b.txt\nAlways use pnpm.",
         "Always use pnpm.\n```ruby\ndef a\n  1\nend\ndef b\n  2\nend\n```",
         "Always use pnpm.\n```yaml\ntitle: a\nstatus: b\n```\nfix the file",

@@ -295,7 +295,7 @@ def test_several_sentences_give_several_sayings_in_order() -> None:
 
 def test_items_of_a_list_count_where_the_line_before_announces_rules() -> None:
     """The same list under a task is part of the task."""
-    items = "\n- use tabs\n- never sort imports\n- what else?"
+    items = "\n- use tabs\n- never sort imports\n- what else should we sort?"
 
     assert [each.text for each in find_statements(typed("From now on:" + items))] == [
         "use tabs",

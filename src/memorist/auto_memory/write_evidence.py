@@ -10,16 +10,14 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.statements.announced_texts import AnnouncedTextMarker
-from memorist.auto_memory.statements.composite_message import is_composite_message
-from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
+from memorist.auto_memory.statements.statement_parser import may_be_others_words
 from memorist.auto_memory.statements.text_around_pastes import (
     TEXT_REMARK,
     extract_text_around_pastes,
     extract_text_with_pastes,
 )
 from memorist.auto_memory.statements.user_prose import (
-    contains_unattributable_text,
     extract_prose_lines,
     find_quotation_spans,
     find_sentence_ends,
@@ -198,14 +196,12 @@ def extract_own_words(text: str) -> str:
     line counts as the page's words.
     """
     text = extract_text_around_pastes(text)
-    if contains_unattributable_text(text) or is_composite_message(text):
+    if may_be_others_words(text):
         return ""
     text = extract_text_before_others_words(text).strip()
     if "\n" not in text:
         return _own_words_of_line(text)
-    shown = find_lines_quoted_by_neighbours(text)
-    own = (line for line in extract_prose_lines(text) if line not in shown)
-    return "\n".join(filter(None, map(_own_words_of_line, own)))
+    return "\n".join(filter(None, map(_own_words_of_line, extract_prose_lines(text))))
 
 
 def _own_words_of_line(line: str) -> str:

@@ -17,9 +17,8 @@ from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.retractions import takes_back
 from memorist.auto_memory.statements.composite_message import is_composite_message
 from memorist.auto_memory.statements.every_project_request import asks_for_every_project
-from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.no_memory_and_pin_requests import message_asks_for_no_memory
-from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_parser import Statement, has_line_about_other_text
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
@@ -600,9 +599,12 @@ def _find_probable_rules(message: Message, words: str, typed: str) -> list[str]:
     """The user's sentences that probably are to last, in their words: a later session may weigh
     them, no program takes them for a rule. None of what may be somebody else's words.
     """
-    if contains_unattributable_text(typed) or is_composite_message(typed):
+    if (
+        contains_unattributable_text(typed)
+        or is_composite_message(typed)
+        or has_line_about_other_text(typed)
+    ):
         return []
-    shown = find_lines_quoted_by_neighbours(typed)
     waiting = find_unconfirmed_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
     quotes = [" ".join(each.quote.split()) for each in waiting if each.quote in words]
     quotes = [
@@ -612,7 +614,6 @@ def _find_probable_rules(message: Message, words: str, typed: str) -> list[str]:
         and not _CUT.search(each)
         and may_hold_in_later_sessions(each)
         and not names_speaker(each)
-        and not any(each in line for line in shown)
     ]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [

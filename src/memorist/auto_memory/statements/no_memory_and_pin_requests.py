@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
+from memorist.auto_memory.statements.context_dependent_lines import refers_to_other_text
 from memorist.auto_memory.statements.pattern_required_words import (
     holds_required_word,
     join_pattern_lines,
@@ -125,12 +125,15 @@ def _split_own_sentences(typed: str) -> list[ProseSentence]:
     """The sentences of a typed text that are the user's own talk. Beside a text to work on, a letter
     or a form it is the first one at most, and only at the very beginning.
     """
-    shown = find_lines_quoted_by_neighbours(typed, fragments_introduce=False)
     text = extract_text_before_others_words(typed).strip()
     own = [
         sentence
-        for sentence in split_prose_sentences(text)
-        if not any(sentence.text in line for line in shown)
+        for paragraph in text.split("\n\n")
+        for sentence in split_prose_sentences(paragraph)
+        if not any(
+            refers_to_other_text(line) and sentence.text not in line
+            for line in paragraph.splitlines()
+        )
     ]
     if contains_unattributable_text(typed):
         return [sentence for sentence in own[:1] if text.startswith(sentence.text)]
@@ -149,10 +152,6 @@ def find_text_to_pin(typed: str) -> str:
         return ""
     match = _PIN.match(text)
     if match is not None:
-        if not text.startswith(("/", "$", "[")) and text.splitlines()[
-            0
-        ] in find_lines_quoted_by_neighbours(text):
-            return ""
         return text[match.end() :].strip()[:MAX_PIN_CHARS]
     match = _PIN_AROUND.fullmatch(text)
     if match is not None:

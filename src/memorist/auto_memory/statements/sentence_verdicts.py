@@ -11,7 +11,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.statement_filters import (
     is_question_or_supposition,
     is_reported_speech,
@@ -24,6 +23,7 @@ from memorist.auto_memory.statements.statement_parser import (
     Statement,
     find_statement_in_sentence,
     find_statements,
+    may_be_others_words,
     split_typed_sentences,
 )
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
@@ -35,11 +35,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
     find_unconfirmed_statements,
     is_sentence_long_enough,
 )
-from memorist.auto_memory.statements.user_prose import (
-    LONG_MESSAGE_CHARS,
-    ProseSentence,
-    contains_unattributable_text,
-)
+from memorist.auto_memory.statements.user_prose import LONG_MESSAGE_CHARS, ProseSentence
 from memorist.core.messages import Message
 
 Outcome = Literal["states", "probably states", "states nothing"]
@@ -116,13 +112,10 @@ def _explain_rest(typed: str, stated: Sequence[str]) -> Iterator[SentenceVerdict
     if reason := _find_whole_text_reason(typed):
         yield SentenceVerdict(typed, "states nothing", reason)
         return
-    shown = find_lines_quoted_by_neighbours(typed)
     sentences = split_typed_sentences(typed)
     for each in sentences:
         if not any(each.text in quote or quote in each.text for quote in stated):
-            is_shown = any(each.text in line for line in shown)
-            reason = explain_sentence(each, typed, is_shown=is_shown)
-            yield SentenceVerdict(each.text, "states nothing", reason)
+            yield SentenceVerdict(each.text, "states nothing", explain_sentence(each, typed))
     for line in map(str.strip, typed.splitlines()):
         is_stated = any(quote in line or line in quote for quote in stated)
         if line and not is_stated and not any(each.text in line for each in sentences):
@@ -138,13 +131,11 @@ def _find_whole_text_reason(typed: str) -> str:
     return ""
 
 
-def explain_sentence(sentence: ProseSentence, typed: str, *, is_shown: bool = False) -> str:
-    """Why a sentence of a message states nothing, not even probably. `is_shown` tells that the lines
-    around it show it as somebody else's.
-    """
+def explain_sentence(sentence: ProseSentence, typed: str) -> str:
+    """Why a sentence of a message states nothing, not even probably."""
     masked = sentence.masked[find_lead_in_end(sentence.masked) :]
     forbidden = name_forbidden_content(masked)
-    in_doubt = is_shown or contains_unattributable_text(typed)
+    in_doubt = may_be_others_words(typed)
     reasons = (
         (is_reported_speech(sentence.masked), "it reports what somebody else said or wrote"),
         (bool(forbidden), f"{forbidden} is never kept"),

@@ -23,14 +23,17 @@ from memorist.auto_memory.statements import (
     korean_patterns,
     plain_english_patterns,
 )
-from memorist.auto_memory.statements.composite_message import is_composite_message
+from memorist.auto_memory.statements.composite_message import GENERAL, is_composite_message
+from memorist.auto_memory.statements.context_dependent_lines import (
+    is_marked_remark,
+    list_context_dependent_lines,
+)
 from memorist.auto_memory.statements.forget_requests import (
     asks_surely_to_forget,
     is_task_to_drop,
     read_forget_request,
 )
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
-from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.pattern_alternatives import OpeningPattern
 from memorist.auto_memory.statements.plain_facts import (
     find_refusal_or_lead_in_end,
@@ -64,6 +67,7 @@ from memorist.auto_memory.statements.user_prose import (
     PROSE_CACHE_SIZE,
     ProseSentence,
     contains_unattributable_text,
+    cut_middle,
     mask_quotations,
     names_other_speaker,
     split_prose_sentences,
@@ -259,11 +263,8 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if LONE_CONFIRMATION.fullmatch(text):
         return
     sentences = split_typed_sentences(text)
-    shown = find_lines_quoted_by_neighbours(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
-        if any(sentence.text in line for line in shown):
-            continue
         statement = find_statement_in_sentence(sentence)
         if statement is None and informs and recognize_plain_fact(sentence) == "particular":
             start = find_refusal_or_lead_in_end(sentence.masked)
@@ -282,6 +283,26 @@ def may_be_others_words(text: str) -> bool:
         contains_unattributable_text(text)
         or names_other_speaker(text)
         or is_composite_message(text)
+        or has_line_about_other_text(text)
+    )
+
+
+@lru_cache(PROSE_CACHE_SIZE)
+def has_line_about_other_text(text: str) -> bool:
+    """Whether a line of a message says nothing by itself and states nothing, so that it may speak of
+    the lines beside it; or a line that states something has the mark of a comment or a page.
+    """
+    text = cut_middle(text)
+    leaning = list_context_dependent_lines(text)
+    marked = [line for line in text.splitlines() if is_marked_remark(line)]
+    stated = [
+        each.text
+        for each in (split_prose_sentences(text, whole=True) if leaning or marked else ())
+        if find_statement_in_sentence(each) is not None
+    ]
+    return any(each in line for each in stated for line in marked) or any(
+        GENERAL.search(line) is None and all(each not in line for each in stated)
+        for line in leaning
     )
 
 

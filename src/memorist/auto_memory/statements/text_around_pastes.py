@@ -10,10 +10,7 @@ import re
 from functools import lru_cache
 
 from memorist.auto_memory.statements.composite_message import GENERAL, OWN_LEAD
-from memorist.auto_memory.statements.neighbour_quoted_lines import (
-    introduces_next_line,
-    speaks_of_previous_line,
-)
+from memorist.auto_memory.statements.context_dependent_lines import refers_to_other_text
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
 from memorist.auto_memory.statements.user_prose import (
     INTERJECTION_WORDS,
@@ -88,7 +85,7 @@ def _drop_remark_in_front(part: str) -> str:
         if sentence and not _INTERJECTION.fullmatch(sentence):
             is_remark = announces_own_rules(sentence) or (
                 GENERAL.search(sentence) is None
-                and (_is_about_text(sentence) or introduces_next_line(sentence, False))
+                and (_is_about_text(sentence) or refers_to_other_text(sentence))
             )
             return body[: begin + start] if is_remark else part
     return part
@@ -109,7 +106,7 @@ def _drop_remark_behind(part: str) -> str:
     line = mask_quotations(body.partition("\n")[0])
     end = find_sentence_ends(line)[0]
     sentence = line[:end].strip()
-    is_remark = _is_about_text(sentence) or speaks_of_previous_line(sentence)
+    is_remark = _is_about_text(sentence) or refers_to_other_text(sentence)
     if not is_remark or line.rstrip().endswith((":", "：")) or GENERAL.search(sentence):
         return part
     return body[end:]

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 from memorist.auto_memory.fact_values import parse_value_exchange
-from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
     is_question_or_supposition,
@@ -51,11 +50,9 @@ def find_uncertain_value_corrections(message: Message) -> tuple[Statement, ...]:
 def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
     if typed.startswith(("!", "/")) or may_be_others_words(typed):
         return
-    shown = find_lines_quoted_by_neighbours(typed)
     for sentence in split_typed_sentences(typed):
         if (
             sentence.in_list
-            or any(sentence.text in line for line in shown)
             or is_question_or_supposition(sentence.masked)
             or is_reported_speech(sentence.masked)
             or is_forbidden_in_memory(_OF_NOW.sub("", sentence.masked))

@@ -20,7 +20,6 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
 from memorist.auto_memory.statements.every_project_request import is_every_project_request
 from memorist.auto_memory.statements.forget_requests import is_task_to_drop
 from memorist.auto_memory.statements.lasting_clause import find_clause_before_task
-from memorist.auto_memory.statements.neighbour_quoted_lines import find_lines_quoted_by_neighbours
 from memorist.auto_memory.statements.plain_facts import recognize_plain_fact
 from memorist.auto_memory.statements.statement_filters import (
     is_forbidden_in_memory,
@@ -35,6 +34,7 @@ from memorist.auto_memory.statements.statement_parser import (
     MAX_STATEMENTS,
     Statement,
     find_statement_in_sentence,
+    has_line_about_other_text,
     list_certain_statements,
     match_first_statement_pattern,
     split_typed_sentences,
@@ -292,7 +292,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
             is_document_or_form(typed)
             or names_other_speaker(typed)
             or is_composite_message(typed)
-            or bool(find_lines_quoted_by_neighbours(typed))
+            or has_line_about_other_text(typed)
         )
     )
 

@@ -54,7 +54,7 @@ _PASTED_LINE = lazy_pattern(
 _PRINTED_LINE = lazy_pattern(
     r"\s*(?:[$❯➜]\s|(?:PS\s+)?[A-Za-z]:\\[^>]*(?<![-=\s])>|PS[^ ]*>|(?:\([\w.-]+\)\s*)?\[?[\w.-]+@[\w.-]+[: ][^$#%>]{0,200}[$#%>](?:\s|$)|"
     r"(?:bash|sh|zsh)-[\d.]+[$#]\s|In\s\[\d+\]:|%\s\w|[~/][\w./-]*\s?[%$#❯➜]\s|[\w-]{1,40}:\s[|>][+-]?\s*$|"
-    r"Traceback\s\(|panic:\s|Exception\sin\s|\d\d:\d\d:\d\d[,.]\d{1,3}\s*-->)"
+    r"Traceback\s\(|panic:\s|Exception\sin\s|@@\s-\d|\d\d:\d\d:\d\d[,.]\d{1,3}\s*-->)"
 )
 """A command at a prompt, the head of a stack trace, the time of a subtitle or the key of a text block:
 what was printed follows, up to an empty line.
@@ -254,7 +254,7 @@ def contains_unattributable_text(typed: str) -> bool:
     letter, a document of several sections or a dialogue: whose words the rest of it is, nobody can
     tell.
     """
-    typed = _cut_middle(typed)
+    typed = cut_middle(typed)
     return gives_text_job(typed) or is_letter(typed) or is_document_or_form(typed)
 
 
@@ -272,7 +272,7 @@ def is_document_or_form(typed: str) -> bool:
     """Whether a message has the form of a document, a filled-in form or a dialogue, and says of none
     of its words whose they are. A person writes so as well ("Title: … / Description: …").
     """
-    around = _FENCED.sub("", _cut_middle(typed))
+    around = _FENCED.sub("", cut_middle(typed))
     return (
         _TRAILER.search(around) is not None
         or any(len(part.findall(around)) > 1 for part in (_SECTION, _SPEAKER, _FIELD))
@@ -320,15 +320,16 @@ def extract_redacted_user_text(message: Message, picture: str = "") -> str:
 
 def announces_text_in_next_message(typed: str) -> bool:
     """Whether a message announces that the next one holds a text of somebody else."""
-    typed = _cut_middle(typed)
+    typed = cut_middle(typed)
     return typed.rstrip().endswith((":", "：")) or _NEXT_TEXT.is_in(typed)
 
 
-def _cut_middle(typed: str) -> str:
-    """A long message without what is read nowhere."""
+def cut_middle(typed: str) -> str:
+    """The whole lines of a long message that are at its beginning and its end."""
     if len(typed) <= 2 * LONG_MESSAGE_CHARS:
         return typed
-    return f"{typed[:LONG_MESSAGE_CHARS]}\n{typed[-LONG_MESSAGE_CHARS:]}"
+    head, tail = typed[:LONG_MESSAGE_CHARS], typed[-LONG_MESSAGE_CHARS:]
+    return "\n".join((head.rpartition("\n")[0] or head, tail.partition("\n")[2] or tail))
 
 
 def mask_quotations(text: str) -> str:
