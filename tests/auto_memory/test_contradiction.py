@@ -690,6 +690,7 @@ def test_what_is_ruled_out_altogether_is_doubted_where_a_part_of_it_is_stated(
         ("CI caches the RabbitMQ image", "we no longer use RabbitMQ"),
         ("Integration tests need a broker.", "Unit tests must not need a broker."),
         ("Mock external calls.", "Don't mock the database."),
+        ("Use pnpm (npm breaks the lockfile)", "never use npm, use pnpm here"),
     ],
 )
 def test_a_ban_of_something_else_or_of_one_case_asks_nothing(known: str, said: str) -> None:

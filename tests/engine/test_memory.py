@@ -725,6 +725,23 @@ async def test_closing_waits_for_a_bounded_time(tmp_path: Path, project: Path) -
         await asyncio.wait_for(session.close(), 10)
 
 
+@pytest.mark.covers("AM-9")
+async def test_closing_ends_an_extraction_that_ran_when_memory_was_turned_off(
+    tmp_path: Path, project: Path
+) -> None:
+    """It went on after the session, and what it had used was counted nowhere."""
+    host = Loop(project)
+    async with engine_of(tmp_path, host.model, drain_seconds=0.2) as engine:
+        host.engine, host.fork = engine, lambda request: Hang()
+        session = await host.open("one")
+        await host.turn(session, "Please look at the parser for me")
+        await wait_until(lambda: any(map(is_fork, host.model.requests)))
+        session.turn_memory_off()
+        await asyncio.wait_for(session.close(), 10)
+
+        assert [each.label for each in session.receipts()] == ["extraction"]
+
+
 async def remembered(engine: Memorist, host: Loop, *texts: str) -> None:
     session = await host.open("before")
     for text in texts:

@@ -35,11 +35,19 @@ def rules_out_more(
     ]
     return any(
         denied.issubset(words)
-        and (len(denied) > 1 or (words[-1] in denied and _is_about_same(mine, at, words)))
+        and (
+            len(denied) > 1
+            or (_ends_clause(min(denied), known) and _is_about_same(mine, at, words))
+        )
         for at, one in enumerate(mine)
         if not one.is_positive and (denied := frozenset(_fold_all(one)))
         for words in stated
     )
+
+
+def _ends_clause(word: str, text: str) -> bool:
+    """Whether a clause of a text ends with a form of a word."""
+    return re.search(rf"{re.escape(word)}\w{{0,4}}\W*(?:[,;.]|\Z)", text.casefold()) is not None
 
 
 def _is_about_same(mine: Sequence[ClauseStance], at: int, words: Sequence[str]) -> bool:

@@ -76,6 +76,7 @@ class MemoryExtension(SessionExtension):
         self._statement_search: BackgroundSteps | None = None
         """Builds the search for what a statement repeats or contradicts, and reads the history."""
         self._retired_recall: MemoryRecall | None = None
+        self._retired_extraction: MemoryExtraction | None = None
         """Recall that was turned off and is still to be closed."""
 
     def start_background_work(self) -> None:
@@ -96,8 +97,9 @@ class MemoryExtension(SessionExtension):
         """Nothing is read, shown or written from here on."""
         if self.extraction is not None:
             self.extraction.stop()
-        self.extraction, self._pending_query = None, None
+        self._retired_extraction, self.extraction = self.extraction, None
         self._retired_recall, self.recall = self.recall, None
+        self._pending_query = None
 
     def list_waiting_proposals(self, *, is_for_user: bool = False) -> Sequence[Proposal]:
         """What waits for the user's yes or no, in the order of its numbers: of this project, then
@@ -300,9 +302,12 @@ class MemoryExtension(SessionExtension):
             await self.extraction.extract_now(parent)
 
     async def wait_for_background(self) -> None:
-        """Wait for a running extraction, within its bound."""
-        if self.extraction is not None:
-            await self.extraction.wait_or_cancel()
+        """Wait for a running extraction, within its bound; also for one that may write nothing any
+        more.
+        """
+        for extraction in (self.extraction, self._retired_extraction):
+            if extraction is not None:
+                await extraction.wait_or_cancel()
 
     async def aclose(self) -> None:
         """Write what the user asked for and wait for a running extraction, within its bound; cancel
@@ -312,7 +317,7 @@ class MemoryExtension(SessionExtension):
             if self._initial_scan is not None and self.extraction.has_deferred_statements:
                 await self._initial_scan.wait_until_done(MAX_SCAN_WAIT_SECONDS)
             self.extraction.apply_statements()
-            await self.extraction.wait_or_cancel()
+        await self.wait_for_background()
         if self._statement_search is not None:
             self._statement_search.stop(self)
         if self._team_watcher is not None:
