@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from memorist.core.messages import JsonObject
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
+from memorist.errors import FormatError
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import Settings
@@ -222,3 +223,43 @@ def test_what_goes_out_is_what_the_provider_takes(turns: list[Turn], wire: str) 
         assert newest.encode() in raw
 
     asyncio.run(play(wire, turns, check))
+
+
+@pytest.mark.parametrize("wire", ["openai_chat", "openai_responses"])
+@pytest.mark.parametrize("levels", [150, 500, 900, 970, 5_000])
+def test_arguments_that_are_nested_without_end_stay_as_they_are(wire: str, levels: int) -> None:
+    """As the text that the model wrote: from about 900 levels on a session failed with a
+    RecursionError.
+    """
+    arguments = '{"v":' + "[" * levels + "]" * levels + "}"
+    call: dict[str, Any] = {"name": "f", "arguments": arguments}
+    output = "[" * levels + "]" * levels
+    history: list[dict[str, Any]] = [{"role": "user", "content": "Look at the parser."}]
+    if wire == "openai_chat":
+        calls = [{"id": "t", "type": "function", "function": call}]
+        history.append({"role": "assistant", "content": None, "tool_calls": calls})
+        history.append({"role": "tool", "tool_call_id": "t", "content": output})
+    else:
+        history.append({"type": "function_call", "call_id": "t", **call})
+        history.append({"type": "function_call_output", "call_id": "t", "output": output})
+    request = {"model": "m", HISTORY.get(wire, "messages"): history}
+    with tempfile.TemporaryDirectory() as home, Memorist(home=home, settings=SETTINGS) as engine:
+        session = engine.open("s", format=wire)
+        assert session.prepare(request) == request
+        session.compact("", "auto")
+        session.close()
+
+
+def test_tools_that_are_nested_without_end_are_refused_in_words() -> None:
+    """By an error of memorist's own, as other parts are: it was a RecursionError."""
+    schema: dict[str, Any] = {}
+    for _ in range(5_000):
+        schema = {"a": schema}
+    said = [{"role": "user", "content": "Hello."}]
+    tools = [{"name": "f", "input_schema": schema}]
+    request = {"model": "m", "max_tokens": 9, "messages": said, "tools": tools}
+    with tempfile.TemporaryDirectory() as home, Memorist(home=home, settings=SETTINGS) as engine:
+        session = engine.open("s")
+        for _ in range(2):
+            with pytest.raises(FormatError, match="nested too deep"):
+                session.prepare(request)

@@ -231,7 +231,10 @@ class Session(ProcessBound):
         """
         self._check_open()
         with PROMPT_IN_PROGRESS:
-            return await self._prepare(request)
+            try:
+                return await self._prepare(request)
+            except RecursionError as error:
+                raise FormatError("the request is nested too deep to be read") from error
 
     @property
     def is_closed(self) -> bool:

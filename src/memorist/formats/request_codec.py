@@ -38,6 +38,9 @@ INSTRUCTION_AND_TOOL_KEYS = ("system", "instructions", "tools")
 OUTPUT_LIMIT_KEYS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 """Keys of a request that limit the length of the reply, in the three wire formats."""
 
+MAX_ARGUMENT_LEVELS = 200
+"""Levels of objects and lists in a call's arguments; deeper ones stay text. Our choice."""
+
 FINISHED_REASONS = frozenset({"end_turn", "stop", "stop_sequence", "completed"})
 """Stop reasons of the three wire formats that mean the answer is complete."""
 
@@ -140,7 +143,9 @@ def get_unknown_block_text(block: UnknownBlock) -> str:
 
 
 def parse_tool_arguments(text: str) -> JsonObject | None:
-    """Parse text as a JSON object; None when it is not one."""
+    """Parse text as a JSON object; None when it is not one, or nested so deep that the walks
+    through it would fail.
+    """
     try:
         value = _decode(text)
     except (
@@ -149,7 +154,22 @@ def parse_tool_arguments(text: str) -> JsonObject | None:
         RecursionError,
     ):  # ValueError: a lone surrogate; RecursionError: endless nesting
         return None
-    return value if isinstance(value, dict) else None
+    is_object = isinstance(value, dict) and not _is_nested_deep(value, text)
+    return value if is_object else None
+
+
+def _is_nested_deep(value: JsonObject, text: str) -> bool:
+    if text.count("{") + text.count("[") <= MAX_ARGUMENT_LEVELS:
+        return False
+    level: list[object] = [value]
+    for _ in range(MAX_ARGUMENT_LEVELS):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    return bool(level)
 
 
 def get_arguments_text(call: ToolUse) -> str:

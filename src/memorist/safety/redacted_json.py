@@ -31,6 +31,8 @@ _MAX_LEVELS = 100
 """Levels of objects and lists; what is deeper is redacted as one text, within Python's limit of a
 thousand calls.
 """
+TOO_DEEP = "(nested too deep to be kept)"
+"""In place of what is nested deeper than can be encoded, by most of Python's limit."""
 _MAX_NAMED_CHARS = 500
 """Characters of a value that is judged by its name as well; a longer one is a text."""
 
@@ -54,7 +56,10 @@ def _redact_value(value: object, *, named: bool, level: int = 0) -> object:
     if isinstance(value, str):
         return redact(value).text
     if level > _MAX_LEVELS and isinstance(value, dict | list | tuple):
-        return redact(msgspec.json.encode(value).decode()).text
+        try:
+            return redact(msgspec.json.encode(value).decode()).text
+        except RecursionError:
+            return TOO_DEEP
     if isinstance(value, dict):
         return _redact_object(value, named=named, level=level + 1)
     if isinstance(value, list | tuple):
