@@ -409,6 +409,29 @@ async def test_a_skill_is_shown_once_after_the_message_that_calls_for_it(
 
 
 @pytest.mark.covers("CX-3", "SK-2")
+@pytest.mark.parametrize("format", ["anthropic", "openai_chat", "openai_responses"])
+@pytest.mark.parametrize("meanwhile", ["", "Look at the parser."])
+async def test_a_call_that_is_taken_back_and_said_again_is_answered_again(
+    tmp_path: Path, project: Path, format: str, meanwhile: str
+) -> None:
+    """The user goes back before the message, and on from it later: it is recorded already, and
+    what it calls for stayed out of the request.
+    """
+    host = Host(tmp_path / "home", format)
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project)))
+        await host.turn(session, "Hello.")
+        assert "Push the tag" in await host.turn(session, "$deploy, please.")
+        whole = host.history[:3]
+        host.history, host.prefix = host.history[:2], PrefixChecker()
+        without = await (host.turn(session, meanwhile) if meanwhile else host.call(session))
+        assert "Push the tag" not in without
+        host.history, host.prefix = [*whole], PrefixChecker()
+        again = await host.call(session)
+        assert again.count("Push the tag") == 1
+        assert (await host.turn(session, "Go on.")).count("Push the tag") == 1
+
+
 async def test_a_skill_that_came_and_was_called_at_once_is_listed_too(
     tmp_path: Path, project: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from itertools import takewhile
 from pathlib import PurePath
 from typing import Any, Self, TypeVar
 
@@ -287,6 +288,8 @@ class Session(ProcessBound):
             )
             self._extensions.on_history_replaced("rewritten")
         await self._add_messages(new_messages.new_messages)
+        if self._resumed:
+            self._unseen_messages += _find_messages_sent_again(new_messages)
         self._unseen_messages += new_messages.new_messages
         self._view.add_request(new_messages, back)
         if back is not None:
@@ -703,3 +706,13 @@ class Session(ProcessBound):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _find_messages_sent_again(added: HistoryAdditions) -> tuple[Message, ...]:
+    """The user's messages at the end of a request that are recorded, but that the host had left out
+    meanwhile, or sends after another beginning: what is shown for them left the view.
+    """
+    new = {message.id for message in added.new_messages}
+    sent = [message for entry in added.entries for message in entry.messages]
+    newest = [*takewhile(lambda message: message.role == "user", reversed(sent))]
+    return tuple(message for message in reversed(newest) if message.id not in new)
