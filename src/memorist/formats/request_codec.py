@@ -161,7 +161,7 @@ def parse_tool_arguments(text: str) -> JsonObject | None:
 def _is_nested_deep(value: JsonObject, text: str) -> bool:
     if text.count("{") + text.count("[") <= MAX_ARGUMENT_LEVELS:
         return False
-    level: list[object] = [value]
+    level: list[Any] = [value]
     for _ in range(MAX_ARGUMENT_LEVELS):
         level = [
             inner
