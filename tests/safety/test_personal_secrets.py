@@ -64,6 +64,20 @@ pytestmark = pytest.mark.covers("SF-1")
          "9fK2mQ7x"),
         ("restic init --password-command 'echo Falcon.27'", "Falcon.27"),
         ("aws ssm put-parameter --name /db --type SecureString --value Falcon.27", "Falcon.27"),
+        ("| user | password | role |\n|---|---|---|\n| ann | Falcon_27x | ro |", "Falcon_27x"),
+        ("Service    User    Password\njira       ann     Falcon_27x\nwiki       ben     Oriole_31y",
+         "Oriole_31y"),
+        ("usuario;contraseña;rol\nana;Falcon_27x;admin", "Falcon_27x"),
+        ("semilla (12 palabras): lobo puente cereza humo tango río nieve caja violín llave mono barco",
+         "puente"),
+        ("palabras de recuperación: 1. lobo 2. puente 3. cereza 4. humo 5. tango 6. río 7. nieve "
+         "8. caja 9. violín 10. llave 11. mono 12. barco", "cereza"),
+        ("фраза восстановления: лодка ветер город дверь книга месяц небо озеро песок река снег трава",
+         "город"),
+        ("我的助记词是：歇 据 硫 鬼 秘 旁 霉 敦 廉 勃 灾 讨", "硫"),
+        ("リカバリーフレーズ: あいさつ あいだ あおぞら あかちゃん あきる あけがた あける あさい あさひ あしあと あじわう あずかる",
+         "あおぞら"),
+        ("복구 문구: 가격 가끔 가난 가능 가득 가르침 가뭄 가방 가상 가슴 가운데 가을", "가난"),
     ],
 )  # fmt: skip
 def test_a_secret_of_a_person_is_taken_out(text: str, secret: str) -> None:

@@ -107,6 +107,12 @@ FOREIGN_CODES = (
     "인증번호", "인증 코드", "ПИН", "пин-код", "ПИН-код", "Пин-код", "код подтверждения",
     "код доступа", "код від", "код от",
 )  # fmt: skip
+FOREIGN_PHRASES = (
+    "助记词", "助記詞", "シードフレーズ", "リカバリーフレーズ", "復元フレーズ", "ニーモニック",
+    "시드 문구", "복구 문구", "니모닉", "seed-фраз", "сид-фраз",
+    "фраза восстанов", "фразу восстанов", "мнемоник", "Wörter für die Wallet",
+)  # fmt: skip
+"""Words outside ASCII that name a recovery phrase."""
 _COUNTED_UP = "0123456789876543210"
 
 
@@ -200,27 +206,30 @@ def _wireless_key(text: str, at: int) -> Iterator[SafetyFinding]:
         yield SafetyFinding(*found.span(1), "wireless-key")
 
 
+_WORD = r"(?:[a-zß-öø-ÿа-яё]{3,9}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,9})"
+"""A word of a list for phrases, in the alphabets that such lists have."""
 _PHRASE = lazy_pattern(
-    r"(?<![A-Za-z])(?:(?:\d{1,2}[.):]?[ \t]?)?[a-z]{3,8}[\"']?"
-    r"(?:[ \t]?[,\n][ \t\"']{0,4}|[ \t]{1,4})){11,23}+"
-    r"(?:\d{1,2}[.):]?[ \t]?)?[a-z]{3,8}(?![A-Za-z])"
+    rf"(?<![^\W\d_])(?:(?:\d{{1,2}}[.):]?[ \t]?)?{_WORD}[\"']?"
+    r"(?:[ \t]?[,、\n][ \t\"']{0,4}|[ \t\u3000]{1,4})){11,23}+"
+    rf"(?:\d{{1,2}}[.):]?[ \t]?)?{_WORD}(?![^\W\d_])"
 )
 _NO_PHRASE = lazy_pattern(
-    r"\b(?:the|and|are|was|were|for|from|with|not|but|has|had|its|which|each|used|using|our|their|les|des|und|die|der|das|los|las|que)\b"
+    r"\b(?:the|and|are|was|were|for|from|with|not|but|has|had|its|which|each|used|using|our|their|les|des|und|die|der|das|los|las|que|для|что|как|это|или)\b"
 )
 """Words that are in no list of words for phrases (BIP 39), and in most sentences."""
+_WORDS = lazy_pattern(_WORD)
 _PHRASE_BEFORE, _PHRASE_AFTER = 260, 340
 _PHRASE_WORDS, _FEWEST_WORDS = 12, 6
 """Different words of a phrase; those made for tests repeat one."""
 
 
-def _recovery_phrase(text: str, at: int) -> Iterator[SafetyFinding]:
+def find_recovery_phrase(text: str, at: int) -> Iterator[SafetyFinding]:
     """Twelve to twenty-four short words in a row, near the words for such a phrase."""
     for found in _PHRASE.finditer(text, max(0, at - _PHRASE_BEFORE), at + _PHRASE_AFTER):
         start = found.start()
         for stop in (*(one.span() for one in _NO_PHRASE.finditer(found[0])), (len(found[0]), 0)):
             end = found.start() + stop[0]
-            words = re.findall(r"[a-z]{3,}", text[start:end])
+            words = _WORDS.findall(text[start:end])
             if len(words) >= _PHRASE_WORDS and len(set(words)) >= _FEWEST_WORDS:
                 end = start + len(text[start:end].rstrip(" \t\n,\"'"))
                 yield SafetyFinding(start, end, "seed-phrase")
@@ -300,8 +309,9 @@ PERSONAL_SECRETS: dict[str, Callable[[str, int], Iterator[SafetyFinding]]] = {
     ),
     **dict.fromkeys(
         ("phrase", "mnemonic", "recovery words", "seed words", "seed-w", "wallet words", "seed:",
-         "seed=", "seed =", "frase ", "backup words"),
-        _recovery_phrase,
+         "seed=", "seed =", "frase ", "backup words", "palabras de r", "palavras de r",
+         "parole di r", "mots de r", "semilla", "herstelzin"),
+        find_recovery_phrase,
     ),
 }  # fmt: skip
 """Readers by anchor, in small letters."""

@@ -11,6 +11,7 @@ from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import KeyKind
 from memorist.safety.secret_values import (
     has_password_strength,
+    is_mixed_character_password,
     is_random_looking,
     is_reference_or_placeholder,
 )
@@ -19,27 +20,46 @@ _ROWS = 30
 _LONGEST_LINE = 600
 _MOST_COLUMNS = 40
 _HEADING = lazy_pattern(r"\s*[\"']?[A-Za-z][\w .-]{0,40}[\"']?\s*\Z")
+_ALIGNED = lazy_pattern(
+    r"[^\W\d][\w-]{0,40}(?: [\w-]{1,40})?(?:[ ]{2,40}[^\W\d][\w-]{0,40}(?: [\w-]{1,40})?){1,20}\s*\Z"
+)
+_CELL = lazy_pattern(r"\S+")
 _RULE = lazy_pattern(r"[\s|+:=,-]*\Z")
 
 
 def find_secrets_below_column_header(text: str, at: int, kind: KeyKind) -> Iterator[SafetyFinding]:
     """The secrets in the column whose header holds the name at this place. Cells are separated by `|`,
-    `,`, `;` or tabulators.
+    `,`, `;`, tabulators, or two blanks where the columns are aligned.
     """
     begin = text.rfind("\n", max(0, at - _LONGEST_LINE), at) + 1
     stop = text.find("\n", at, at + _LONGEST_LINE)
     if stop < 0 or (begin == 0 and at > _LONGEST_LINE):
         return
-    table = _table(text[begin:stop], text[stop + 1 : stop + _LONGEST_LINE].partition("\n")[0])
+    header, rule = (
+        text[begin:stop],
+        "password" if kind in {"password", "pass"} else "assigned-secret",
+    )
+    table = _table(header, text[stop + 1 : stop + _LONGEST_LINE].partition("\n")[0])
     if table is not None:
         column = text[begin:at].count(table[0])
-        yield from _rows(
-            text,
-            stop + 1,
-            table,
-            column,
-            "password" if kind in {"password", "pass"} else "assigned-secret",
-        )
+        yield from _rows(text, stop + 1, table, column, rule)
+    elif _ALIGNED.match(header):
+        yield from _aligned_cells(text, stop + 1, header.rfind("  ", 0, at - begin) + 2, rule)
+
+
+def _aligned_cells(text: str, begin: int, column: int, rule: str) -> Iterator[SafetyFinding]:
+    """The secrets that begin where the header's name does, up to the first line without a cell there."""
+    for _ in range(_ROWS):
+        stop = text.find("\n", begin, begin + _LONGEST_LINE)
+        line = text[begin : stop if stop >= 0 else begin + _LONGEST_LINE]
+        cell = _CELL.match(line, column)
+        if cell is None or (column and line[max(0, column - 2) : column] != "  "):
+            return
+        if _is_secret_cell(rule, cell[0]):
+            yield SafetyFinding(begin + cell.start(), begin + cell.end(), rule)
+        if stop < 0:
+            return
+        begin = stop + 1
 
 
 def _table(header: str, below: str) -> tuple[str, list[str]] | None:
@@ -89,5 +109,5 @@ def _is_secret_cell(rule: str, value: str) -> bool:
     ):
         return False
     if rule == "password":
-        return has_password_strength(value)
+        return has_password_strength(value) or is_mixed_character_password(value)
     return len(value) >= 16 and is_random_looking(value)

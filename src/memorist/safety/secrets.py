@@ -272,10 +272,22 @@ def _color_search() -> BytesAhoCorasick:
 
 
 @cache
+def _non_ascii_readers() -> dict[str, secret_contexts.SecretReader]:
+    """What reads the text at a word outside ASCII."""
+    return {
+        **{stem: partial(find_secrets_for_key_at, stem) for stem in BEYOND_ASCII},
+        **{
+            word: partial(personal_secrets.find_foreign_code, word=word)
+            for word in personal_secrets.FOREIGN_CODES
+        },
+        **dict.fromkeys(personal_secrets.FOREIGN_PHRASES, personal_secrets.find_recovery_phrase),
+    }
+
+
+@cache
 def _non_ascii_search() -> BytesAhoCorasick:
-    stems = [stem.encode() for stem in (*BEYOND_ASCII, *personal_secrets.FOREIGN_CODES)]
     return automata.BytesAhoCorasick(
-        stems,
+        [stem.encode() for stem in _non_ascii_readers()],
         matchkind=automata.MatchKind.LeftmostLongest,
         implementation=automata.Implementation.DFA,
     )
@@ -309,16 +321,13 @@ def _find_all(text: str, data: bytes) -> list[SafetyFinding]:
 
 
 def _beyond_ascii(text: str) -> Iterator[SafetyFinding]:
-    stems = (*BEYOND_ASCII, *personal_secrets.FOREIGN_CODES)
+    readers = list(_non_ascii_readers().values())
     data = text.encode("utf-8", "surrogatepass")
     done = at = 0
     for which, start, _ in _non_ascii_search().find_matches_as_indexes(data):
         at += len(data[done:start].decode("utf-8", "surrogatepass"))
         done = start
-        if which < len(BEYOND_ASCII):
-            yield from find_secrets_for_key_at(stems[which], text, at)
-        else:
-            yield from personal_secrets.find_foreign_code(text, at, stems[which])
+        yield from readers[which](text, at)
 
 
 def _token(kind: SecretTokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
