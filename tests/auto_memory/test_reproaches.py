@@ -22,6 +22,7 @@ REPROACHES = """
     tu aurais dû me prévenir avant|pourquoi tu pousses encore sans demander ?|tu peux lancer ça toi-même|j'ai dit des tabulations
     deberías haber preguntado antes|por qué commiteas otra vez sin preguntar?|eso lo puedes ejecutar tú mismo|deja de preguntarme, hazlo
     você deveria ter avisado antes|por que você commitou de novo sem avisar?|isso você mesmo pode rodar|chega de perguntar, só faz
+    why on earth do you keep renaming things?|didn't you promise to ask first?|how often do I have to say tabs?
     didn't we already decide on tabs?|what part of "ask first" did you miss?|could you stop renaming my variables?|would you please never squash my commits|how many times must I ask for tests?|shouldn't you look at the spec first?
     kannst du bitte aufhören, alles umzubenennen?|wie oft muss ich noch sagen, dass wir Tabs nutzen?|tu peux arrêter de renommer mes variables ?|combien de fois dois-je dire qu'on utilise des tabulations ?
     ¿podrías dejar de renombrar mis variables?|¿cuántas veces tengo que decir que usamos tabs?|você pode parar de renomear minhas variáveis?|quantas vezes tenho que dizer que usamos tabs?
@@ -32,6 +33,7 @@ REPROACHES = """
 REMARKS = """
     you should have access now|why did you use a map instead of a list?|I asked for a blue button|I said yes|I asked for two columns|isn't that your branch?
     you are always welcome|there is a fix for this in main|run this yourself now|less padding please|names are in the header row|you have a point
+    i don't want you to use it now|don't refactor the parser yet|no quiero que lo uses ahora|não quero que você faça isso agora|今はコミットしないで|现在不要改配置
     can you stop the server?|could you not find the file?|how many times does it retry?|which part of the code is slow?|didn't the build pass?|should you be able to log in?|can we stop here?
     no luck, it is still red|no wait, I found it|no tests, the build is broken|no errors, it works now|no idea, the log is empty|kein Problem, das geht schon|kannst du das Fenster schließen?|tu peux arrêter le serveur ?|¿puedes dejar el archivo abierto?|能不能快一点
     自分でやってみます|我自己来吧|怎么又没生效|为什么又报错了|테스트했어야 하는데 깜빡했어|누가 이 함수 만들었어?

@@ -94,7 +94,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
     ),
     # A reminder or a wish that is put as a question.
     define_question_correction_pattern(
-        r"(?P<text>(?:but |and |so )*(?:did(?:n['’]?t| not)? (?:i|we) (?:not )?(?:(?:just|already|explicitly|clearly) )*(?:say|tell|ask|agree|decide)|have(?:n['’]?t)? i (?:not )?(?:already |just )*(?:told|said|asked)"
+        r"(?P<text>(?:but |and |so )*(?:did(?:n['’]?t| not)? (?:i|we|you) (?:not )?(?:(?:just|already|explicitly|clearly) )*(?:say|tell|ask|agree|decide|promise|settle)|have(?:n['’]?t)? i (?:not )?(?:already |just )*(?:told|said|asked)"
         r"|what did i (?:just )?(?:say|tell you) about|how (?:many times|often) (?:do|did|have|must|should) i|(?:what|which) part of|should(?:n['’]?t| not) you (?:not )?(?:(?:be|have) )?\w{3,}\b.*\b(?:before|first|instead|rather)\b"
         r"|(?:can|could|would|will) (?:you|u) (?:please |pls |kindly )*(?:(?:stop|quit) (?!the\b|it\b)\w+ing\b|(?:always|never|only) \w|not (?!find|see|access|open|read|connect|reach|just)\w+ [^?]*\b(?:unless|without|until|every|each|any\w*|all)\b)"
         r"|wie oft (?:muss|soll|habe?) ich|hab(?:e)? ich (?:dir |euch )?nicht (?:\w+ )?gesagt|(?:kannst|könntest) du (?:bitte )?(?:aufhören|nicht (?:immer|ständig|mehr)|nie|immer)"

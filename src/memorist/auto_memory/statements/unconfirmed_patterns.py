@@ -60,7 +60,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     # A bare order for always: it may describe the wanted code, so it is not kept by itself.
     define_statement_pattern(
-        "rule", r"(?P<text>(?:always|never) [a-z]{3,} (?!(?:it|that|this)\b).{3,})"
+        "rule", rf"(?P<text>{SOFTENERS}(?:always|never) [a-z]{{3,}} (?!(?:it|that|this)\b).{{3,}})"
     ),
     # An order whose verb is no known one ("Round totals half up, always."); what happens always has
     # a subject, or a verb in the third person or the past.
@@ -104,9 +104,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "correction",
         r"(?P<text>that['’]?s (?:the|an) (?:old|outdated|wrong) [\w ]{2,30}, (?:the (?:new|right|correct)|use|it['’]?s|we) .+)",
-    ),
-    define_question_correction_pattern(
-        r"(?P<text>(?:but )?why (?:on earth |the hell |the heck )(?:do|are|did) you (?:still|always|keep|again)\b.+)"
     ),
     define_question_correction_pattern(r"(?P<text>isn['’]?t it (?:obvious|clear) that .+)"),
     define_question_correction_pattern(
@@ -191,7 +188,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         rf"(?P<text>{SOFTENERS}{USE} {THING},? (?:instead of|rather than|over|not) {NOT_NAMED}.+)",
         unless=ONE_PLACE,
     ),
-    define_statement_pattern("rule", rf"(?P<text>{SOFTENERS}(?:never|always) {VERB}\b(?!['’]s).+)"),
     define_statement_pattern(
         "rule",
         rf"(?P<text>(?:please |pls )+(?:{NEGATION}|never|always|stop|avoid) {NOT_NAMED}\w+ "
@@ -424,9 +420,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:isn['’]?t|wasn['’]?t) (?:that|this|it) .*\b(?:your own|you who|your (?:sandbox|fault|mistake|bug|job|change))\b.*)"
     ),
     define_question_correction_pattern(
-        r"(?P<text>did(?:n['’]?t| not) (?:we|i|you) (?:agree|say|tell|decide|ask|promise|settle)\b.*)"
-    ),
-    define_question_correction_pattern(
         rf"(?P<text>(?:should(?:n['’]?t)|would(?:n['’]?t)|do(?:n['’]?t)) (?:you|we) (?:always |rather |first |not )*{VERB}\b.*\b(?:before|first|"
         rf"always|instead|every|rather)\b.*)"
     ),
@@ -434,10 +427,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>aren['’]?t you (?:supposed|meant|told|asked) .*)"
     ),
     define_question_correction_pattern(
-        r"(?P<text>(?:but )?why (?:do|are|did) you (?:(?:keep|still|always|again|constantly)\b.+|\w+.*\bagain\b.*))"
-    ),
-    define_question_correction_pattern(
-        r"(?P<text>how (?:often|many times) (?:do|must|should|did) i (?:have to |need to )?(?:tell|say|ask|repeat|explain|remind)\b.*)"
+        r"(?P<text>(?:but )?why (?:on earth |the hell |the heck )?(?:do|are|did) you (?:(?:keep|still|always|again|constantly)\b.+|\w+.*\bagain\b.*))"
     ),
 )
 

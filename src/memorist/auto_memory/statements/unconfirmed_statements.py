@@ -88,10 +88,13 @@ HOLD = lazy_pattern(
     r"|(?:bitte )?(?:mach|änder|tu)\w* (?:bitte |erst ?mal |noch )*nichts\b|ne (?:fais|change|touche|modifie)[sz]? (?:encore )?rien\b"
     r"|no (?:hagas|cambies|toques|modifiques) (?:todavía )?nada(?! (?:sin|en)\b)|não (?:faça|mude|altere|mexa em) (?:ainda )?nada(?! (?:sem|em)\b)"
     r"|(?:пока )?ничего (?:пока )?не (?:делай|меняй|трогай|изменяй)(?:те)?\b(?! без\b)|先?(?:什么都|啥都|先)(?:不要|别|不用)(?:做|改|动|写)|(?:まだ)?何も(?:し|変え|触ら)ないで"
-    r"|(?:아직 )?아무것도 (?:하|건드리|바꾸|수정하)지 ?(?:마|말)",
+    r"|(?:아직 )?아무것도 (?:하|건드리|바꾸|수정하)지 ?(?:마|말)"
+    r"|(?:please |just |but )*(?:do not|don['’]?t|i (?:do not|don['’]?t) want)\b[^?,;]{0,80}\b(?:now|right now|at the moment|yet)\W*$"
+    r"|no quiero que\b[^?,;]{0,60}\b(?:ahora(?: mismo)?|todavía|aún)\W*$|não quero que\b[^?,;]{0,60}\bagora\W*$|ich will nicht\b[^?,;]{0,60}\bjetzt\b"
+    r"|今は[^。]{1,40}(?:ないで|な)(?:ください|ね|よ)?[。!！]*$|现在(?:先)?(?:不要|别)",
     re.IGNORECASE,
 )
-"""Stops the agent for the moment: nothing at all is forbidden for later."""
+"""Stops the agent for the moment: nothing at all, or nothing now, and nothing later."""
 
 _LABEL = lazy_pattern(
     r"(?:\b(?:(?P<rule>(?:rule|convention|preference|policy|guideline|regel|konvention|règle|consigne|regla|norma|regra|правило)|规则|规范|约定|ルール|規約)|note|nb|n\.b\.|ps|tip|hint|reminder|important|"
