@@ -90,7 +90,7 @@ def test_what_the_person_said_is_stated() -> None:
     [
         ("", "no words of the person are quoted"),
         ("never use tabs anywhere in this code", "what it quotes proves nothing"),
-        (TRUE, f"otherwise than the words that it quotes: “{TRUE}”"),
+        (TRUE, f"not what the words say that it quotes: “{TRUE}”"),
     ],
 )
 def test_the_reason_tells_what_is_wrong_with_a_quotation(quote: str, reason: str) -> None:

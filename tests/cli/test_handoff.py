@@ -18,6 +18,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.messages import Message
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
+from memorist.errors import InputError
 from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import SessionHead
@@ -359,6 +360,16 @@ def test_wrong_calls_are_told_plainly(tmp_path: Path, home: Path) -> None:
 
 
 @pytest.mark.covers("CP-16")
+@pytest.mark.parametrize("target", ["claude", "codx", ""])
+def test_a_misspelled_agent_is_no_file(target: str, tmp_path: Path, home: Path) -> None:
+    """`--to claude` wrote a file of that name into the project."""
+    done = run(codex_file(tmp_path), "--to", target)
+
+    assert isinstance(done.exception, InputError)
+    assert "none of claude-code, codex" in str(done.exception)
+    assert not Path(target or "x").exists()
+
+
 @pytest.mark.parametrize("budget", [1_000, 3_000])
 def test_a_hand_over_keeps_its_budget_whatever_it_holds(
     budget: int, tmp_path: Path, home: Path

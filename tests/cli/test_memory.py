@@ -19,6 +19,8 @@ from click.testing import CliRunner, Result
 
 from memorist.auto_memory import memory_purge
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.extraction import UNCERTAIN
+from memorist.auto_memory.memory_changes import NOT_TYPED, Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Message
@@ -810,6 +812,33 @@ def test_the_inbox_shows_sentences_and_takes_numbers(shell: Shell) -> None:
     bodies = [each["description"] for each in shell.json("memory", "list")["memories"]]
     assert sorted(bodies) == ["always use single quotes", "always use spaces"]
     assert shell("memory", "inbox", "reject", "1").exit_code == 1
+
+
+def test_the_inbox_says_that_you_said_it_only_of_what_you_typed(shell: Shell) -> None:
+    """Words that a program passed on, and a model's memory that quotes you, are named as such: the
+    list put "you said" before a rule that an agent proposed against your very words.
+    """
+    quote = "don't ever force push to main"
+    text = "---\nname: {0}\ndescription: {0}\ntype: feedback\n---\n\nForce push to main.\n"
+    proposed: tuple[tuple[Actor, str], ...] = (
+        ("said", UNCERTAIN),
+        ("said", NOT_TYPED),
+        ("agent", "it is not what the words say"),
+    )
+    with Memorist(home=shell.home) as engine:
+        memory = engine.memory(str(shell.project))
+        for number, (actor, reason) in enumerate(proposed):
+            why = ChangeReason(actor=actor, what=f"add: {number}", quote=f"{number} {quote}")
+            data = text.format(number).encode()
+            change = MemoryChange(path=f"m{number}.md", before=None, after=data)
+            memory.add_proposals([change], why, reason)
+
+    listed = shell("memory", "inbox").stdout
+
+    assert f"you said “0 {quote}”" in listed
+    assert f"passed on by a program: “1 {quote}”" in listed
+    assert f"from agent, which quotes you with “2 {quote}”" in listed
+    assert listed.count("you said") == 1
 
 
 @pytest.mark.covers("AM-12")

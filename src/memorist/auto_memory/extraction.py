@@ -29,6 +29,7 @@ from memorist.auto_memory.extraction_prompt import (
 from memorist.auto_memory.fact_values import parse_value_exchange, plan_value_exchange
 from memorist.auto_memory.inbox_decisions import decide_on_proposals
 from memorist.auto_memory.memory_changes import (
+    NOT_TYPED,
     ChangeReason,
     MemoryChange,
     find_added_line_fault,
@@ -444,7 +445,8 @@ class MemoryExtraction:
         )
         match decided:
             case MemoryChange() if not statement.certain:
-                return memory.add_proposals([decided], why, UNCERTAIN, tell=self._runtime.emit)
+                reason = UNCERTAIN if message.is_typed else NOT_TYPED
+                return memory.add_proposals([decided], why, reason, tell=self._runtime.emit)
             case MemoryChange():
                 return memory.write(
                     [decided],
@@ -472,7 +474,9 @@ class MemoryExtraction:
                 return memory.add_proposals(
                     changes,
                     why,
-                    "the user asked to forget something that may be this",
+                    "the user asked to forget something that may be this"
+                    if message.is_typed
+                    else NOT_TYPED,
                     tell=self._runtime.emit,
                 )
 

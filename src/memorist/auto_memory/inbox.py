@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.git_objects import compute_blob_id
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_changes import NOT_TYPED, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_provenance
 from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import encode_file_text_as_utf8
@@ -44,6 +44,11 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """Blob id of the bytes that the change was made from, since they need not be text; empty where
     there were none.
     """
+
+    @property
+    def is_in_users_words(self) -> bool:
+        """Whether the user typed the words that it rests on, in a session or as a command."""
+        return self.why.actor in ("said", "user") and NOT_TYPED not in self.reasons
 
     @property
     def one_line_text(self) -> str:

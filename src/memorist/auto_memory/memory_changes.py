@@ -18,6 +18,9 @@ from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_
 from memorist.ports import FileSystem
 from memorist.safety.secrets import redact
 
+NOT_TYPED = "nobody is known to have typed these words to the agent"
+"""Why a change waits whose words a program may have passed on."""
+
 Actor = Literal[
     "user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "team",
     "memorist", "other", "missing",

@@ -16,7 +16,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import find_unconditional_rules
-from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_memory_path_problem
+from memorist.auto_memory.memory_changes import (
+    NOT_TYPED,
+    Actor,
+    MemoryChange,
+    find_memory_path_problem,
+)
 from memorist.auto_memory.memory_file import (
     USER_KINDS,
     MemoryFile,
@@ -504,7 +509,7 @@ def _unbacked_reasons(
     before = change.memory_before
     unchanged = _has_same_content(before, topic)
     if case.actor == "said" and trust is not Trust.STATED:
-        reasons.append("nobody is known to have typed these words to the agent")
+        reasons.append(NOT_TYPED)
     elif (
         topic.kind in USER_KINDS
         and trust in (Trust.DERIVED, Trust.OUTSIDE, Trust.UNKNOWN)
@@ -534,7 +539,7 @@ def _explain_missing_words(claimed: str, case: WriteGateContext) -> str:
         return (
             "what it quotes proves nothing: the person did not say it, asked it, or it is too short"
         )
-    return f"it says otherwise than the words that it quotes: “{shorten_to_one_line(claimed, 150)}”"
+    return f"it is not what the words say that it quotes: “{shorten_to_one_line(claimed, 150)}”"
 
 
 def _has_outside_instruction(

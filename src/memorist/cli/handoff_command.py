@@ -72,6 +72,11 @@ def handoff_command(
     if client is None and (opens or resumable):
         option = "--open" if opens else "--resumable"
         raise InputError(f"{option} needs one of {', '.join(CLIENT_PROGRAMS)} behind --to")
+    if client is None and target != "-" and not (Path(target).suffix or Path(target).parent.name):
+        raise InputError(
+            f"{target!r} is none of {', '.join(CLIENT_PROGRAMS)}, and no file: the name of one has "
+            "an ending or a folder, such as handoff.md"
+        )
     found = find_recorded_session(load_home_layout(), session)
     text = render_session_handoff(found, budget)
     if target == "-" and not as_json:

@@ -32,6 +32,11 @@ from memorist.store.home_layout import Layout
 from memorist.store.sqlite_database import open_database
 from memorist.system import SystemClock
 
+NO_HOLDOUT = (
+    "no session goes without memory, so there is nothing to compare with: memorist config set "
+    "recall.holdout 0.1 leaves every tenth without"
+)
+
 
 @click.command("status")
 @click.option(
@@ -60,6 +65,8 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
                 layout, str(Path.cwd()), settings.auto_memory
             ).folder
             _print_effect(measure_memory_effect(layout, database, folder), as_json=as_json)
+            if not settings.recall.holdout and not as_json:
+                click.echo(NO_HOLDOUT)
             return
         found = read_background_budget_status(database, settings, SystemClock().now(), days)
         joined = tuple(

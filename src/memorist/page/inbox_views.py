@@ -84,7 +84,9 @@ def describe_proposal_origin(given: Proposal) -> str:
     """Where a waiting change comes from: for an import what was imported, else who made it."""
     actor = given.why.actor
     names = {
-        "said": translate("your own words"),
+        "said": translate("your own words")
+        if given.is_in_users_words
+        else translate("words that a program passed on"),
         "extraction": translate("what a model concluded"),
         "agent": translate("an agent's tool"),
         "dream": translate("a dream"),

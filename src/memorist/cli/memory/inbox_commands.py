@@ -58,12 +58,22 @@ def _sentence(given: Proposal) -> str:
 
 
 def _list_reasons(given: Proposal) -> Iterator[str]:
-    words = f"you said “{given.why.quote}”" if given.why.quote else f"from {given.why.actor}"
+    words = _describe_source(given)
     session = f", session {given.why.session[:12]}" if given.why.session else ""
     yield output.make_terminal_safe_line(
         f"{words}, {format_utc_minute(given.at)} UTC{session}; {given.path}{_describe_trust(given)}"
     )
     yield output.make_terminal_safe_line("why it waits: " + "; ".join(given.reasons))
+
+
+def _describe_source(given: Proposal) -> str:
+    """Who says it: a quotation is the user's word only where the user made the proposal with it."""
+    quote = f"“{given.why.quote}”" if given.why.quote else ""
+    if quote and given.is_in_users_words:
+        return f"you said {quote}"
+    if given.why.actor == "said":
+        return f"passed on by a program: {quote}"
+    return f"from {given.why.actor}" + (f", which quotes you with {quote}" if quote else "")
 
 
 def _describe_trust(given: Proposal) -> str:
