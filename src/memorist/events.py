@@ -169,6 +169,8 @@ class MemoryNeedsReview(Struct, frozen=True, tag="memory_waits"):
     reasons: tuple[str, ...]
     text: str = ""
     """What it would remember or forget, in one line."""
+    is_removal: bool = False
+    """Whether it would forget it."""
 
 
 class ProposalRejected(Struct, frozen=True, tag="proposal_rejected"):

@@ -21,7 +21,7 @@ la règle que je t'avais donnée pour npm, tu peux l'oublier|la regla que te di,
 I'd rather you didn't remember my name any more, delete it|delete whatever you've noted about the printer
 Verwijder wat je over de printer hebt opgeslagen|erase what you stored about the printer
 die Regel mit Redis gilt nicht mehr|la règle de Redis ne s'applique plus|la norma de Redis ya no sirve
-a regra do Redis não vale mais|правило про Redis больше не действует|Redisのルールはもう無効です|de regel over Redis geldt niet meer
+a regra do Redis não vale mais|правило про Redis больше не действует|Redisのルールはもう無効です|Redis那条规则不用再遵守了|de regel over Redis geldt niet meer
 """
 _UNSURE = """
 ditch the preference about Redis|that thing about Redis, you can forget it|borra la nota de Redis

@@ -67,6 +67,9 @@ async def test_a_user_sees_at_once_what_was_remembered_changed_and_forgotten(
         "Always use npm.",
         "no emojis please",
         "Forget that we always use npm.",
+        "Remember: we deploy on Fridays at noon",
+        "never deploy on Fridays",
+        "memorist inbox",
     )
 
     assert shown[1] == "memorist: remembered “Never use npm, use pnpm here.” · memorist memory undo"
@@ -76,6 +79,8 @@ async def test_a_user_sees_at_once_what_was_remembered_changed_and_forgotten(
         "memorist: waits for your yes: “no emojis please” · type: memorist memory inbox"
     )
     assert shown[9].startswith("memorist: forgot “")
+    assert "waits for your yes to forget “we deploy on Fridays at noon”" in shown[13]
+    assert "“forget: we deploy on Fridays at noon”" in shown[14]
 
 
 @pytest.mark.covers("IN-2", "AM-10")

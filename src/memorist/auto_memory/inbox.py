@@ -51,6 +51,11 @@ class Proposal(Struct, frozen=True, kw_only=True):
         return self.why.actor in ("said", "user") and NOT_TYPED not in self.reasons
 
     @property
+    def is_removal(self) -> bool:
+        """Whether a memory would go."""
+        return self.after is None
+
+    @property
     def one_line_text(self) -> str:
         """What it would have a memory say, or no longer say, in one line."""
         text = self.after if self.after is not None else self.before or ""

@@ -44,7 +44,7 @@ def report_write_result(
         tell(MemoryChanged(written.change_id, why.actor, why.what, written.paths))
     for waiting in written.proposals:
         text = shorten_to_one_line(waiting.one_line_text, MAX_EVENT_TEXT_CHARS)
-        tell(MemoryNeedsReview(waiting.id, waiting.path, waiting.reasons, text))
+        tell(MemoryNeedsReview(waiting.id, waiting.path, waiting.reasons, text, waiting.is_removal))
     for refused in written.refused:
         tell(MemoryRefused(refused.path, refused.reasons))
 

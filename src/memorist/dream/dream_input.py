@@ -89,7 +89,7 @@ def read_folder_for_dream(
         instructions=tuple(instructions),
         asked_question_keys=asked,
         questioned_paths=frozenset(
-            each.path for each in memory.inbox.list_proposals() if each.after is None
+            each.path for each in memory.inbox.list_proposals() if each.is_removal
         ),
     )
 

@@ -42,7 +42,7 @@ def render_memory_notice(events: Sequence[Event]) -> str:
     changed = [
         _name_accepted(each) for each in events if isinstance(each, MemoryChanged) and each.paths
     ]
-    waiting = {each.proposal: each.text for each in events if isinstance(each, MemoryNeedsReview)}
+    waiting = {each.proposal: each for each in events if isinstance(each, MemoryNeedsReview)}
     refused = [each.reasons[0] for each in _select_failed_writes(events)]
     parts = list(dict.fromkeys(map(_describe_change, changed)))
     parts += [
@@ -65,13 +65,14 @@ def render_memory_notice(events: Sequence[Event]) -> str:
     return strip_hidden_characters(" · ".join([line, *ways]))
 
 
-def _describe_waiting(texts: Mapping[str, str]) -> str:
-    if len(texts) > 1:
-        return f"{len(texts)} wait for you"
-    (text,) = texts.values()
-    if not text:
+def _describe_waiting(waiting: Mapping[str, MemoryNeedsReview]) -> str:
+    if len(waiting) > 1:
+        return f"{len(waiting)} wait for you"
+    (one,) = waiting.values()
+    if not one.text:
         return "1 waits for you"
-    return f"waits for your yes: “{shorten_to_one_line(text, _MAX_QUOTED_CHARS)}”"
+    yes = "yes to forget" if one.is_removal else "yes:"
+    return f"waits for your {yes} “{shorten_to_one_line(one.text, _MAX_QUOTED_CHARS)}”"
 
 
 def _describe_missing(missing: MemoryNotFound) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.statements.inbox_requests import find_inbox_request
 from memorist.auto_memory.statements.no_memory_and_pin_requests import (
     find_text_to_pin,
@@ -216,7 +217,7 @@ class HookSession:
         waiting = self._session.list_waiting_proposals(is_for_user=True) if shows_inbox else ()
         pinned = find_text_to_pin(typed)
         return (
-            render_inbox_notice([each.one_line_text for each in waiting]) if shows_inbox else "",
+            render_inbox_notice(list(map(_name_proposal, waiting))) if shows_inbox else "",
             render_pin_notice(pinned) if pinned else "",
             render_quoted_off_request_notice(self._client)
             if text_contains_no_memory_request(typed)
@@ -363,6 +364,11 @@ class HookSession:
         finally:
             self._tail = None
             await self._session.close()
+
+
+def _name_proposal(waiting: Proposal) -> str:
+    """What the user is asked to say yes to."""
+    return f"forget: {waiting.one_line_text}" if waiting.is_removal else waiting.one_line_text
 
 
 def _read_prompt_message(event: HookEvent) -> list[Message]:

@@ -99,7 +99,7 @@ def describe_proposal_origin(given: Proposal) -> str:
 def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> ComparisonBlock:
     if given.before is None:
         heading = translate("add {path}", path=given.path)
-    elif given.after is None:
+    elif given.is_removal:
         heading = translate("delete {path}", path=given.path)
     else:
         heading = translate("change {path}", path=given.path)

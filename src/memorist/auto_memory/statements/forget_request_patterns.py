@@ -36,7 +36,7 @@ DELETES = (
 
 NO_LONGER_VALID = (
     r"\bgilt nicht (?:mehr|länger)\b|\bist (?:überholt|hinfällig)\b|\bgeldt niet (?:meer|langer)\b|\bne (?:s['’]applique|vaut|tient|compte) plus\b|\bn['’]est plus (?:valable|en vigueur)\b|\bya no (?:(?:se )?aplica|vale|sirve|rige|está vigente)\b|\b(?:não (?:se aplica|vale)|já não (?:se aplica|vale)) ?(?:mais)?\b|\bnon (?:vale|si applica) più\b|\b(?:больше|уже) не (?:действует|применяется|актуально)\b"
-    r"|もう(?:無効|適用され?ない|適用しない|守らなくて|有効では?ない)(?:です)?"
+    r"|もう(?:無効|適用され?ない|適用しない|守らなくて|有効では?ない)(?:です)?|(?:规则|规定|要求|那条|这条).{0,6}(?:不用|不必|无需|不需要)再?(?:遵守|遵循|管|理会?)了?|(?:规则|规定|要求|那条|这条).{0,6}(?:不算数|无效)了?"
 )
 """That something is over, said of rules and seldom of anything else."""
 

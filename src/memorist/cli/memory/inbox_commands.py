@@ -88,7 +88,7 @@ def _say_superseded(words: str) -> str:
 
 
 def _verb(given: Proposal) -> str:
-    return "add" if given.before is None else "delete" if given.after is None else "change"
+    return "add" if given.before is None else "delete" if given.is_removal else "change"
 
 
 @memory_inbox_group.command("show")
