@@ -19,7 +19,11 @@ from memorist.compaction.extractive_summary import (
 from memorist.compaction.identifier_ranking import IdentifierUsage, render_unknown_identifiers
 from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_per_item_limit_to_fit, shrink_messages_to_fit
-from memorist.compaction.user_words import UtteranceOccurrences, fit_utterances
+from memorist.compaction.user_words import (
+    UtteranceOccurrences,
+    fit_utterances,
+    list_handed_over_user_words,
+)
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import find_cut_points
@@ -275,6 +279,24 @@ def test_messages_that_fit_are_not_shortened() -> None:
         one is other
         for one, other in zip(messages, shrink_messages_to_fit(messages, 100_000), strict=True)
     )
+
+
+@pytest.mark.parametrize("words", ["See the screenshot.", ""])
+def test_a_picture_of_an_old_message_leaves_a_mark_beside_the_users_words(words: str) -> None:
+    """What the user showed long ago is told with its size and the id that fetches it, also where
+    it came without words; the next compaction takes none of it for the user's words.
+    """
+    picture = ImageBlock({"type": "base64", "data": "a" * 40_000})
+    blocks = (TextBlock(words), picture) if words else (picture,)
+    shown = Message(id="shown", role="user", blocks=blocks, origin=Origin.USER)
+
+    made = compact_messages_with_extracts([shown, *worked().messages], 2_000)
+
+    (digest,) = [each.text for each in made.messages if "What the user said" in each.text]
+    label = ", with a picture of 30,000 bytes: shown] "
+    assert f"{label}{words or '(no words)'}" in digest
+    later = Message(id="d", role="user", blocks=(TextBlock(digest),), origin=Origin.SUMMARY)
+    assert "bytes" not in "".join(list_handed_over_user_words([later], ()))
 
 
 def test_of_many_pictures_the_newest_stay() -> None:

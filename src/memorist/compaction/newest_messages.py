@@ -367,10 +367,22 @@ def replace_media_part_by_placeholder(part: ContentPart, id: str) -> ContentPart
     """
     if not isinstance(part, ImageBlock | DocumentBlock):
         return part
+    return TextBlock(f"[{_describe_size(part)} was here: {id}]", Origin.INJECTED)
+
+
+def describe_media(message: Message) -> str:
+    """The pictures and documents beside a message's text, and the id by which they are found; empty
+    where it has none.
+    """
+    found = [each for each in message.blocks if isinstance(each, ImageBlock | DocumentBlock)]
+    return f"{' and '.join(map(_describe_size, found))}: {message.id}" if found else ""
+
+
+def _describe_size(part: ImageBlock | DocumentBlock) -> str:
     what = "picture" if isinstance(part, ImageBlock) else "document"
     data = part.source.get("data") or part.source.get("url") or ""
     size = len(data) * 3 // 4 if isinstance(data, str) else 0
-    return TextBlock(f"[a {what} of {size:,} bytes was here: {id}]", Origin.INJECTED)
+    return f"a {what} of {size:,} bytes"
 
 
 def convert_unpaired_calls_to_text(kept: Sequence[Message]) -> tuple[Message, ...]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.measured_conversation import CUT_MARK_TOKENS, LONG_UTTERANCE_TOKENS
-from memorist.compaction.newest_messages import find_per_item_limit_to_fit
+from memorist.compaction.newest_messages import describe_media, find_per_item_limit_to_fit
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens
@@ -31,6 +31,9 @@ INTERRUPTED_MARK = "interrupted"
 UNANSWERED_MARK = "not answered yet"
 """Marks in the label of a message that the assistant did not answer."""
 
+PICTURE_ALONE = "(no words)"
+"""In place of the words of a message that has none beside its pictures."""
+
 MIN_UTTERANCE_TOKENS = 30
 """Tokens to which a message is cut at the least; where even that is too much for all, the oldest
 are left out."""
@@ -46,14 +49,21 @@ heading, the notice.
 
 class UtteranceOccurrences(Struct, frozen=True):
     """Words of the user: the step of their last occurrence, 0 where an earlier compaction removed
-    them from the messages, how often they occurred in the same form, and the mark of an unanswered
-    one.
+    them from the messages, how often they occurred in the same form, the mark of an unanswered one,
+    and what was sent with them.
     """
 
     step: int
     text: str
     times: int = 1
     mark: str = ""
+    media: str = ""
+    """Size of the pictures and documents beside the words, and the id by which they are found."""
+
+    @property
+    def label_tokens(self) -> int:
+        """Tokens of what stands in front of the words."""
+        return LABEL_TOKENS + (estimate_text_tokens(self.media) if self.media else 0)
 
     @property
     def is_long(self) -> bool:
@@ -84,6 +94,7 @@ def count_typed_utterances(messages: Sequence[Message]) -> list[UtteranceOccurre
     found: dict[str, UtteranceOccurrences] = {}
     marks = _find_marks(messages)
     for step, message in enumerate(messages, 1):
+        media = describe_media(message) if message.origin is Origin.USER else ""
         for block in message.blocks:
             if (
                 not isinstance(block, TextBlock)
@@ -94,7 +105,11 @@ def count_typed_utterances(messages: Sequence[Message]) -> list[UtteranceOccurre
             if text:
                 known = found.pop(text, None)
                 times = known.times + 1 if known else 1
-                found[text] = UtteranceOccurrences(step, text, times, marks[step - 1])
+                found[text] = UtteranceOccurrences(step, text, times, marks[step - 1], media)
+                media = ""
+        if media:
+            words = f"{PICTURE_ALONE} ({step})"
+            found[words] = UtteranceOccurrences(step, PICTURE_ALONE, 1, marks[step - 1], media)
     return list(found.values())
 
 
@@ -112,9 +127,9 @@ def estimate_least_utterance_tokens(utterances: Iterable[UtteranceOccurrences]) 
     short = long = 0
     for each in utterances:
         if each.is_long:
-            long += MIN_UTTERANCE_TOKENS + LABEL_TOKENS
+            long += MIN_UTTERANCE_TOKENS + each.label_tokens
         else:
-            short += estimate_text_tokens(each.text) + LABEL_TOKENS
+            short += estimate_text_tokens(each.text) + each.label_tokens
     return short, long
 
 
@@ -136,13 +151,14 @@ def fit_utterances(
     room for `MIN_UTTERANCE_TOKENS` of each. Where not even the short ones fit, all are treated as
     long. The first one is dropped last.
     """
-    sizes = [estimate_text_tokens(each.text) + LABEL_TOKENS for each in utterances]
+    sizes = [estimate_text_tokens(each.text) + each.label_tokens for each in utterances]
     cut = [at for at, each in enumerate(utterances) if each.is_long]
     left = room - sum(sizes) + sum(sizes[at] for at in cut)
     if left < 0:
         cut, left = list(range(len(utterances))), room
     chosen = {cut[at] for at in _choose_fitting([sizes[at] for at in cut], left)}
-    limit = find_per_item_limit_to_fit([sizes[at] for at in chosen], left) - LABEL_TOKENS
+    labels = max((utterances[at].label_tokens for at in chosen), default=LABEL_TOKENS)
+    limit = find_per_item_limit_to_fit([sizes[at] for at in chosen], left) - labels
     return [
         _cut(each, limit) if at in chosen else each
         for at, each in enumerate(utterances)
@@ -175,8 +191,9 @@ def render_utterances(utterances: Sequence[UtteranceOccurrences]) -> str:
     for each in utterances:
         times = f", {each.times} times, last" if each.times > 1 else ""
         mark = f", {each.mark}" if each.mark else ""
+        media = f", with {each.media}" if each.media else ""
         label = f"step {each.step}" if each.step else EARLIER_LABEL
-        lines.append(f"[{label}{times}{mark}] {each.text}")
+        lines.append(f"[{label}{times}{mark}{media}] {each.text}")
     return "\n".join(lines)
 
 
@@ -200,7 +217,7 @@ _SAID = lazy_pattern(
 )
 _LABEL = lazy_pattern(
     r"^\[(step \d+|earlier)(?:, \d+ times, last)?"
-    rf"(?:, (?:{INTERRUPTED_MARK}|{UNANSWERED_MARK}))?\] ",
+    rf"(?:, (?:{INTERRUPTED_MARK}|{UNANSWERED_MARK}))?(?:, with [^\n\]]*)?\] ",
     re.MULTILINE,
 )
 _ASKED = lazy_pattern(
@@ -268,7 +285,8 @@ def _split_said(text: str) -> Iterator[tuple[str, str]]:
     labels = list(_LABEL.finditer(section[1]))
     ends = [*(label.start() for label in labels), len(section[1])][1:]
     for label, end in zip(labels, ends, strict=True):
-        if words := section[1][label.end() : end].strip():
+        words = section[1][label.end() : end].strip()
+        if words and words != PICTURE_ALONE:
             yield label[1], words
 
 
