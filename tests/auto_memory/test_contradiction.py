@@ -882,3 +882,34 @@ async def test_a_derived_memory_is_not_changed_to_say_the_opposite_of_the_users_
     (proposal,) = written.proposals
     assert proposal.reasons[0].startswith("it contradicts the user's own word in everywhere/")
     await talk.engine.close()
+
+
+@pytest.mark.covers("AM-12")
+def test_only_a_clause_that_has_what_is_ruled_out_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of ten thousand memories hundreds have the words of a ban somewhere, and `never throw` took
+    half a second.
+    """
+    compared: list[str] = []
+
+    def count(new: str, known: str) -> StatementRelation:
+        compared.append(known)
+        return compare_statements(new, known)
+
+    monkeypatch.setattr(statement_comparison, "compare_statements", count)
+    texts = {
+        "apart.md": "To add a page, ask Ann. The git log is short.",
+        "before.md": "We throw nothing away.",
+        "other.md": "Add nothing; git ignores it.",
+        "at-once.md": "We run git add -A before each commit.",
+    }
+    search = RelatedStatementSearch(
+        [
+            build_memory_header(topic(path, text), modified=0.0, size=len(text))
+            for path, text in texts.items()
+        ]
+    )
+
+    assert search.find_related_memories("never use git add -A") == ("at-once.md",)
+    assert set(compared) == {texts["at-once.md"]}

@@ -316,6 +316,29 @@ def test_sessions_that_begin_at_once_embed_each_memory_once(
     assert len([text for text in model.texts if "warehouse" in text]) == 4
 
 
+def test_an_index_in_sync_is_read_without_an_entry_for_each_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first prompt of a process beside ten thousand memories made and checked as many."""
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    engine = open_engine(tmp_path)
+    add_memories(engine, project)
+    folder, settings = engine.memory(str(project)).folder, RecallSettings(embeddings=False)
+    former = memory_search.MemoryFolderSearch(folder, settings)
+    former.sync_index()
+    former.close()
+
+    made: list[object] = []
+    monkeypatch.setattr(memory_search, "SearchEntry", lambda **fields: made.append(fields))
+    again = memory_search.MemoryFolderSearch(folder, settings)
+    found = again.search("where do the invoices come from?", 4)
+    again.close()
+
+    assert found[0].path == "invoices.md"
+    assert not made
+
+
 def test_an_explanation_says_that_meaning_is_missing_and_it_is_computed_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -255,8 +255,7 @@ class ClauseStance(Struct, frozen=True):
 @lru_cache(maxsize=20_000)
 def parse_clause_stances(text: str) -> tuple[ClauseStance, ...]:
     """Read the clauses of a text as stances; clauses without content words are left out."""
-    # Blanks in place of a reason: what stands behind it stays where it was.
-    plain = _REASON.sub(lambda found: " " * len(found[0]), text[:MAX_COMPARED_CHARS])
+    plain = _blank_out_reasons(text)
     rewritten = _rewrite_switches(plain)
     found: list[ClauseStance] = []
     ended = 0
@@ -266,6 +265,24 @@ def parse_clause_stances(text: str) -> tuple[ClauseStance, ...]:
         found += _read_clause(clause, start if rewritten == plain else -1, goes_on=goes_on)
         ended = end
     return tuple(found)
+
+
+def _blank_out_reasons(text: str) -> str:
+    """The text as far as it is read, with blanks for reasons: what is behind stays where it was."""
+    return _REASON.sub(lambda found: " " * len(found[0]), text[:MAX_COMPARED_CHARS])
+
+
+def parse_clauses_with_marks(text: str, marks: Marks) -> list[ClauseStance]:
+    """What `parse_clause_stances` reads in the clauses that hold, of each group, one of its pieces
+    of words, a tenth of a long text. One that only goes on with what another rules out is positive.
+    """
+    rewritten = _rewrite_switches(_blank_out_reasons(text))
+    return [
+        stance
+        for start, end in _find_clauses(rewritten)
+        if contains_substring_from_every_group(rewritten[start:end].casefold(), marks)
+        for stance in _read_clause(rewritten[start:end], -1, goes_on=False)
+    ]
 
 
 _AND = lazy_pattern(r"\s+(?:and|und|et|y|e|и)\s+")

@@ -181,7 +181,7 @@ class FolderHistory:
             self.close()
             return True
         try:
-            self.map_paths_to_blob_ids()
+            self._map_files(self._read_head())
         except StoreError as error:
             self.close()
             cause = error.__cause__
@@ -206,15 +206,16 @@ class FolderHistory:
 
     def map_paths_to_blob_ids(self, change: str = "") -> dict[str, str]:
         """Return path to blob id of every file, as of a change or the newest one."""
-        commit = self._read_commit(change) if change else self._read_head()
-        repository = self._open_repository()
-        if commit is None or repository is None:
+        return dict(self._map_files(self._read_commit(change) if change else self._read_head()))
+
+    def _map_files(self, commit: Commit | None) -> Mapping[str, str]:
+        if commit is None:
             return {}
         if self._newest_files is None or self._newest_files[0] != commit.id:
             with self.translate_errors("read"):
                 found = map_tree_paths_to_blob_ids(self._read_tree, commit.tree)
             self._newest_files = (commit.id, found)
-        return dict(self._newest_files[1])
+        return self._newest_files[1]
 
     def preload(self) -> None:
         """Read in another thread, by a repository of its own, what the next change is compared
@@ -255,7 +256,7 @@ class FolderHistory:
     ) -> str:
         repository = self._open_or_create()
         head = self._read_head()
-        known = self.map_paths_to_blob_ids()
+        known = self._map_files(head)
         present = dict(known)
         with self.translate_errors("write"):
             blobs: list[Blob] = []

@@ -40,6 +40,7 @@ from memorist.auto_memory.clause_stances import (
     list_verb_folded_clause_keys,
     may_agree_or_oppose,
     parse_clause_stances,
+    parse_clauses_with_marks,
     separate_chosen_alternative,
 )
 from memorist.auto_memory.denied_words import ONE_CASE, list_denied_words, rules_out_more
@@ -601,7 +602,8 @@ class RelatedStatementSearch:
 
     def _find_near(self, limits: _AgreementLimits) -> set[_Saying]:
         """The memories that hold what `_is_related` asks for at least."""
-        marks = [*(each.marks for each in limits.opposed), *limits.corrected, *limits.given_up]
+        marks = [*(each.marks for each in limits.opposed), *limits.corrected]
+        marks += [each for _, each in limits.given_up]
         if limits.opposed:
             return set[_Saying]().union(*map(self._find_all, marks))
         if not limits.telling:
@@ -718,6 +720,10 @@ def _list_marks(words: Iterable[str], group: frozenset[str] = frozenset()) -> Ma
     return sorted(marks, key=lambda each: min(map(len, each)), reverse=True)
 
 
+def _list_cut_marks(words: Iterable[str]) -> Marks:
+    return _list_marks(map(_cut_ending, words))
+
+
 _TRANSLATED = frozenset(ONE_WORD_FOR.values())
 _SPARE_WORDS = 4
 """Words that a text may have beyond twice those of one that says the same in the same words:
@@ -736,8 +742,11 @@ class _AgreementLimits(Struct, frozen=True):
     """A part of every text that says the same in the same words; empty where there is none."""
     text_words: int
     """Number of words of a text that says the same in the same words."""
-    given_up: Sequence[Marks]
-    """Each what a text holds that works with what the statement gives up."""
+    stances: Sequence[ClauseStance]
+    given_up: Sequence[tuple[frozenset[str], Marks]]
+    """Each the words that the statement gives up, or none for what it rules out, and what a text
+    holds that has them.
+    """
     corrected: Sequence[Marks]
     """Each what a text holds whose value the statement corrects."""
 
@@ -764,9 +773,10 @@ def _measure_limits(said: str) -> _AgreementLimits:
         ClauseTokenClassifier(frozenset(words | nouns).union(*groups)),
         extract_distinctive_stem(said),
         2 * len(said.split()) + _SPARE_WORDS,
+        stances,
         [
-            _list_marks(map(_cut_ending, each))
-            for each in (*_list_given_up(said, stances), *list_denied_words(stances))
+            *((each, _list_cut_marks(each)) for each in _list_given_up(said, stances)),
+            *((frozenset(), _list_cut_marks(each)) for each in list_denied_words(stances)),
         ],
         [
             _list_marks(words)
@@ -780,9 +790,9 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     of the time that it takes.
     """
     folded = known.casefold()
-    if any(
-        contains_substring_from_every_group(folded, marks) for marks in limits.given_up
-    ) or may_agree_or_oppose(folded, limits.opposed, limits.words):
+    if _may_be_given_up(known, folded, limits) or may_agree_or_oppose(
+        folded, limits.opposed, limits.words
+    ):
         return compare_statements(said, known) is not StatementRelation.UNRELATED
     if (
         limits.telling in folded
@@ -796,6 +806,20 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
         and any(contains_substring_from_every_group(folded, marks) for marks in limits.corrected)
         and (corrects_value(said, known) or states_otherwise(said, known))
     )
+
+
+def _may_be_given_up(known: str, folded: str, limits: _AgreementLimits) -> bool:
+    """Whether a clause of a text has what the statement gives up, or rules out and more."""
+    for words, marks in limits.given_up:
+        if contains_substring_from_every_group(folded, marks):
+            near = parse_clauses_with_marks(known, marks)
+            if (
+                any(words <= each.words for each in near)
+                if words
+                else rules_out_more(limits.stances, known, near)
+            ):
+                return True
+    return False
 
 
 def _list_foreign(words: Collection[str]) -> list[str]:

@@ -310,14 +310,15 @@ def _gives_up(
     correction: ValueCorrection, former: tuple[str, ...], known: str, order: tuple[str, ...]
 ) -> bool:
     """Whether a memory has the former value, and is about the same or about that value alone."""
-    if not set(former) <= set(order) or set(order) <= set(former) or _bans(known, former):
+    if not set(former) <= set(order) or set(order) <= set(former):
         return False
     rest = _select_topic(order, former)
     named = {word[:_SAME_BEGINNING] for word in correction.words - set(former) - _LOOSE_WORDS}
     shared = sum(word[:_SAME_BEGINNING] in named for word in rest)
-    return shared >= max(1, MIN_SHARED_WORD_SHARE * len(rest)) or (
-        correction.switches and order[-len(former) :] == former and _ORDERS.match(known) is None
-    )
+    return (
+        shared >= max(1, MIN_SHARED_WORD_SHARE * len(rest))
+        or (correction.switches and order[-len(former) :] == former and not _ORDERS.match(known))
+    ) and not _bans(known, former)  # last, as it reads all clauses of the memory
 
 
 def _bans(known: str, former: tuple[str, ...]) -> bool:

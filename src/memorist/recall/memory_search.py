@@ -101,12 +101,16 @@ class MemoryFolderSearch:
             return ranker
         if not self._update_index(ranker, marks):
             ranker.sync_missing(
-                lambda known: [
-                    SearchEntry(id=path, fingerprint=mark)
-                    if known.get(path) == mark
-                    else self._build_entry(path, mark)
-                    for path, mark in marks.items()
-                ]
+                lambda known: (
+                    None
+                    if known == marks
+                    else [
+                        SearchEntry(id=path, fingerprint=mark)
+                        if known.get(path) == mark
+                        else self._build_entry(path, mark)
+                        for path, mark in marks.items()
+                    ]
+                )
             )
         self._synced_marks, self._synced_version = marks, version
         if self._uses_embeddings and marks and not self.is_embedding:

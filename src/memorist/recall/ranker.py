@@ -469,11 +469,11 @@ class Ranker:
         self.sync_missing(lambda _: entries)
 
     def sync_missing(
-        self, list_entries: Callable[[Mapping[str, str]], Sequence[SearchEntry]]
+        self, list_entries: Callable[[Mapping[str, str]], Sequence[SearchEntry] | None]
     ) -> None:
         """What `sync` does, with entries that need a text only where the index has none of that
         fingerprint: `list_entries` is given its fingerprints by id, and once more those of the
-        index that a damaged or refused one is replaced by.
+        index that a damaged or refused one is replaced by. It returns None where these are right.
         """
         with self._lock:
             self.reopen_if_replaced()
@@ -504,9 +504,13 @@ class Ranker:
             except DamagedIndex:
                 return {}
 
-    def _sync(self, list_entries: Callable[[Mapping[str, str]], Sequence[SearchEntry]]) -> None:
+    def _sync(
+        self, list_entries: Callable[[Mapping[str, str]], Sequence[SearchEntry] | None]
+    ) -> None:
         old = self._index.read_fingerprints_by_id()
-        wanted = clean_entries_by_id(list_entries(old))
+        if (entries := list_entries(old)) is None:
+            return
+        wanted = clean_entries_by_id(entries)
         changed = [each for id, each in wanted.items() if old.get(id) != each.fingerprint]
         removed = [id for id in old if id not in wanted]
         self._index.remove(removed)
