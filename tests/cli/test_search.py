@@ -86,7 +86,7 @@ def test_where_there_is_nothing_no_model_is_loaded(
     run = CliRunner().invoke
     answer = run(main, ["search", query])
 
-    assert answer.stdout == "nothing found\n"
+    assert answer.stdout == "nothing found in this project; --all searches every one\n"
     assert not any(loaded)
 
 
@@ -142,7 +142,30 @@ def test_one_search_finds_every_kind(shop: Path, tmp_path: Path) -> None:
     opened = json.loads(run(main, ["search", "bankers rounding", "--open", "1", "--json"]).output)
     assert opened["turns"][0]["answered"] == "Done, per line."
     assert run(main, ["search", "bankers rounding", "--open", "9"]).exit_code == 1
-    assert run(main, ["search", "kubernetes ingress"]).output == "nothing found\n"
+    assert (
+        run(main, ["search", "kubernetes ingress"]).output
+        == "nothing found in this project; --all searches every one\n"
+    )
+
+
+def test_a_turn_that_has_none_of_the_words_is_marked(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found by its meaning alone is told from what was said so: a word that nobody ever
+    said "found" the nearest turns.
+    """
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    monkeypatch.setenv("MEMORIST_RECALL__EMBEDDINGS", "true")
+    run = CliRunner().invoke
+
+    nobodys = run(main, ["search", "zzqqxx"]).stdout
+    said = run(main, ["search", "bankers rounding"]).stdout
+
+    assert [line for line in nobodys.splitlines() if line.startswith("session ")]
+    assert all("near in meaning" in line for line in nobodys.splitlines() if line[:8] == "session ")
+    assert "near in meaning" not in said.splitlines()[0]
+    assert run(main, ["search", "--all", "🎉"]).stdout == "nothing found\n"
 
 
 @pytest.mark.covers("PS-1")

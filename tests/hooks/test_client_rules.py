@@ -291,7 +291,7 @@ async def test_the_list_and_why_name_imported_files(folder: Folder) -> None:
     assert "pnpm" not in shown
     assert "Squash" in shown
     assert "  also in docs/rules.md" in listed.splitlines()
-    assert why.splitlines()[0] == "also in docs/rules.md"
+    assert why.splitlines()[1] == "also in docs/rules.md"
 
 
 async def test_a_host_that_loads_no_files_is_shown_everything(folder: Folder) -> None:

@@ -47,6 +47,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 """What users of other command lines type, and our words for it, the nearest first."""
 LISTING_WORDS = ("list", "ls", "show", "status")
 """What a group shows that does something by itself."""
+TYPING_ERROR_CUTOFF = 0.85
+"""From which likeness on a name is a mistyped one of ours. Our choice."""
 HELP_WORDS = ("-?", "/?", "/help")
 _OTHER_DASHES = re.compile(r"[-\u2010-\u2015\u2212]*[\u2010-\u2015\u2212]-*(\w[\w-]*)(?:=.*)?")
 """A word that begins as an option does, but with a dash that an editor or a chat put for hyphens:
@@ -92,7 +94,12 @@ class LazyCommandGroup(click.Group):
         """The commands that a user may mean by a word that is none."""
         own = self.list_commands(ctx)
         same = [each for each in SYNONYMS.get(word, ()) if each in own]
-        return same[:1] or self._find_in_groups(ctx, word) or get_close_matches(word, own, n=3)
+        return (
+            same[:1]
+            or get_close_matches(word, own, n=3, cutoff=TYPING_ERROR_CUTOFF)
+            or self._find_in_groups(ctx, word)
+            or get_close_matches(word, own, n=3)
+        )
 
     def _find_in_groups(self, ctx: click.Context, word: str) -> list[str]:
         """The command of that name in one of this group's own groups: `memory accept` is typed

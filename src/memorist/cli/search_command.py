@@ -34,6 +34,9 @@ from memorist.rollouts.session_sources import find_repository_root_or_folder
 from memorist.store.rollout_rows import list_rollouts
 
 EXCERPT_CHARS = 200
+NEAR_ALONE = "  (near in meaning; none of the words)"
+NOTHING_FOUND = "nothing found"
+SEARCH_EVERYWHERE = "in this project; --all searches every one"
 MAX_RESULTS_BEFORE_DAYS = 400
 """Best results of each kind of which those of the wanted days are kept. Our choice."""
 
@@ -107,6 +110,8 @@ def search_command(
             output.print_json(_render_json(found))
         else:
             _print_results(query, found)
+            if not found:
+                click.echo(NOTHING_FOUND if everywhere else f"{NOTHING_FOUND} {SEARCH_EVERYWHERE}")
 
 
 def _keep_since(found: SearchResults, since: date, limit: int) -> SearchResults:
@@ -129,15 +134,13 @@ def _print_results(query: str, found: SearchResults) -> None:
     for number, each in enumerate(found.passages, 1):
         turn = each.passage
         head = f"{format_day(turn.at)}  {replace_surrogates(each.path)}:{turn.line}"
-        click.echo(f"session {number:<3} {head}")
+        click.echo(f"session {number:<3} {head}{'' if each.lexical else NEAR_ALONE}")
         for who, text in _list_parts(turn):
             _print_excerpt(who, text, words)
     for section in found.sections:
         location = f"{replace_surrogates(section.document.path)}:{section.line}"
         click.echo(f"{section.document.kind:<11} {location}")
         _print_excerpt("", section.text, words)
-    if not found:
-        click.echo("nothing found")
 
 
 def _list_parts(turn: Passage) -> tuple[tuple[str, str], ...]:

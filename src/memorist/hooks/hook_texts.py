@@ -12,7 +12,7 @@ from memorist.hooks.hook_event import Client
 from memorist.hooks.hook_response import CuttableHookText, join_hook_texts_within_limit
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.session_memory.notes_template import STRUCTURAL_MARK
+from memorist.session_memory.notes_template import STRUCTURAL_MARK, TITLE_SECTION
 from memorist.session_memory.structural_notes import STATE_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, FILES_SECTION
 
@@ -49,12 +49,13 @@ def render_hook_context(texts: Sequence[str], client: Client) -> str:
 def render_restored_notes(
     sections: Mapping[str, str], notes: Path, texts: Sequence[str], client: Client
 ) -> str:
-    """Render what is shown after a compaction: the notes first, then the session start context."""
+    """Render what is shown after a compaction: the notes first, then the session start context. The
+    session's title, which tells it from others, says nothing to an agent that is in it.
+    """
     parts = [CuttableHookText(strip_reminder_tag(text)) for text in texts]
-    said = _render_sections(
-        sections,
-        [*RESTORED_SECTIONS, *(title for title in sections if title not in RESTORED_SECTIONS)],
-    )
+    first = (*RESTORED_SECTIONS, TITLE_SECTION)
+    others = [title for title in sections if title not in first]
+    said = _render_sections(sections, [*RESTORED_SECTIONS, *others])
     if said:
         parts.insert(
             0,
