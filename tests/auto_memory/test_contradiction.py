@@ -38,6 +38,7 @@ from memorist.settings import Settings
         ("Use pnpm, never npm", "always use npm"),
         ("use tabs", "use spaces"),
         ("use 2 spaces", "use tabs for indentation"),
+        ("write tests with unittest", "tests are written with pytest"),
         ("always use yarn", "use bun from now on"),
         ("use npm as the package manager", "we switched to pnpm"),
         ("use Yarn because npm is slow", "we moved from yarn to bun"),
@@ -592,6 +593,28 @@ async def test_a_rest_that_leans_on_what_is_gone_and_a_tool_given_up_are_asked_a
     await talk.engine.close()
 
 
+@pytest.mark.covers("AM-12")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Наш кэш — Redis.", "Мы больше не используем Redis, теперь у нас Valkey."),
+        ("キャッシュはいつもRedisを使っています。", "RedisからValkeyに移行しました。"),
+    ],
+)
+async def test_what_is_given_up_in_a_part_that_the_rest_needs_is_asked_about(
+    talk: Talk, known: str, said: str
+) -> None:
+    """`Наш кэш —` was left; and what was switched from was kept without a word, as the text said
+    nothing to keep.
+    """
+    await talk.says(f"Remember: {known}", said)
+
+    (asked,) = talk.memory.inbox.list_proposals()
+    assert (asked.is_removal, asked.one_line_text.strip(".。")) == (True, known.strip(".。"))
+    assert len(talk.bodies()) == 2
+    await talk.engine.close()
+
+
 @pytest.mark.parametrize(
     ("known", "said"),
     [
@@ -649,6 +672,9 @@ async def test_a_fact_with_another_value_is_kept_and_the_former_is_asked_about(
         ("I work at Google.", "I work at Mozilla."),
         ("I'm the backend lead", "I'm the frontend lead now"),
         ("我爱吃苹果。", "我不爱吃苹果了。"),
+        ("Maya owns the auth migration.", "The auth migration is now owned by Tom."),
+        ("Maya maintains the search index.", "Search is maintained by Tom's team now."),
+        ("Only maintainers can tag releases.", "Anyone on the team can tag releases."),
     ],
 )
 def test_a_fact_that_gives_one_thing_another_name_is_doubted(known: str, said: str) -> None:
@@ -691,6 +717,9 @@ def test_what_is_ruled_out_altogether_is_doubted_where_a_part_of_it_is_stated(
         ("Integration tests need a broker.", "Unit tests must not need a broker."),
         ("Mock external calls.", "Don't mock the database."),
         ("Use pnpm (npm breaks the lockfile)", "never use npm, use pnpm here"),
+        ("Only admins can deploy.", "Only admins can merge."),
+        ("Anna can deploy.", "Tom can deploy."),
+        ("Anna owns billing.", "Search is owned by Tom now."),
     ],
 )
 def test_a_ban_of_something_else_or_of_one_case_asks_nothing(known: str, said: str) -> None:

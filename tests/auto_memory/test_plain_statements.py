@@ -417,3 +417,10 @@ def test_preferences_of_daily_life_are_noticed_in_whatever_words() -> None:
         "I'm on a tight budget until summer.",
     )
     assert [text for text in said if not read(text)] == []
+
+
+def test_a_statement_is_kept_to_the_end_of_its_word() -> None:
+    """A pattern that reads ten signs more cut `Postgresです` after `Postgre`."""
+    (found,) = read("MySQLはもう使っていません、今はPostgresです。")
+
+    assert found.text == "MySQLはもう使っていません、今はPostgresです。"

@@ -663,12 +663,12 @@ def fold_word_ending(word: str) -> str:
     ):
         if len(folded) >= least and folded.endswith(ending) and not folded.endswith("ss"):
             stem = folded.removesuffix(ending)
-            return stem[:-1] if stem.endswith(_DOUBLED) and ending in ("ing", "ed") else stem
+            return stem[:-1] if stem.endswith(_DOUBLED) and ending in ("ing", "ed", "en") else stem
     return folded
 
 
 _DOUBLED = ("bb", "gg", "mm", "nn", "pp", "tt")
-"""What English writes in front of an ending where the verb has it once: `running`, `committed`."""
+"""What English writes in front of an ending where the verb has it once: `running`, `written`."""
 
 
 def _fold_foreign_ending(folded: str) -> str:

@@ -93,6 +93,25 @@ _HOW_OFTEN = lazy_pattern(
 """Says how often something recurs."""
 _CURRENT = frozenset(("current", "new"))
 _I_AM = lazy_pattern(r"\AI['’]m\b", re.IGNORECASE)
+_DONE_BY = lazy_pattern(
+    rf"\A(?P<thing>[^,;]{{2,60}}?) (?:is|are) (?:{_NOW} )?"
+    r"(?P<done>owned|led|maintained|managed|reviewed|handled) by (?P<who>[^,;]{1,40}?)"
+    rf"(?: {_NOW})?[.!]*\Z",
+    re.IGNORECASE,
+)
+_DOES = {
+    "owned": "owns",
+    "led": "leads",
+    "maintained": "maintains",
+    "managed": "manages",
+    "reviewed": "reviews",
+    "handled": "handles",
+}
+_MAY = lazy_pattern(
+    r"\A(?P<only>only )?(?P<who>[^,;]{2,60}?) (?:can|may|(?:is|are) allowed to) (?!not\b)"
+    r"(?P<what>[^,;]{3,80}?)[.!]*\Z",
+    re.IGNORECASE,
+)
 _PART_BREAK = lazy_pattern(r"[,;.] (?:(?:so|and|now) )?")
 _SPEAKER = lazy_pattern(r"(?:i|ich|je|eu|yo)\Z", re.IGNORECASE)
 
@@ -112,6 +131,13 @@ class _Fact(Struct, frozen=True):
     """Whether the part that may differ is a name, a number or a role."""
 
 
+def _say_who_does(found: re.Match[str]) -> str:
+    """`Tom owns billing now` for `Billing is now owned by Tom`."""
+    is_new = re.search(rf" {_NOW}\b", found[0], re.IGNORECASE)
+    does = _DOES[found["done"].casefold()]
+    return f"{found['who']} {does} {found['thing']}{' now' if is_new else ''}"
+
+
 @lru_cache(maxsize=2_000)
 def _read_facts(text: str) -> tuple[_Fact, ...]:
     """The facts of a text: it is one itself, or its parts are."""
@@ -124,7 +150,7 @@ def _read_facts(text: str) -> tuple[_Fact, ...]:
 
 @lru_cache(maxsize=2_000)
 def _read_fact(text: str) -> _Fact | None:
-    plain = _I_AM.sub("I am", text)
+    plain = _DONE_BY.sub(_say_who_does, _I_AM.sub("I am", text))
     if found := _USE.match(plain):
         sort, subject = "use", list_content_stems(found["subject"])
         is_named = (
@@ -158,6 +184,7 @@ def states_otherwise(new: str, known: str) -> bool:
     return (
         any(_differ_in_one_part(mine, theirs) for mine in facts for theirs in others)
         or _recurs_otherwise(new, known)
+        or _allows_others(new, known)
         or _denies_in_chinese(new, known)
         or _likes_otherwise(new, known)
     )
@@ -169,7 +196,10 @@ def _differ_in_one_part(mine: _Fact, theirs: _Fact) -> bool:
     if mine.verb != theirs.verb or () in given:
         return False
     is_same_thing = mine.subject == theirs.subject
-    if is_same_thing == (mine.values == theirs.values):
+    is_same_value = mine.values == theirs.values or (
+        mine.is_new and set(mine.values) <= set(theirs.values)
+    )
+    if is_same_thing == is_same_value:
         return False
     if mine.is_new:
         return True
@@ -178,6 +208,18 @@ def _differ_in_one_part(mine: _Fact, theirs: _Fact) -> bool:
         and theirs.is_named
         and mine.sort != "other"
         and is_same_thing == (mine.sort != "owns")
+    )
+
+
+def _allows_others(new: str, known: str) -> bool:
+    """Whether one text says who alone may do something, and the other one that others may."""
+    mine, theirs = (_MAY.match(text[:MAX_FACT_CHARS]) for text in (new, known))
+    return (
+        mine is not None
+        and theirs is not None
+        and (mine["only"] is not None or theirs["only"] is not None)
+        and list_content_stems(mine["what"]) == list_content_stems(theirs["what"])
+        and list_content_stems(mine["who"]) != list_content_stems(theirs["who"])
     )
 
 
@@ -226,6 +268,8 @@ def list_word_groups_of_facts(text: str) -> frozenset[frozenset[str]]:
     if not facts and _HOW_OFTEN.search(text[:MAX_FACT_CHARS]):
         things = list_content_stems(_HOW_OFTEN.sub(" ", text[:MAX_FACT_CHARS]))
         return frozenset(frozenset((each,)) for each in things)
+    if not facts and (may := _MAY.match(text[:MAX_FACT_CHARS])):
+        return frozenset((frozenset(list_content_stems(may["what"])),)) - {frozenset()}
     if not facts and (likes := _LIKES.match(text[:MAX_FACT_CHARS])):
         return frozenset((frozenset(list_content_stems(likes["what"])),)) - {frozenset()}
     if not facts:

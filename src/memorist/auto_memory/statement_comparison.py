@@ -959,6 +959,8 @@ _LEANS = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 """What is left of a memory depends on what was taken out of it."""
+_GOES_ON = ("—", "–", "-", ":")
+"""Ends a text whose rest is missing: `Наша база данных —`."""
 
 
 def _remove_contradicted_part(topic: MemoryFile, said: str) -> MemoryChange | None:
@@ -966,7 +968,7 @@ def _remove_contradicted_part(topic: MemoryFile, said: str) -> MemoryChange | No
     alone.
     """
     rest = "" if "\n" in topic.body.strip() else remove_contradicted_clauses(said, topic.body)
-    if not rest or _LEANS.match(rest):
+    if not rest or _LEANS.match(rest) or rest.rstrip(" .").endswith(_GOES_ON):
         return None
     changed = with_header(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})
     return MemoryChange(

@@ -33,7 +33,7 @@ Tuesdays` a correction names the deploys, and of another rule with a Tuesday not
 _CHANGES = lazy_pattern(
     r"\A(?:no|nope|nah|actually|correction|update|wrong|nein|korrektur|non|correctif|no,|corrección|não|correção|нет|уточнение)\b\s*[,:.!–—-]"
     r"|\A(?:please )?(?:make|change|set|raise|lower|bump) (?:that|it|this)\b|\A(?:mach|setz)\w* (?:daraus|das|es)\b|\Amets(?:-en| plutôt)\b|\A(?:que sean|ponlo|pon)\b|\A(?:muda|mude|coloca|coloque) (?:para|isso)\b"
-    r"|\b(?:now|no longer|has been|have been|was (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened)|migration from|relocated|any ?more|again|instead|upgraded|downgraded|bumped|switched|moved|migrated|changed|renamed|replaced|raised|lowered|rescheduled|postponed|used to|was too|were too|is outdated|"
+    r"|\b(?:now|no longer|has been|have been|was (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|delayed|pushed(?: back| out)?)|migration from|relocated|any ?more|again|instead|upgraded|downgraded|bumped|switched|moved|migrated|changed|renamed|replaced|raised|lowered|rescheduled|postponed|used to|was too|were too|is outdated|"
     r"jetzt|nicht mehr|wieder|stattdessen|umgestiegen|umgestellt|gewechselt|aktualisiert|verschoben|geändert|ersetzt|war zu|waren zu|"
     r"maintenant|désormais|de nouveau|plutôt|passés? (?:à|de|au)|changé|remplacé|mis à jour|déplacé|était trop|"
     r"ahora|ya no|de nuevo|cambiamos|pasamos|migramos|actualizamos|movimos|era (?:muy|demasiado)|agora|já não|mudamos|passamos|trocamos|atualizamos|migramos|era (?:muito|pouco)|"
@@ -78,7 +78,7 @@ _FORMER = tuple(
 """Names what is given up."""
 _CHANGED_THING = lazy_pattern(
     r"\b(?:moved|shifted|rescheduled|postponed|changed|raised|lowered|increased|reduced|bumped|renamed) (?:the |our |my )?(?P<thing>[\w '’-]{2,40}?) (?:from [\w.: -]{1,20} )?to (?P<new>\S.*)"
-    r"|(?P<passive>[\w '’-]{2,40}?) (?:was|were|has been|have been|got) (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|renamed|"
+    r"|(?P<passive>[\w '’-]{2,40}?) (?:was|were|has been|have been|got) (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|delayed|pushed(?: back| out)?|renamed|"
     r"upgraded|switched|rescheduled|postponed) (?:from [\w.: -]{1,20} )?to (?P<target>\S.*)"
     r"|(?P<subject>[\w '’-]{2,40}?) (?:is|are) (?:now|from now on) (?P<value>\S.*)"
     r"|\b(?:moved|switched|migrated|changed|upgraded) (?:over )?to (?P<choice>\S.*?) for (?P<use>(?:the |our )?[\w '’-]{2,40})\W*\Z",

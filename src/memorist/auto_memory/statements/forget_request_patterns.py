@@ -101,7 +101,7 @@ RULES = (
 THINGS = (
     rf"(?:{FORGETS}).*(?:{NO_LONGER_VALID})|"
     r"\b(?:the|that) (?:thing|business) (?:about|with|on)\b|\bthat [\w-]+ thing\b|\bdas mit\b|\bdie (?:sache|geschichte) mit\b|\b(?:le truc|cette histoire|l['’]histoire) (?:de|du|des|d['’])|\b(?:lo|eso|aquello) del?\b|\b(?:aquilo|isso|(?:ess|aquel)a (?:coisa|história)) d[aeo]s?\b|\b(?:quella|la) (?:cosa|storia) d\w+|\bdat (?:van|met|over)\b|\bdat gedoe\b|\bno longer applies\b|\bэто (?:про|с)\b|\b(?:эту )?историю с\b"
-    r"|(?:forget|vergiss|oublie\w*|olvida\w*|esque\w+|dimentica\w*|vergeet|забудь\w*|忘掉|忘记)[:,]? ?\ue000|那件事|这件事|的事|(?<=忘掉)那[个条]|(?<=忘了)那[个条]|(?<=忘记)那[个条]|の(?:件|こと|話)|について"
+    r"|(?:forget|vergiss|oublie\w*|olvida\w*|esque\w+|dimentica\w*|vergeet|забудь\w*|忘掉|忘记)[:,]? ?\ue000|那件事|这件事|的事|(?:忘掉|忘记|忘了|不用记).{1,24}[那这](?:[个条]|件事)(?:了|吧)?[。！!]*$|(?<=忘掉)那[个条]|(?<=忘了)那[个条]|(?<=忘记)那[个条]|の(?:件|こと|話)|について"
 )
 """A thing that both know of."""
 

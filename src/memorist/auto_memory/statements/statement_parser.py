@@ -465,6 +465,8 @@ def match_first_statement_pattern(
             continue
         group = "text" if match["text"] is not None else "other"
         begin, end = match.span(group)
+        if (around := masked[end - 1 : end + 1]).isascii() and around.isalnum() and len(around) > 1:
+            end = len(masked)  # a pattern that bounds what it reads ended within a word
         kept = masked[begin:end]
         if (
             each.is_exception_to_pattern(kept)
