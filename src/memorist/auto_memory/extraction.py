@@ -76,7 +76,6 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_timestamp
@@ -101,6 +100,7 @@ from memorist.session_memory.conversation_brief import (
     extract_text_without_injections,
     render_conversation_brief,
 )
+from memorist.store.disk_files import read_json_if_valid
 from memorist.store.overlay_files import OverlayFiles
 from memorist.store.sqlite_database import is_storage_failure
 from memorist.transcript_analysis.answer_check import CoveredLineDetector
@@ -193,13 +193,8 @@ class MemoryExtraction:
         return self._memory
 
     def _load_cursor(self) -> ExtractionCursor:
-        try:
-            return decode_json(
-                self._runtime.files.read(self._context.layout.memory_cursor),
-                as_type=ExtractionCursor,
-            )
-        except (FileNotFoundError, msgspec.DecodeError):
-            return ExtractionCursor()
+        files, path = self._runtime.files, self._context.layout.memory_cursor
+        return read_json_if_valid(files, path, ExtractionCursor) or ExtractionCursor()
 
     def on_message(
         self, message: Message, *, replayed: bool = False, deferred: bool = False

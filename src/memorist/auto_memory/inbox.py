@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import NOT_TYPED, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_provenance
-from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import encode_file_text_as_utf8
 from memorist.errors import InputError
 from memorist.ports import FileSystem
-from memorist.store.disk_files import remove_if_exists
+from memorist.store.disk_files import read_json_if_valid, remove_if_exists
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
 
@@ -211,17 +210,12 @@ class Inbox:
 
     def list_proposals(self) -> list[Proposal]:
         """Return all proposals, oldest first; unreadable files are skipped."""
-        found = []
         try:
             paths = self._files.walk(self._layout.inbox)
         except FileNotFoundError:
             return []
-        for path in paths:
-            try:
-                found.append(decode_json(self._files.read(path), as_type=Proposal))
-            except (FileNotFoundError, msgspec.DecodeError):
-                continue
-        return sorted(found, key=lambda each: (each.at, each.id))
+        read = (read_json_if_valid(self._files, path, Proposal) for path in paths)
+        return sorted(filter(None, read), key=lambda each: (each.at, each.id))
 
     def record_listing(self, proposals: Sequence[Proposal], now: float) -> None:
         """Note that the user saw these, numbered from 1 on. Raises StoreError."""
@@ -230,10 +224,8 @@ class Inbox:
 
     def read_listing(self, now: float) -> InboxListing:
         """What the user saw last; an empty one where that is too long ago."""
-        try:
-            found = decode_json(self._files.read(self._layout.inbox_listing), as_type=InboxListing)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return InboxListing()
+        found = read_json_if_valid(self._files, self._layout.inbox_listing, InboxListing)
+        found = found or InboxListing()
         return found if 0 <= now - found.at <= MAX_LISTING_AGE_SECONDS else InboxListing()
 
     def remove(self, proposal: Proposal) -> None:
@@ -256,10 +248,7 @@ class AcceptedMemoryDigests:
 
     def list_digests(self) -> tuple[str, ...]:
         """Return every digest, oldest first; none where the file is damaged."""
-        try:
-            return decode_json(self._files.read(self._path), as_type=tuple[str, ...])
-        except (FileNotFoundError, msgspec.DecodeError):
-            return ()
+        return read_json_if_valid(self._files, self._path, tuple[str, ...]) or ()
 
     def add(self, digests: Collection[str]) -> None:
         """Add these digests. Raises StoreError."""

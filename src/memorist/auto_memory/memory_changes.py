@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Literal, get_args
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line_path
-from memorist.core.json_decoding import decode_json
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_file_name
-from memorist.ports import FileSystem
 from memorist.safety.secrets import redact
 
 NOT_TYPED = "nobody is known to have typed these words to the agent"
@@ -117,14 +113,6 @@ class WriteAheadChange(Struct, frozen=True, kw_only=True):
     after: dict[str, str]
     """Path to blob id; an empty id for a file that is deleted."""
     undoes: str = ""
-
-
-def read_pending_change(files: FileSystem, path: Path) -> WriteAheadChange | None:
-    """The change that a kill interrupted, or that is being written; None for none."""
-    try:
-        return decode_json(files.read(path), as_type=WriteAheadChange)
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
 
 
 _ACTORS: dict[str, Actor] = {name: name for name in get_args(Actor)}

@@ -26,7 +26,6 @@ from memorist.auto_memory.memory_changes import (
     WriteAheadChange,
     build_external_change_reason,
     find_memory_path_problem,
-    read_pending_change,
 )
 from memorist.auto_memory.memory_file import MemoryFile, Trust, parse_memory_file
 from memorist.auto_memory.memory_file_scanner import MemoryFileScanner
@@ -58,6 +57,7 @@ from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import (
     is_write_forbidden,
     read_if_exists,
+    read_json_if_valid,
     remove_if_exists,
     replace_content_if_unchanged,
 )
@@ -367,7 +367,7 @@ class MemoryFolder:
         return self._scanner.take_changes(known, found, expected, is_complete=is_complete)
 
     def _read_pending(self) -> WriteAheadChange | None:
-        return read_pending_change(self._files, self.layout.pending_change)
+        return read_json_if_valid(self._files, self.layout.pending_change, WriteAheadChange)
 
     def _record_changes(
         self, data: Mapping[str, bytes], rest: Collection[str], former: FolderScan

@@ -23,7 +23,7 @@ from memorist.errors import InputError, SettingsError
 from memorist.platforms.regular_files import is_reachable, is_reachable_folder, open_regular_file
 from memorist.ports import FileSystem
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import DiskFiles
+from memorist.store.disk_files import DiskFiles, read_json_if_valid
 from memorist.store.home_layout import Layout, MemoryLayout
 
 
@@ -331,13 +331,8 @@ def build_project_record(root: Path, former: tuple[FormerProjectRoot, ...] = ())
 
 def read_project_record(files: FileSystem, memory_layout: MemoryLayout) -> ProjectRecord | None:
     """Return the project that a memory belongs to; None when it is not recorded."""
-    try:
-        return decode_json(
-            files.read(memory_layout.project_record, limit=_MAX_GIT_FILE_BYTES),
-            as_type=ProjectRecord,
-        )
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
+    path = memory_layout.project_record
+    return read_json_if_valid(files, path, ProjectRecord, limit=_MAX_GIT_FILE_BYTES)
 
 
 def list_projects_with_memory(files: FileSystem, layout: Layout) -> list[ProjectRecord]:

@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_scan import RULES_VERSION, FolderScan, ScannedFile
-from memorist.core.json_decoding import decode_json
 from memorist.ports import FileInfo, FileSystem
-from memorist.store.disk_files import remove_if_exists
+from memorist.store.disk_files import read_json_if_valid, remove_if_exists
 from memorist.store.home_layout import MemoryLayout
 
 MIN_SPLIT_FILES = 500
@@ -73,20 +72,13 @@ class ScanCache:
             self._whole = None
         elif self._whole is None or self._whole[0] != facts:
             self._whole = self._latest = None
-            try:
-                data = self._files.read(self._layout.scan_state)
-                self._whole = (facts, decode_json(data, as_type=FolderScan))
-            except (FileNotFoundError, msgspec.DecodeError):
-                return None
+            scan = read_json_if_valid(self._files, self._layout.scan_state, FolderScan)
+            self._whole = None if scan is None else (facts, scan)
         return self._whole
 
     def _apply_changes(self, facts: FileInfo, whole: FolderScan) -> FolderScan:
-        try:
-            data = self._files.read(self._layout.scan_changes)
-            found = decode_json(data, as_type=_ScanChanges)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return whole
-        if (found.size, found.modified_ns) != (facts.size, facts.modified_ns):
+        found = read_json_if_valid(self._files, self._layout.scan_changes, _ScanChanges)
+        if found is None or (found.size, found.modified_ns) != (facts.size, facts.modified_ns):
             return whole
         self._changes = found
         left = {path: each for path, each in whole.files.items() if path not in found.missing}

@@ -29,13 +29,13 @@ from memorist.context.first_context_assembly import (
 )
 from memorist.context.instruction_report import InstructionReport
 from memorist.context.world_state import LastSentValue, SectionRenderer, WorldSection, hash_text
-from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Role
 from memorist.core.prompt_templates import render_template
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.safety.redacted_json import encode_redacted
 from memorist.settings import Family
+from memorist.store.disk_files import read_json_if_valid
 
 
 class WorldSnapshot(Struct, frozen=True, kw_only=True):
@@ -212,9 +212,9 @@ def load_first_context(
     files: FileSystem, path: Path, family: Family
 ) -> tuple[ContextPiece, ...] | None:
     """Load the pieces; None if there are none of this family, or they cannot be read."""
-    with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
-        shown = decode_json(files.read(path), as_type=SavedFirstContext)
-        return shown.pieces if shown.family == family else None
+    with contextlib.suppress(StoreError):
+        shown = read_json_if_valid(files, path, SavedFirstContext)
+        return shown.pieces if shown is not None and shown.family == family else None
     return None
 
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.core.json_decoding import decode_json
 from memorist.ports import FileSystem
+from memorist.store.disk_files import read_json_if_valid
 from memorist.store.home_layout import MemoryLayout
 
 MAX_ASKED_MARKS = 5_000
@@ -46,10 +46,7 @@ def choose_removal_questions(
 
 def load_asked_question_keys(files: FileSystem, layout: MemoryLayout) -> tuple[str, ...]:
     """The marks of questions that earlier dreams asked; empty for a file that cannot be read."""
-    try:
-        return decode_json(files.read(layout.dream_state / _ASKED_FILE), as_type=tuple[str, ...])
-    except (FileNotFoundError, msgspec.DecodeError):
-        return ()
+    return read_json_if_valid(files, layout.dream_state / _ASKED_FILE, tuple[str, ...]) or ()
 
 
 def append_asked_question_keys(

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct, field
 
 from memorist.auto_memory.inbox import Proposal
@@ -18,7 +17,6 @@ from memorist.auto_memory.moved_projects import describe_memory_found_elsewhere
 from memorist.auto_memory.statements.no_memory_and_pin_requests import find_text_to_pin
 from memorist.compaction.compactor import NO_USAGE
 from memorist.context.turn_rollback import starts_turn
-from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.copied_messages import CopiedMessageDetector
 from memorist.engine.memory_extension import MemoryExtension
@@ -33,6 +31,7 @@ from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.safety.redacted_json import encode_redacted
 from memorist.session_memory.conversation_tracker import NotesDue
 from memorist.session_memory.notes_template import parse_section_bodies
+from memorist.store.disk_files import read_json_if_valid
 from memorist.store.home_layout import SessionLayout
 
 RECORDS_PER_SLICE = 20
@@ -107,12 +106,10 @@ class ObservedSession:
         return parse_section_bodies(self.notes or "", self._log.session_memory.template)
 
     def _load_shown(self) -> ShownTexts:
-        try:
-            return decode_json(
-                self._log.runtime.files.read(self.layout.hook_context), as_type=ShownTexts
-            )
-        except (FileNotFoundError, StoreError, msgspec.DecodeError):
-            return ShownTexts()
+        files, path = self._log.runtime.files, self.layout.hook_context
+        with contextlib.suppress(StoreError):
+            return read_json_if_valid(files, path, ShownTexts) or ShownTexts()
+        return ShownTexts()
 
     def save_shown_texts(self) -> None:
         """Save what the agent was shown, after the answer with it: the disk takes some milliseconds

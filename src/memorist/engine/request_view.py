@@ -29,7 +29,7 @@ from memorist.errors import StoreError
 from memorist.formats import transcript_format
 from memorist.ports import FileSystem
 from memorist.safety.redacted_json import encode_redacted
-from memorist.store.disk_files import remove_if_exists
+from memorist.store.disk_files import read_json_if_valid, remove_if_exists
 from memorist.store.home_layout import SessionLayout
 from memorist.store.transcript_reader import DecodedLineFile
 
@@ -63,10 +63,7 @@ class InjectedMessage(Struct, frozen=True):
 
 def read_saved_view(files: FileSystem, layout: SessionLayout) -> list[SavedViewEntry]:
     """The view that a former process saved; empty where there is none. Raises StoreError."""
-    try:
-        return decode_json(files.read(layout.shown_messages), as_type=list[SavedViewEntry])
-    except (FileNotFoundError, msgspec.DecodeError):
-        return []
+    return read_json_if_valid(files, layout.shown_messages, list[SavedViewEntry]) or []
 
 
 def read_injected_messages(files: FileSystem, layout: SessionLayout) -> list[InjectedMessage]:

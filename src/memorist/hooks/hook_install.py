@@ -18,7 +18,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.hooks import hook_protocol
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT
@@ -26,7 +25,7 @@ from memorist.hooks.json_comments import blank_json_comments
 from memorist.hooks.json_edit import parse_json_tree
 from memorist.hooks.mcp_entries import SERVER_CONTAINERS
 from memorist.ports import FileSystem
-from memorist.store.disk_files import remove_temporary_leftovers
+from memorist.store.disk_files import read_json_if_valid, remove_temporary_leftovers
 
 RECORD_FILE = "installed.json"
 CLIENT_FOLDERS = (".claude", ".codex", "memorist", "commands", "prompts", "skills", "agents")
@@ -177,14 +176,10 @@ class HookInstaller:
 
     def read_records(self) -> dict[str, InstalledFileRecord]:
         """The installed files by path; an unreadable record file counts as empty."""
-        with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
-            return {
-                each.path: each
-                for each in decode_json(
-                    self._files.read(self._path), as_type=list[InstalledFileRecord]
-                )
-            }
-        return {}
+        records: list[InstalledFileRecord] | None = None
+        with contextlib.suppress(StoreError):
+            records = read_json_if_valid(self._files, self._path, list[InstalledFileRecord])
+        return {each.path: each for each in records or ()}
 
     def install(self, change: SettingsChange) -> None:
         """Install; the record is written first. A file that is to go is removed.

@@ -9,12 +9,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from memorist.core.json_decoding import decode_json
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.machines.machine_merge import MachineSnapshot
 from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
-from memorist.store.disk_files import DiskFiles, make_folders
+from memorist.store.disk_files import DiskFiles, make_folders, read_json_if_valid
 from memorist.store.home_layout import Layout
 from memorist.team.git_command import check_git_url
 
@@ -29,12 +28,10 @@ class MachineIdentity(Struct, frozen=True, kw_only=True):
 
 def load_machine_identity(layout: Layout) -> MachineIdentity:
     """Raises NothingToDo before `memorist machines init` or `join`."""
-    try:
-        return decode_json(DiskFiles().read(layout.machines / "own"), as_type=MachineIdentity)
-    except (FileNotFoundError, msgspec.DecodeError):
-        raise NothingToDo(
-            "this machine shares with no other yet: memorist machines init LOCATION"
-        ) from None
+    own = read_json_if_valid(DiskFiles(), layout.machines / "own", MachineIdentity)
+    if own is None:
+        raise NothingToDo("this machine shares with no other yet: memorist machines init LOCATION")
+    return own
 
 
 def save_machine_identity(layout: Layout, own: MachineIdentity) -> None:

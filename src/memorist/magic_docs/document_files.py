@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from memorist.core.json_decoding import decode_json
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import SettingsError, StoreError
 from memorist.forks.fork_permissions import find_path_text_problem
@@ -19,7 +18,7 @@ from memorist.magic_docs.document_header import find_magic_doc_header, is_markdo
 from memorist.magic_docs.document_prompt import MagicDocPrompts
 from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
-from memorist.store.disk_files import read_if_exists, remove_temporary_leftovers
+from memorist.store.disk_files import read_if_exists, read_json_if_valid, remove_temporary_leftovers
 from memorist.store.home_layout import Layout
 
 MAX_FILES_LISTED = 50_000
@@ -194,7 +193,6 @@ class SessionDocumentRegistry:
 
 def read_registered_paths(files: FileSystem, path: Path) -> tuple[str, ...]:
     """Read the paths of a list."""
-    try:
-        return decode_json(read_if_exists(files, path) or b"[]", as_type=tuple[str, ...])
-    except (StoreError, msgspec.DecodeError):
-        return ()
+    with contextlib.suppress(StoreError):
+        return read_json_if_valid(files, path, tuple[str, ...]) or ()
+    return ()

@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.json_decoding import decode_json
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
@@ -71,7 +70,7 @@ from memorist.session_memory.structural_notes import (
     render_structural_sections,
 )
 from memorist.settings import SessionMemorySettings
-from memorist.store.disk_files import read_if_exists
+from memorist.store.disk_files import read_if_exists, read_json_if_valid
 from memorist.store.home_layout import Layout
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript_analysis.fork_answer_check import build_fork_line_check
@@ -213,11 +212,8 @@ class SessionMemory(SessionExtension):
 
     def read_cursor(self) -> NotesCursor | None:
         """How far the notes reach; None when nothing usable is on disk."""
-        try:
-            found = decode_json(
-                self._runtime.files.read(self._layout.notes_cursor), as_type=NotesCursor
-            )
-        except (FileNotFoundError, msgspec.DecodeError):
+        found = read_json_if_valid(self._runtime.files, self._layout.notes_cursor, NotesCursor)
+        if found is None:
             return None
         self._updates = found.updates
         self.way = found.way

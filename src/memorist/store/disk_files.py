@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
+from memorist.core.json_decoding import Value, decode_json
 from memorist.errors import StoreError, WriteConflict
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, NON_INHERITED_BINARY_FLAGS
@@ -298,6 +301,18 @@ def read_if_exists(files: FileSystem, path: Path, *, limit: int | None = None) -
     try:
         return files.read(path, limit=limit)
     except FileNotFoundError:
+        return None
+
+
+def read_json_if_valid(
+    files: FileSystem, path: Path, as_type: type[Value], *, limit: int | None = None
+) -> Value | None:
+    """The value in a JSON file of at most `limit` bytes; None where there is no file, and where it
+    says something else or is damaged. Raises StoreError.
+    """
+    try:
+        return decode_json(files.read(path, limit=limit), as_type=as_type)
+    except (FileNotFoundError, msgspec.DecodeError):
         return None
 
 

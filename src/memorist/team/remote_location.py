@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.team_memory import MAX_TEAM_LOCATION_BYTES
-from memorist.core.json_decoding import decode_json
 from memorist.errors import SettingsError
 from memorist.platforms.user_home import expand_user
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
+from memorist.store.disk_files import read_json_if_valid
 from memorist.store.home_layout import TeamStateLayout
 from memorist.team.git_remote import GitRemote, TeamBranch, find_project_remote
 from memorist.team.team_client import ServerAccess, ServerRemote
@@ -48,12 +48,10 @@ def resolve_remote_location(
     """Read the project's own location, otherwise that of the settings; None if neither
     names one.
     """
-    try:
-        return decode_json(
-            files.read(where.location, limit=MAX_TEAM_LOCATION_BYTES), as_type=RemoteLocation
-        )
-    except (FileNotFoundError, msgspec.DecodeError):
-        return RemoteLocation(remote=settings.remote) if settings.remote else None
+    own = read_json_if_valid(files, where.location, RemoteLocation, limit=MAX_TEAM_LOCATION_BYTES)
+    if own is None and settings.remote:
+        return RemoteLocation(remote=settings.remote)
+    return own
 
 
 def prefix_git_only_address(address: str) -> str:

@@ -10,9 +10,8 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from memorist.core.json_decoding import decode_json
 from memorist.ports import FileSystem
-from memorist.store.disk_files import read_if_exists
+from memorist.store.disk_files import read_if_exists, read_json_if_valid
 from memorist.store.home_layout import TeamStateLayout
 
 MAX_KEYS = 5_000
@@ -174,12 +173,8 @@ class AuthorHistoryFile:
 
     def load(self) -> dict[str, list[ChangeAuthor]]:
         """Return the changes by memory name, newest first."""
-        try:
-            return decode_json(
-                self._files.read(self._where.authors), as_type=dict[str, list[ChangeAuthor]]
-            )
-        except (FileNotFoundError, msgspec.DecodeError):
-            return {}
+        found = read_json_if_valid(self._files, self._where.authors, dict[str, list[ChangeAuthor]])
+        return found or {}
 
     def record_listing(self, listing: RemoteListing, log: Sequence[MemoryRevision]) -> None:
         """Record a listing and its changes, newest first. Raises StoreError."""

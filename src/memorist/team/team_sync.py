@@ -21,7 +21,6 @@ from memorist.auto_memory.removed_memories import find_deliberately_deleted_path
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.json_decoding import decode_json
 from memorist.errors import (
     InputError,
     RemoteChanged,
@@ -32,7 +31,7 @@ from memorist.errors import (
 )
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
-from memorist.store.disk_files import read_if_exists, remove_if_exists
+from memorist.store.disk_files import read_if_exists, read_json_if_valid, remove_if_exists
 from memorist.store.home_layout import TeamStateLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team.local_team_folder import (
@@ -105,10 +104,8 @@ class TeamSync:
         facts = self._files.lstat(self.folder)
         if facts is None or not facts.is_folder:
             return TeamSyncState(remote=self.remote.name)
-        try:
-            found = decode_json(self._files.read(self._layout.sync_state), as_type=TeamSyncState)
-        except (FileNotFoundError, msgspec.DecodeError):
-            found = TeamSyncState()
+        found = read_json_if_valid(self._files, self._layout.sync_state, TeamSyncState)
+        found = found or TeamSyncState()
         if found.remote != self.remote.name:
             return TeamSyncState(remote=self.remote.name)
         present = self._memory.folder.headers_by_path().keys()
