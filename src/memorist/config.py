@@ -138,7 +138,7 @@ def _speed_layers(settings: Settings) -> list[SettingsLayer]:
     # Only here: most starts have no such model, and wait for every module.
     module = import_module("memorist.budget.model_speed")
     speed = module.compute_speed_from_receipts(
-        Layout(Path(settings.home).expanduser()).database, settings.model
+        Layout.from_setting(settings.home).database, settings.model
     )
     if speed is None:
         return []

@@ -111,7 +111,9 @@ class CacheBroke(Struct, frozen=True, tag="cache_broke"):
 
     cause: str
     what: str
+    """One clause for the user."""
     tokens: int
+    """How many are no longer read from the cache."""
 
 
 class WindowLearned(Struct, frozen=True, tag="window_learned"):

@@ -86,7 +86,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     @property
     def layout(self) -> Layout:
         """Paths below the home folder."""
-        return Layout(Path(self.settings.home).expanduser().absolute())
+        return Layout.from_setting(self.settings.home)
 
     async def run_fork(
         self, spec: ForkSpec, model: Model, record: Callable[[Receipt], object] | None = None

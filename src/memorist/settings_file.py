@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -149,10 +148,7 @@ def _without(tree: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text.removeprefix(BYTE_ORDER_MARK))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"it is not valid TOML: {error}") from error
+    return parse_toml(text, parse_float=float)
 
 
 def _put_checked_line(text: str, name: str, line: str, wanted: Mapping[str, object]) -> str:

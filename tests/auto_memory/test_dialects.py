@@ -16,7 +16,7 @@ from memorist.auto_memory.interop import (
     instruction_files,
 )
 from memorist.auto_memory.interop.dialect import ExportLoss
-from memorist.auto_memory.interop.dialect_registry import DIALECTS, recognise_memory_dialect
+from memorist.auto_memory.interop.memory_transfer import DIALECTS, recognise_memory_dialect
 from memorist.auto_memory.memory_file import (
     MemoryFile,
     MemoryKind,

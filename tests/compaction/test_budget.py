@@ -12,10 +12,10 @@ from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
     build_keep_all_decisions,
-    cut_preview,
     make_result_file_name,
 )
 from memorist.core.messages import ImageBlock, Message, TextBlock, ToolResult
+from memorist.core.truncation import cut_to_bytes
 from memorist.settings import CompactionSettings
 
 pytestmark = pytest.mark.covers("CP-4")
@@ -55,7 +55,7 @@ def test_a_result_over_the_limit_goes_to_disk_with_a_preview() -> None:
         ("a", name := make_result_file_name("a", "093fdf325f3d048e"), text)
     ]
     assert f'id="a" characters="78000" path="/s/tool-results/{name}"' in shown(made)["a"]
-    assert cut_preview(text, 2_000) in shown(made)["a"]
+    assert cut_to_bytes(text, 2_000) in shown(made)["a"]
     assert len(shown(made)["a"]) < 2_400
     assert shown(made)["b"] == "x" * 50_000
     assert [(cut.id, cut.tokens > 18_000) for cut in made.removed_items] == [("a", True)]
@@ -162,10 +162,10 @@ def test_an_id_cannot_lead_out_of_the_folder() -> None:
 
 def test_a_preview_ends_at_a_line_in_its_second_half() -> None:
     """Else on a character; never more bytes than allowed."""
-    assert cut_preview("a" * 60 + "\n" + "b" * 60, 100) == "a" * 60
-    assert cut_preview("a" * 10 + "\n" + "b" * 200, 100) == "a" * 10 + "\n" + "b" * 89
-    assert cut_preview("ü" * 100, 101) == "ü" * 50
-    assert cut_preview("short", 100) == "short"
+    assert cut_to_bytes("a" * 60 + "\n" + "b" * 60, 100) == "a" * 60
+    assert cut_to_bytes("a" * 10 + "\n" + "b" * 200, 100) == "a" * 10 + "\n" + "b" * 89
+    assert cut_to_bytes("ü" * 100, 101) == "ü" * 50
+    assert cut_to_bytes("short", 100) == "short"
 
 
 @given(STEPS)

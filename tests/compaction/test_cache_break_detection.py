@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.cache_break_detection import (
-    CacheBreak,
-    detect_cache_break,
-    fingerprint_request,
-)
+from memorist.compaction.cache_break_detection import detect_cache_break, fingerprint_request
 from memorist.core.messages import Usage
+from memorist.events import CacheBroke
 
 READ, GREP = (
     {"name": "Read", "input_schema": {"type": "object"}},
@@ -41,7 +38,7 @@ def body(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def found(before: dict[str, Any], now: dict[str, Any], gap: float = 10.0) -> CacheBreak | None:
+def found(before: dict[str, Any], now: dict[str, Any], gap: float = 10.0) -> CacheBroke | None:
     return detect_cache_break(
         fingerprint_request(before),
         fingerprint_request(now),

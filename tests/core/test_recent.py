@@ -7,7 +7,7 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.lru_cache import LruCache
+from memorist.core.bounded_collections import LruCache
 
 
 @given(st.lists(st.sampled_from("abcdef"), max_size=30), st.integers(1, 4))

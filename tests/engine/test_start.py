@@ -9,7 +9,7 @@ import weakref
 from pathlib import Path
 
 from memorist.auto_memory.memory_file import MemoryKind
-from memorist.core.lru_cache import DEFAULT_CACHE_SIZE
+from memorist.core.bounded_collections import DEFAULT_CACHE_SIZE
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 

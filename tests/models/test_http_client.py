@@ -69,7 +69,7 @@ async def test_no_redirect_is_followed(kind: type[AnthropicModel | OpenAIRespons
 @pytest.mark.covers("SF-5")
 async def test_an_endless_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is larger than any reply is not read to its end, even without a line end in it."""
-    monkeypatch.setattr(http_client.build_http_client, "__defaults__", (10_000,))
+    monkeypatch.setattr(http_client, "MAX_REPLY_BYTES", 10_000)
     with server(b"data: " + b"x" * 200_000, content_type="text/event-stream") as (place, _):
         access = ModelAccess(key="k", base_url=place)
         model = OpenAIResponsesModel("n", "m", access, clock=FrozenClock(0))

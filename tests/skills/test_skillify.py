@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.errors import InputError, MemoristError, UsageError
-from memorist.skills.draft_saving import save_skill_draft
 from memorist.skills.skill_file import MAX_NAME_CHARS, Skill, load_skill_prompts, parse_skill
 from memorist.skills.skillify import (
     SkillDraft,
@@ -22,6 +21,7 @@ from memorist.skills.skillify import (
     is_skill_name,
     make_skill_name,
     render_skill_interview,
+    save_skill_draft,
 )
 from memorist.store.disk_files import DiskFiles
 from memorist.transcript_analysis.transcript_ledger import TranscriptLedger

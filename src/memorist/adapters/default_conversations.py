@@ -17,10 +17,9 @@ from memorist.engine.history_matching import (
     KnownHistory,
     hash_messages,
     hash_scope,
-    is_instructions,
     read_request_history,
 )
-from memorist.engine.host_history import to_plain_json
+from memorist.engine.host_history import is_instructions, to_plain_json
 from memorist.formats.codec_registry import find_codec
 
 MAX_DEFAULT_CONVERSATIONS = 1_000

@@ -19,7 +19,7 @@ from memorist.adapters.host_conversation import (
     EngineWork,
     HostConversation,
 )
-from memorist.core.lru_cache import LruCache
+from memorist.core.bounded_collections import LruCache
 from memorist.core.process_bound import ProcessBound
 from memorist.engine.blocking_engine import EventLoopThread
 from memorist.engine.callback_guards import guard_listener

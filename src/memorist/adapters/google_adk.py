@@ -43,6 +43,7 @@ from memorist.adapters.run_identity import UserAndProject
 from memorist.adapters.tool_scope import enter_tool, nested_session
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.compaction_result import CompactionStrategy
+from memorist.core.bounded_collections import BoundedDict
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
 from memorist.ports import HostInfo
@@ -130,7 +131,7 @@ class MemoristPlugin(BasePlugin):
         """The engine."""
         self.session = ""
         """Id of the conversation that was used last."""
-        self._runs: dict[str, _OpenRun] = {}
+        self._runs: dict[str, _OpenRun] = BoundedDict(_MAX_OPEN_RUNS)
         """By the id of the invocation, the oldest first."""
 
     def conversation(self, *, app: str, user: str, session: str, agent: str) -> HostConversation:
@@ -161,10 +162,9 @@ class MemoristPlugin(BasePlugin):
         enter_tool(self._conversation(tool_context).id)
 
     def _open_run(self, id: str) -> _OpenRun:
-        run = self._runs.setdefault(id, _OpenRun())
-        if len(self._runs) > _MAX_OPEN_RUNS:
-            del self._runs[next(iter(self._runs))]
-        return run
+        if id not in self._runs:
+            self._runs[id] = _OpenRun()
+        return self._runs[id]
 
     def _conversation(self, context: CallbackContext) -> HostConversation:
         session = context.session

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MEMORIST_KEY, MemoryFile, with_header
 from memorist.core.lazy import lazy_pattern
+from memorist.core.plural import join_first
 
 ANCHORS_KEY = "anchors"
 """The list below memorist's own header key."""
@@ -138,13 +139,8 @@ def replace_anchors(topic: MemoryFile, anchors: Sequence[AnchoredFileOrCommand])
 def render_anchor_changes(changes: AnchorChanges, since: str) -> str:
     """One clause on what changed since a day; empty where nothing did."""
     clauses = [
-        f"{_name_some(names)} {verb}"
+        f"{join_first(names, MAX_NAMED_FILES)} {verb}"
         for names, verb in ((changes.changed, "changed"), (changes.missing, "gone"))
         if names
     ]
     return f"{' and '.join(clauses)} since {since or 'it was written'}" if clauses else ""
-
-
-def _name_some(names: Sequence[str]) -> str:
-    more = len(names) - MAX_NAMED_FILES
-    return ", ".join(names[:MAX_NAMED_FILES]) + (f" and {more} more" if more > 0 else "")

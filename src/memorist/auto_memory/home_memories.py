@@ -5,7 +5,6 @@ no session, and what an engine opens for its sessions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_folder import MemoryFolder
@@ -14,7 +13,7 @@ from memorist.auto_memory.memory_location import (
     resolve_project_memory_layout,
 )
 from memorist.auto_memory.project_memory import open_memory
-from memorist.core.lru_cache import LruCache
+from memorist.core.bounded_collections import LruCache
 from memorist.ports import Clock, FileSystem
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
@@ -35,7 +34,7 @@ class HomeMemories:
         self, settings: Settings, *, files: FileSystem | None = None, clock: Clock | None = None
     ) -> None:
         self.settings = settings
-        self.layout = Layout(Path(settings.home).expanduser().absolute())
+        self.layout = Layout.from_setting(settings.home)
         self._files = files or DiskFiles()
         self._clock = clock or SystemClock()
         self._memories = LruCache(AutoMemory.close)

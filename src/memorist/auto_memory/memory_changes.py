@@ -10,6 +10,7 @@ from msgspec.structs import force_setattr
 
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line_path
+from memorist.core.plural import join_first
 from memorist.core.text_analysis import encode_file_text_as_utf8, replace_surrogates
 from memorist.forks.fork_permissions import find_path_text_problem, may_be_same_file_name
 from memorist.safety.secrets import redact
@@ -236,14 +237,11 @@ def build_external_change_reason(
     changes: Mapping[str, bytes | None], known_paths: Collection[str], actor: Actor = "other"
 ) -> ChangeReason:
     """Describe changes made by other programs; `known_paths` are the files that existed before."""
-    verbs = [
-        ("removed" if data is None else "changed" if path in known_paths else "added", path)
+    done = [
+        f"{'removed' if data is None else 'changed' if path in known_paths else 'added'} {path}"
         for path, data in sorted(changes.items())
     ]
-    shown = ", ".join(f"{verb} {path}" for verb, path in verbs[:3])
-    return ChangeReason(
-        actor=actor, what=shown + (f" and {len(verbs) - 3} more" if len(verbs) > 3 else "")
-    )
+    return ChangeReason(actor=actor, what=join_first(done, 3))
 
 
 def find_added_line_fault(

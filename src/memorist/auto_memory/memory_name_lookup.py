@@ -9,6 +9,7 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import find_memory_path_problem
 from memorist.auto_memory.memory_file import make_file_name
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name, list_removed_paths
+from memorist.core.plural import join_first
 from memorist.errors import InputError
 
 MAX_NAMED_MEMORIES = 8
@@ -42,13 +43,8 @@ def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
         if wanted in former.casefold()
     ]
     if len(fitting) > 1:
-        named = ", ".join(path for _, path in fitting[:MAX_NAMED_MEMORIES])
-        more = (
-            f" and {len(fitting) - MAX_NAMED_MEMORIES} more"
-            if len(fitting) > MAX_NAMED_MEMORIES
-            else ""
-        )
-        raise InputError(f"{name!r} is a part of several names: {named}{more}")
+        named = join_first([path for _, path in fitting], MAX_NAMED_MEMORIES)
+        raise InputError(f"{name!r} is a part of several names: {named}")
     if not fitting and _is_unknown_name(owner, path):
         raise InputError(
             f"no memory is called {name!r}{_suggest_near_names(owners, wanted)}; `memorist memory "

@@ -39,7 +39,7 @@ def load_user_settings() -> Settings:
 
 def load_home_layout() -> Layout:
     """The home folder that the user's settings name. Raises as `load_project_settings` does."""
-    return Layout(Path(load_user_settings().home).expanduser().absolute())
+    return Layout.from_setting(load_user_settings().home)
 
 
 def explain_memory_off(settings: Settings) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from memorist.cli.command_environment import explain_memory_off
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with_rollout_store
-from memorist.core.plural import pluralize
+from memorist.core.plural import join_first, pluralize
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_local_day
 from memorist.engine.rollout_store import RolloutStore
@@ -59,7 +59,7 @@ INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 
 def _list_known_sessions() -> list[Rollout]:
     """The past sessions of every project, newest first; none before the first is known."""
-    if not Layout(Path(load_rollout_settings().home).expanduser()).database.exists():
+    if not Layout.from_setting(load_rollout_settings().home).database.exists():
         return []
     found = run_with_rollout_store(lambda past: list(list_rollouts(past.state)))
     return sorted(found, key=lambda each: each.updated, reverse=True)
@@ -72,13 +72,10 @@ def _describe_other_projects(sessions: Sequence[Rollout]) -> str:
     counts = Counter(each.repository for each in sessions)
     if not counts:
         return ""
-    named = [
-        f"{folder or 'no project'} ({count:,})" for folder, count in counts.most_common(MAX_FACTS)
-    ]
-    more = f" and {len(counts) - MAX_FACTS:,} more" if len(counts) > MAX_FACTS else ""
+    named = [f"{folder or 'no project'} ({count:,})" for folder, count in counts.most_common()]
     return (
-        f"Past sessions are known of {', '.join(named)}{more}; for what is known of one, type "
-        "memorist in its folder"
+        f"Past sessions are known of {join_first(named, MAX_FACTS)}; for what is known of one, "
+        "type memorist in its folder"
     )
 
 

@@ -22,7 +22,6 @@ from memorist.core.text_analysis import replace_surrogates
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
-from memorist.skills.draft_saving import find_drafts_folder, save_skill_draft
 from memorist.skills.skill_discovery import (
     DiscoveredSkills,
     discover_skills,
@@ -32,8 +31,10 @@ from memorist.skills.skill_file import Skill, load_skill_prompts
 from memorist.skills.skillify import (
     SkillDraft,
     build_skill_skeleton,
+    find_drafts_folder,
     is_skill_name,
     render_skill_interview,
+    save_skill_draft,
 )
 from memorist.skills.skillify_source import SkillMaterial, read_skill_material
 from memorist.store.disk_files import DiskFiles, read_if_exists

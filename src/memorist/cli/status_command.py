@@ -58,7 +58,7 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
     Example: memorist status --days 7
     """
     settings = load_project_settings()
-    layout = Layout(Path(settings.home).expanduser())
+    layout = Layout.from_setting(settings.home)
     with _open_database(layout) as database:
         if effect:
             folder = resolve_project_memory_layout(

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from memorist.compaction.cache_breakpoints import list_mark_lifetimes
 from memorist.core.messages import JsonObject, Usage
+from memorist.events import CacheBroke
 
 MIN_DROP_SHARE = 0.05
 MIN_DROP_TOKENS = 2_000
@@ -57,17 +58,6 @@ class RequestFingerprint(Struct, frozen=True):
     messages: tuple[str, ...]
     marks: tuple[str, ...] = ()
     """Lifetimes of the cache marks, in order (`5m`, `1h`)."""
-
-
-class CacheBreak(Struct, frozen=True):
-    """A drop in cache reads: its cause, the detail, and the number of tokens no longer read from
-    the cache.
-    """
-
-    cause: CacheBreakCause
-    what: str
-    """One clause for the user."""
-    tokens: int
 
 
 def _hash_value(value: object, *, exact: bool = False) -> str:
@@ -138,7 +128,7 @@ def detect_cache_break(
     gap_seconds: float,
     *,
     expected: bool = False,
-) -> CacheBreak | None:
+) -> CacheBroke | None:
     """Find the cause of a drop in cache reads between two calls; None when there is no reportable
     drop.
 
@@ -152,7 +142,7 @@ def detect_cache_break(
     if fall <= MIN_DROP_TOKENS or fall <= usage_before.cache_read * MIN_DROP_SHARE:
         return None
     cause, what = _find_cause(before, now, gap_seconds)
-    return CacheBreak(cause, what, fall)
+    return CacheBroke(cause, what, fall)
 
 
 def _find_cause(

@@ -18,6 +18,7 @@ from memorist.compaction.compaction_result import RemovedItem
 from memorist.compaction.oldest_rounds import find_conversation_rounds
 from memorist.core.messages import Message, TextBlock, ToolResult
 from memorist.core.token_count import estimate_text_tokens
+from memorist.core.truncation import cut_to_bytes
 from memorist.safety.secrets import find_secrets
 from memorist.settings import CompactionSettings
 
@@ -217,21 +218,9 @@ def render_stored_result(result: ToolResult, folder: str, preview_bytes: int) ->
         f'path="{folder.rstrip("/")}/{name}">\n'
         "The result is too long to be shown whole. All of it is in the file; read it there in "
         "parts, or fetch it back by its id. It begins:\n"
-        f"{cut_preview(text, preview_bytes)}\n"
+        f"{cut_to_bytes(text, preview_bytes)}\n"
         "</stored_result>"
     )
-
-
-def cut_preview(text: str, size: int) -> str:
-    """At most the first `size` UTF-8 bytes, on a character boundary, cut at a line end if one lies
-    in the second half.
-    """
-    raw = text.encode("utf-8", "surrogatepass")
-    if len(raw) <= size:
-        return text
-    head = raw[:size].decode("utf-8", "ignore")
-    line_end = head.rfind("\n", len(head) // 2)
-    return head[:line_end] if line_end > 0 else head
 
 
 def _replace_results(message: Message, replaced: Mapping[ResultKey, str]) -> Message:

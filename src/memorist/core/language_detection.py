@@ -69,9 +69,9 @@ _OWN_LETTERS = {
 }
 """Letters of a language that hardly another one has: a word with one counts as a common word."""
 _FINNISH_ENDINGS = ("ssa", "ssä", "sta", "stä", "lla", "llä", "lta", "ltä", "aan", "ään", "isin")
+"""Endings of Finnish, whose words are long and seldom common: a word with one counts as one."""
 MIN_FINNISH_LETTERS = 6
-"""Endings of Finnish, whose words are long and seldom common; they count in words of that length.
-"""
+"""Letters of a word whose ending counts."""
 COMMON_WORDS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
 """Words of each language that say nothing of what a text is about."""
 _LANGUAGES_OF_WORD = {

@@ -18,40 +18,28 @@ MAX_EXAMINED_CHARACTERS = 10_000
 of a message constant.
 """
 
-
 MAX_SENTENCE_CHARACTERS = 420
 """Characters of one sentence; a longer one is cut at a word, with an ellipsis."""
 
-
 _FENCE_LINE = lazy_pattern(r"\s*(?:```|~~~)")
-
 
 _BULLET_START = lazy_pattern(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
 
-
 _HEADING_START = lazy_pattern(r"\s*#{1,6}\s+")
-
 
 _RULE_LINE = lazy_pattern(r"\s*(?:[-=_*]\s?){3,}$|^\s*\|?[\s:|-]+\|?\s*$")
 
-
 _RULE_SIGNS = frozenset("-=_*|:")
-
 
 _BULLET_SIGNS = frozenset("-*+•0123456789")
 
-
 _EMPHASIS = lazy_pattern(r"(?<![\w*\\])(\*\*\*|\*\*|__|\*)(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
-
 
 _LOOSE_EMPHASIS = lazy_pattern(r"(?<=[\w)`])\*\*(?=[\s:.,)]|$)|(?:(?<=\s)|^)\*\*(?=[\w`(])")
 
-
 _DRAWN_RULE = lazy_pattern(r"[─━═]{3,}")
 
-
 _MARKDOWN_LINK = lazy_pattern(r"!?\[([^\]\n]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
-
 
 _HTML_TAG = lazy_pattern(
     r"\A<[a-z][\w-]*>|</[a-z][\w-]*\s*>|<[a-z][\w-]*\s[^<>\n]*=[^<>\n]*>"
@@ -63,7 +51,6 @@ _HTML_TAG = lazy_pattern(
 be filled in.
 """
 
-
 _SENTENCE_END = lazy_pattern(
     r"[.!?。！？](?:(?<=[。！？])"
     r"|(?<=[A-Za-z0-9)`\"'*’”\]][.!?])[\"')\]]?\s+(?=[A-Z`\"'(*\[“0-9])"
@@ -71,33 +58,25 @@ _SENTENCE_END = lazy_pattern(
 )
 """Begins with the punctuation, so that the search skips other text at once."""
 
-
 _ABBREVIATION = lazy_pattern(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
-
 
 _ABBREVIATION_LENGTH = len("approx.")
 
-
 _LEAD_IN = lazy_pattern(r".{1,100}:")
-
 
 _MARKDOWN_TABLE = lazy_pattern(
     r"^ {0,3}\|.*\n {0,3}\|?[ \t:|-]{3,}\n(?: {0,3}\|.*(?:\n|\Z))+", re.MULTILINE
 )
 
-
 MAX_TABLE_CHARACTERS = 2_000
 """Characters of a table; a longer one ends in a row of ellipses."""
-
 
 _STYLED_LIMIT = 2_000
 """Characters of a line above which links and emphasis are left in: searching them takes quadratic
 time.
 """
 
-
 _WRAPPED_LENGTH = 56
-
 
 _SINGLE_SENTENCE_LENGTH = 32
 """Characters below which a paragraph is taken as one sentence."""

@@ -240,7 +240,7 @@ def estimate_o200k_tokens(text: str) -> int:
     return int(weighed) + 1
 
 
-# Reduce a text to one line that a file's layout can hold. Pure.
+# What is not text in a text: bytes in no or another encoding, and what one line cannot hold. Pure.
 
 
 def replace_surrogates(text: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -34,7 +34,7 @@ class TomlTable(Struct, frozen=True):
     end: int
 
 
-def parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str, *, parse_float: Callable[[str], Any] = str) -> dict[str, Any]:
     """Parse the text; floats stay strings (`nan` does not even equal itself).
 
     Raises InputError for invalid TOML.
@@ -42,7 +42,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     A byte order mark is ignored, as Codex does.
     """
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"), parse_float=str)
+        return tomllib.loads(text.removeprefix("\ufeff"), parse_float=parse_float)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"it is not valid TOML: {error}") from error
 

@@ -14,13 +14,16 @@ def _cut_mark(tokens: int) -> str:
     return f"\n… {tokens}{CUT_MARK}\n"
 
 
-def _head(text: str, size: int) -> str:
-    """The longest prefix of at most `size` UTF-8 bytes, cut at a character boundary, and at a line
-    end if there is one in its second half.
+def cut_to_bytes(text: str, size: int) -> str:
+    """At most the first `size` UTF-8 bytes, cut at a character boundary, and at a line end if there
+    is one in the second half.
     """
-    cut = text.encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
-    line_end = cut.rfind("\n", len(cut) // 2)
-    return cut[:line_end] if line_end > 0 else cut
+    raw = text.encode("utf-8", "surrogatepass")
+    if len(raw) <= size:
+        return text
+    head = raw[:size].decode("utf-8", "ignore")
+    line_end = head.rfind("\n", len(head) // 2)
+    return head[:line_end] if line_end > 0 else head
 
 
 def _tail(text: str, size: int) -> str:
@@ -37,7 +40,7 @@ def truncate_end(text: str, tokens: int) -> str:
     size = estimate_text_tokens(text)
     if size <= tokens:
         return text
-    head = _head(text, tokens * BYTES_PER_TOKEN)
+    head = cut_to_bytes(text, tokens * BYTES_PER_TOKEN)
     return head + _cut_mark(size - estimate_text_tokens(head)).rstrip("\n")
 
 
@@ -49,7 +52,7 @@ def truncate_middle(text: str, tokens: int) -> str:
     if size <= tokens:
         return text
     half = max(1, tokens * BYTES_PER_TOKEN // 2)
-    head, tail = _head(text, half), _tail(text, half)
+    head, tail = cut_to_bytes(text, half), _tail(text, half)
     return head + _cut_mark(size - estimate_text_tokens(head) - estimate_text_tokens(tail)) + tail
 
 

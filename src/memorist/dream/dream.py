@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -67,7 +67,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     build_discarded_receipt,
 )
-from memorist.forks.latest_task_queue import LatestTaskQueue
+from memorist.forks.latest_task_queue import LatestTaskQueue, finish_before_cancellation
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
 from memorist.runtime import SessionContext
@@ -243,7 +243,9 @@ class DreamExtension(SessionExtension):
                 prepare_dream, workspace, self._past_sessions(), sessions
             )
             fork = await self._run_fork(runtime.model, prepared, why, asked=asked)
-        return await _run_uninterrupted(self._apply(workspace, fork, why, began, lock))
+        # A cancelled caller waits too, so that nothing is written after the lock is released, and
+        # what was written is recorded.
+        return await finish_before_cancellation(self._apply(workspace, fork, why, began, lock))
 
     async def _apply(
         self,
@@ -421,18 +423,6 @@ class DreamExtension(SessionExtension):
         the last one stands.
         """
         await self._queue.wait_or_cancel(self._runtime.settings.auto_memory.drain_seconds)
-
-
-async def _run_uninterrupted(work: Coroutine[None, None, DreamReport]) -> DreamReport:
-    """Run the work; a cancelled caller waits for its end, so that nothing is written after the lock
-    is released, and what was written is recorded.
-    """
-    running = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait({running})
-        raise
 
 
 def _correct_receipt(receipt: Receipt, model: ReviewedChanges, dreamt: DreamReport) -> Receipt:

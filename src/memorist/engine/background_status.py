@@ -235,10 +235,7 @@ def read_background_budget_status(
             failures=tuple(count_failed_runs_by_reason(database, float(span.start * DAY_SECONDS))),
         )
         context = DueWorkContext(
-            layout=Layout(Path(settings.home).expanduser()),
-            settings=settings,
-            database=database,
-            now=now,
+            layout=Layout.from_setting(settings.home), settings=settings, database=database, now=now
         )
         due = [each for source in DUE_SOURCES for each in source(context)]
     return build_budget_status(usage, history, settings.spend, days=span, model=model, due=due)

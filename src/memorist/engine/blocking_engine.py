@@ -94,7 +94,7 @@ class EventLoopThread:
             if self._is_stopped:
                 raise UsageError("the engine was closed by another thread meanwhile") from None
             raise
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nobody waits for the work any more
             future.cancel()
             raise
 

@@ -34,7 +34,7 @@ from memorist.auto_memory.statements.no_memory_and_pin_requests import message_a
 from memorist.budget.budget_governor import update_hold_from_rate_limits
 from memorist.config import apply_project_settings, is_disabled_by_environment, load_settings
 from memorist.context.client_rule_reader import ClientRuleReader
-from memorist.core.lru_cache import LruCache
+from memorist.core.bounded_collections import LruCache
 from memorist.core.messages import Message
 from memorist.core.process_bound import ProcessBound
 from memorist.dream.dream import DreamExtension
@@ -299,7 +299,7 @@ class Memorist(ProcessBound):
                         self._on_session_closed,
                         share,
                     )
-            except BaseException:
+            except BaseException:  # a cancellation too: others wait for the shared session
                 if share is not None:
                     await share.release_without_saving()
                 raise

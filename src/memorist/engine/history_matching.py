@@ -9,7 +9,7 @@ one begins a conversation: starting over is better than mixing two.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from memorist.core.messages import Message, TextBlock
 from memorist.engine.host_history import (
     compute_message_digest,
+    is_instructions,
     replace_lone_surrogates,
     to_plain_json,
 )
@@ -157,11 +158,6 @@ def read_request_history(
 
     said = [item for item in items if not is_instructions(item)]
     return RequestHistory(said, describe, scope, instructions)
-
-
-def is_instructions(item: object) -> bool:
-    """Whether an entry of a history holds instructions to the model."""
-    return isinstance(item, Mapping) and item.get("role") in ("system", "developer")
 
 
 def describe_message(message: Message) -> tuple[bool, str]:

@@ -194,8 +194,9 @@ def _replace_surrogates(value: object) -> object:
             return value
 
 
-def _is_instructions(item: object) -> bool:
-    return isinstance(item, dict) and item.get("role") in ("system", "developer")
+def is_instructions(item: object) -> bool:
+    """Whether an entry of a history holds instructions to the model."""
+    return isinstance(item, Mapping) and item.get("role") in ("system", "developer")
 
 
 def compute_message_digest(message: Message) -> str:
@@ -372,7 +373,7 @@ class HostHistory:
         time, or with what it looked up.
         """
         for index, known in enumerate(self._items):
-            if not _is_instructions(items[index]) or not _is_instructions(known):
+            if not is_instructions(items[index]) or not is_instructions(known):
                 return
             now = replace_lone_surrogates(to_plain_json(items[index]))
             if now != known:

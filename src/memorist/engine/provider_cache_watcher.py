@@ -5,13 +5,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from memorist.compaction.cache_break_detection import (
-    CacheBreak,
     RequestFingerprint,
     detect_cache_break,
     fingerprint_request,
 )
 from memorist.core.messages import JsonObject, Usage
 from memorist.engine.host_history import to_plain_json
+from memorist.events import CacheBroke
 
 
 class CacheBreakDetector:
@@ -48,7 +48,7 @@ class CacheBreakDetector:
         """Expect fewer cache reads at the next call, because memorist changed what is sent."""
         self._expected = True
 
-    def on_reply(self, usage: Usage) -> CacheBreak | None:
+    def on_reply(self, usage: Usage) -> CacheBroke | None:
         """Take the usage of the reply; return what broke the cache if it served much less than
         before.
         """

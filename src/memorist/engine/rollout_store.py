@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
 from memorist.errors import StoreError
 from memorist.ports import Clock
@@ -25,7 +24,7 @@ class RolloutStore:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.layout = Layout(Path(settings.home).expanduser().absolute())
+        self.layout = Layout.from_setting(settings.home)
         self.clock: Clock = SystemClock()
         self.state: StateDatabase = open_state_database(settings.state, self.layout.database)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import PurePath
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
@@ -40,16 +40,11 @@ from memorist.engine.session_pins import add_pin
 from memorist.engine.shared_session_lease import SharedSessionLease
 from memorist.engine.shown_history import RolledBackTurns, ShownHistory
 from memorist.errors import FormatError, NothingToDo, UsageError
-from memorist.events import (
-    CacheBroke,
-    CompactionFailed,
-    ConversationCompacted,
-    FileRead,
-    WindowLearned,
-)
+from memorist.events import CompactionFailed, ConversationCompacted, FileRead, WindowLearned
 from memorist.extensions import SessionReply
 from memorist.forks.fork_request import extract_id_from_model_string
 from memorist.forks.fork_spec import ParentCall, Receipt
+from memorist.forks.latest_task_queue import finish_before_cancellation
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import INSTRUCTION_AND_TOOL_KEYS, OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
@@ -62,8 +57,6 @@ from memorist.session_memory.conversation_tracker import ConversationTracker, No
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.store.home_layout import SessionLayout
 
-Result = TypeVar("Result")
-
 STEP_SECONDS, STEP_MESSAGES = 0.004, 256
 """After so many seconds or messages of reading a history, others get their turn. Our choice: less
 than a request takes on the network.
@@ -74,18 +67,6 @@ MAX_ASSUMED_SHARE = 0.5
 """Share of the threshold that instructions and tools may take by an estimate alone: it may be far
 off, and a count that leaves no room for the conversation stops compaction. Our choice.
 """
-
-
-async def finish_before_cancellation(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run `work` to its end, and only then pass on a cancellation: half of it done would count as
-    all.
-    """
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait((task,))
-        raise
 
 
 class Session(ProcessBound):
@@ -475,7 +456,7 @@ class Session(ProcessBound):
         self._on_provider_edits(self._reply)
         broke = self._cache_watcher.on_reply(answer.usage)
         if broke is not None:
-            self._log.emit(CacheBroke(broke.cause, broke.what, broke.tokens))
+            self._log.emit(broke)
 
     def _on_provider_edits(self, reply: JsonObject) -> None:
         """Record what the provider itself cleared or compacted."""

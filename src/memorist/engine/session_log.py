@@ -149,7 +149,7 @@ class SessionLog:
         """
         try:
             yield
-        except BaseException:
+        except BaseException:  # a cancellation too
             for close in (self._transcript.close, self._events.close):
                 with contextlib.suppress(StoreError):
                     close()

@@ -43,7 +43,7 @@ def start_worker_if_due(
     Returns its process id, or None when one was started within `START_INTERVAL_SECONDS`. The worker
     outlives this process. If the system refuses to start it, the next session tries again.
     """
-    layout = Layout(Path(settings.home).expanduser().absolute())
+    layout = Layout.from_setting(settings.home)
     mark = layout.rollouts_state / "started"
     now = clock.now()
     try:

@@ -97,7 +97,7 @@ class JoinedForkRunner:
             joined.task = asyncio.create_task(self._gather(key, joined, model, start))
         try:
             receipt = await result
-        except BaseException as error:
+        except BaseException as error:  # recorded in the receipt and raised again
             if self._waiting.get(key) is not joined:
                 await joined.wait_if_nobody_else_does()
             is_cancelled = isinstance(error, asyncio.CancelledError)

@@ -1,9 +1,12 @@
-"""A queue that runs one background task at a time and keeps only the newest waiting one (FK-5)."""
+"""A queue that runs one background task at a time and keeps only the newest waiting one (FK-5); and
+work that a cancellation waits for.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 from memorist.forks.fork_spec import ForkOutcome
 from memorist.ports import Clock
@@ -13,6 +16,7 @@ POLL_SECONDS = 1.0
 MAX_CANCEL_WAIT_SECONDS = 5.0
 """How long a cancelled task may take to clean up before it is abandoned."""
 
+Result = TypeVar("Result")
 BackgroundTask = Callable[[], Awaitable[object]]
 DropCallback = Callable[[ForkOutcome], None]
 
@@ -130,3 +134,15 @@ async def _run_task(job: BackgroundTask) -> object:
 
 async def _sleep(clock: Clock, seconds: float) -> None:
     await clock.sleep(seconds)
+
+
+async def finish_before_cancellation(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run `work` to its end, and only then pass on a cancellation: half of it done would count as
+    all.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait((task,))
+        raise

@@ -4,6 +4,7 @@ prompt. It counts as shown since it was made, so nothing else would show it. Pur
 
 from __future__ import annotations
 
+from memorist.core.bounded_collections import BoundedDict
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import CuttableHookText, join_hook_texts_within_limit
 
@@ -19,15 +20,13 @@ class LateTexts:
     """The texts by session, as long as this process lives."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, tuple[str, ...]] = {}
+        self._texts: dict[str, tuple[str, ...]] = BoundedDict(MAX_SESSIONS)
 
     def keep(self, event: HookEvent, text: str) -> None:
         """Keep a text that the agent did not get."""
         if text.strip() and event.hook_event_name in TEXT_EVENTS:
             session = event.session_id
             self._texts[session] = (*self._texts.pop(session, ()), text)
-        while len(self._texts) > MAX_SESSIONS:
-            del self._texts[next(iter(self._texts))]
 
     def join(self, event: HookEvent, client: Client, text: str) -> str:
         """The text of this event behind those that came late, which are shown by it.

@@ -36,7 +36,9 @@ class SnapshotCipher(Protocol):
         ...
 
     def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes) -> bytes:
-        """Raises for what was not encrypted with this key, nonce and associated data."""
+        """Raises InvalidTag for what was not encrypted with this key, nonce and associated data,
+        ValueError for what is no nonce.
+        """
         ...
 
 
@@ -66,12 +68,13 @@ def encrypt_snapshot(key: str, snapshot: MachineSnapshot, nonce: bytes) -> bytes
 def decrypt_snapshot(key: str, machine: str, data: bytes) -> MachineSnapshot:
     """Decrypt what a machine of this name sealed. Raises InputError for anything else."""
     cipher = _open_cipher(key)
+    invalid_tag = import_module("cryptography.exceptions").InvalidTag
     body = data.removeprefix(_HEADER)
     try:
         plain = cipher.decrypt(body[:NONCE_BYTES], body[NONCE_BYTES:], machine.encode())
         text = zstandard.ZstdDecompressor().decompress(plain, max_output_size=MAX_SNAPSHOT_BYTES)
         found = decode_json(text, as_type=MachineSnapshot)
-    except Exception as error:  # the cipher's own class is not known without the extra
+    except (invalid_tag, ValueError, zstandard.ZstdError, msgspec.DecodeError) as error:
         raise InputError(
             f"what the machine {machine} left cannot be opened: another key, damaged, or "
             "a copy under another name"

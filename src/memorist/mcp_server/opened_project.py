@@ -130,7 +130,7 @@ class OpenedProject:
     def __init__(self, root: Path, settings: Settings) -> None:
         self.root = root
         self.settings = settings
-        self.layout = Layout(Path(self.settings.home).expanduser().absolute())
+        self.layout = Layout.from_setting(self.settings.home)
         self.files, self.clock = DiskFiles(), SystemClock()
         self._database: sqlite3.Connection | None = None
         self.memory = open_memory(

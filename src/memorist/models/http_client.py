@@ -17,12 +17,12 @@ MAX_REPLY_BYTES = 64 * 1024 * 1024
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
-def build_http_client(limit: int = MAX_REPLY_BYTES) -> httpx2.AsyncClient:
+def build_http_client() -> httpx2.AsyncClient:
     """Build the client; connections are limited by the caller, time by the SDK's own settings."""
 
     async def bound(response: httpx2.Response) -> None:
         if isinstance(response.stream, AsyncIterable):
-            response.stream = SizeLimitedStream(response.stream, limit)
+            response.stream = SizeLimitedStream(response.stream, MAX_REPLY_BYTES)
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     return httpx2.AsyncClient(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from memorist.core.messages import JsonObject
+from memorist.engine.host_history import is_instructions
 
 MAX_SEARCHED_ENTRIES = 8
 """Entries of the history that are searched; both clients name the folder in the first few.
@@ -37,13 +38,13 @@ def find_working_folder(format: str, request: JsonObject) -> str:
     system += [
         text
         for entry in entries
-        if _is_instruction(entry)
+        if is_instructions(entry)
         for text in _iterate_texts(entry.get("content"))
     ]
     said = [
         text
         for entry in entries
-        if isinstance(entry, dict) and not _is_instruction(entry)
+        if isinstance(entry, dict) and not is_instructions(entry)
         for text in _iterate_texts(entry.get("content"))
         if _is_environment_text(text)
     ]
@@ -67,10 +68,6 @@ def find_working_folder(format: str, request: JsonObject) -> str:
 def _absolute_folder(groups: tuple[str | None, ...]) -> str:
     named = next((group for group in groups if group), "").strip().strip("`\"'").rstrip("/") or ""
     return named if _ABSOLUTE.match(named) and "\0" not in named else ""
-
-
-def _is_instruction(entry: object) -> bool:
-    return isinstance(entry, dict) and entry.get("role") in ("system", "developer")
 
 
 def _is_environment_text(text: str) -> bool:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.json_decoding import decode_json
-from memorist.engine.history_matching import is_instructions
+from memorist.engine.host_history import is_instructions
 from memorist.proxy.request_body import RequestBody
 
 RequestShape = tuple[str, str]

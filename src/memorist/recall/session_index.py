@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 
 from memorist.auto_memory.statements.no_memory_and_pin_requests import user_asks_for_no_memory
-from memorist.core.lru_cache import LruCache
+from memorist.core.bounded_collections import LruCache
 from memorist.core.messages import Message
 from memorist.errors import DamagedIndex, StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, ToolResult
+from memorist.core.plural import join_first
 from memorist.core.prompt_templates import render_template
 from memorist.core.search_words import extract_words_with_keys
 from memorist.core.sentences import extract_prose_sentences, shorten_to_one_line
@@ -419,9 +420,8 @@ def describe_passage_outcome(query: str, passage: Passage) -> str:
     files, committed = _find_changes(passage.work)
     parts = []
     if files:
-        named = ", ".join(f"`{sanitize_line(each, 80)}`" for each in files[:MAX_CHANGED_FILES])
-        more = len(files) - MAX_CHANGED_FILES
-        parts.append(f"changed {named}" + (f" and {more} more" if more > 0 else ""))
+        named = [f"`{sanitize_line(each, 80)}`" for each in files]
+        parts.append(f"changed {join_first(named, MAX_CHANGED_FILES)}")
     if committed:
         parts.append("committed")
     end = passage.answered[-ANSWER_PART_CHARS:]

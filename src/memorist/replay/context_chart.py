@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 from msgspec import Struct
 
+from memorist.core.plural import join_first
 from memorist.replay.replay_results import (
     CompactionRecord,
     ContextPoint,
@@ -147,15 +148,10 @@ def describe_chart(session: ReplayedSessionRecord) -> str:
         f"The peak is {peak.tokens:,} at message {peak.message:,}.",
     ]
     if session.updates:
-        updates = ", ".join(f"{update.index:,}" for update in session.updates[:_MAX_LISTED])
-        rest = (
-            f" and {len(session.updates) - _MAX_LISTED:,} more"
-            if len(session.updates) > _MAX_LISTED
-            else ""
-        )
+        updates = join_first([f"{update.index:,}" for update in session.updates], _MAX_LISTED)
         said.append(
             f"{format_count_with_noun(len(session.updates), 'update')} of the notes, after message "
-            f"{updates}{rest}."
+            f"{updates}."
         )
     if session.compactions:
         said.append(f"{format_count_with_noun(len(session.compactions), 'compaction')}.")

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.write_evidence import extract_own_words
+from memorist.core.bounded_collections import BoundedDict
 from memorist.core.messages import (
     RECALL_ID_PREFIX,
     ROLLOUT_MEMORY_ID_PREFIX,
@@ -72,7 +73,7 @@ class EvidenceRowBuilder:
     """
 
     def __init__(self) -> None:
-        self._open: dict[str, ToolAction] = {}
+        self._open: dict[str, ToolAction] = BoundedDict(MAX_OPEN_CALLS)
         self._saying: list[EvidenceRow] = []
         self.turns = 0
         """User messages so far."""
@@ -114,8 +115,6 @@ class EvidenceRowBuilder:
 
     def _on_tool_call(self, call: ToolUse) -> None:
         self._open[call.id] = parse_tool_action_unless_mcp(call)
-        if len(self._open) > MAX_OPEN_CALLS:
-            del self._open[next(iter(self._open))]
 
     def _on_tool_result(self, message: Message, result: ToolResult) -> Iterator[EvidenceRow]:
         action = self._open.pop(result.tool_use_id, None)

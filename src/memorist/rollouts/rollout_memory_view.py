@@ -73,9 +73,9 @@ def render_rollout_memory_view(
     applicable = _with_notes(_applicable_entries(whole, view.location), notes, view.location)
     fit = _drop_planted_orders(applicable)
     small = _drop_long_entries(fit, view.tokens // _MAX_ENTRY_SHARE)
-    small = replace(small, left_out=_count_shown(fit) - _count_shown(small))
+    small = replace(small, left_out=fit.entry_count - small.entry_count)
     cut = drop_summary_entries_to_fit(small, view.tokens, _count_tokens)
-    if not (_count_shown(cut) or cut.profile):
+    if not (cut.entry_count or cut.profile):
         return ""
     plain = _strip_empty_headings(render_memory_summary(cut))
     values = {
@@ -102,12 +102,6 @@ def _strip_empty_headings(text: str) -> str:
         or (at + 1 < len(lines) and not lines[at + 1].startswith("## "))
     ]
     return redact(neutralize_markup("\n\n".join(kept), (MEMORY_SUMMARY_TAG,))).text
-
-
-def _count_shown(summary: MemorySummary) -> int:
-    return len(summary.topics) + sum(
-        len(part.entries) for part in (*summary.preferences, *summary.tips)
-    )
 
 
 def _applicable_entries(summary: MemorySummary, here: SessionLocation) -> MemorySummary:

@@ -23,7 +23,6 @@ from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.structural_task_log import (
     AGREED_PREFIX,
     MAX_AGREED_CHARACTERS,
-    CommandRuns,
     TaskLogBuilder,
     TaskRecord,
 )
@@ -45,7 +44,7 @@ from memorist.session_memory.structural_notes import (
 )
 from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure_line
 from memorist.transcript_analysis.command_lines import CHECK_KINDS
-from memorist.transcript_analysis.command_log import RecordedFailure
+from memorist.transcript_analysis.command_log import CommandRecord, RecordedFailure
 from memorist.transcript_analysis.display_paths import find_display_root
 from memorist.transcript_analysis.note_line_selection import (
     NoteLine,
@@ -391,7 +390,7 @@ def _is_telling(failure: RecordedFailure) -> bool:
 
 def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
     found, listed = [], set[str]()
-    checks: list[tuple[str, CommandRuns]] = []
+    checks: list[tuple[str, CommandRecord]] = []
     last = 0
     for task in tasks:
         commands = [each for each in render_reusable_commands(task) if each[0] not in listed]

@@ -53,7 +53,7 @@ from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript_analysis.command_lines import CHECK_KINDS, truncate_command
-from memorist.transcript_analysis.display_paths import make_display_path
+from memorist.transcript_analysis.display_paths import join_display_paths, make_display_path
 from memorist.transcript_analysis.turn_log import find_commit_subject
 
 # Render a session's summary task by task, from its raw memory and its actions (Codex).
@@ -100,8 +100,7 @@ def describe_task_steps(note: TaskRecord, cwd: str) -> list[str]:
 def render_changed_files(note: TaskRecord, cwd: str) -> str:
     """Render the changed files, most changed first."""
     paths = sorted(note.edited, key=lambda path: -note.edited[path])
-    more = f" and {len(paths) - MAX_SHOWN_FILES} more" if len(paths) > MAX_SHOWN_FILES else ""
-    return ", ".join(f"`{make_display_path(path, cwd)}`" for path in paths[:MAX_SHOWN_FILES]) + more
+    return join_display_paths(paths, cwd, MAX_SHOWN_FILES)
 
 
 def render_session_summary(

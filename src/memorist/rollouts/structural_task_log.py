@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -29,6 +30,7 @@ from memorist.auto_memory.statements.user_prose import (
 )
 from memorist.auto_memory.write_evidence import extract_text_before_others_words
 from memorist.core.apply_patch import FileEdit
+from memorist.core.bounded_collections import BoundedDict
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse, UnknownBlock
 from memorist.core.sentences import shorten_to_one_line
@@ -53,6 +55,7 @@ from memorist.transcript_analysis.call_outcome import (
     parse_call_outcome,
 )
 from memorist.transcript_analysis.command_lines import CHECK_KINDS, find_commit_or_pr_message
+from memorist.transcript_analysis.command_log import CommandRecord
 from memorist.transcript_analysis.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -86,17 +89,6 @@ class TaskUserMessage(Struct, frozen=True):
     """The words that the user typed to the agent: nothing pasted, nothing piped."""
 
 
-class CommandRuns(Struct):
-    """A command of a task: its runs, failures and last outcome."""
-
-    kind: str
-    runs: int = 0
-    failures: int = 0
-    order: int = 0
-    line: int = 0
-    last: CallOutcome | None = None
-
-
 class CommitPushOrMerge(Struct, frozen=True):
     """A commit, push or merge that succeeded: its kind, the telling line of its output, and the
     line of the session's file.
@@ -117,6 +109,9 @@ class OpenedPullRequestOrIssue(Struct):
     line: int
     address: str = ""
 
+MAX_LOGGED_COMMANDS = 60
+"""Distinct commands held per task."""
+
 
 class TaskRecord(Struct):
     """What is known of one task. Orders count messages of the session."""
@@ -124,7 +119,9 @@ class TaskRecord(Struct):
     number: int
     requests: list[TaskUserMessage] = field(default_factory=list)
     edited: dict[str, int] = field(default_factory=dict)
-    runs: dict[str, CommandRuns] = field(default_factory=dict)
+    runs: dict[str, CommandRecord] = field(
+        default_factory=partial(BoundedDict, MAX_LOGGED_COMMANDS)
+    )
     shipped: list[CommitPushOrMerge] = field(default_factory=list)
     checks: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
     """The last outcome of each kind of check and of shipping: success, order, and command."""
@@ -165,8 +162,6 @@ MAX_LOGGED_FILES = 60
 """Changed files held per task."""
 
 
-MAX_LOGGED_COMMANDS = 60
-"""Distinct commands held per task."""
 
 
 MAX_REQUEST_CHARACTERS = 600
@@ -226,7 +221,7 @@ class TaskLogBuilder:
         self.tasks: list[TaskRecord] = []
         self.ledger = TranscriptLedger()
         """What was said and done, turn by turn; a task names its turns."""
-        self.reply_lines: dict[int, int] = {}
+        self.reply_lines: dict[int, int] = BoundedDict(MAX_REPLY_LINES)
         """The line of the agent's last words in each of the newest turns."""
         self.saw_outside_content = False
         """Content from the web or from an MCP server came in (RO-9)."""
@@ -240,7 +235,7 @@ class TaskLogBuilder:
         self._evidence_before = ""
         """What the entries that the user's last message led to rest on."""
         self._last_reply = ""
-        self._open: dict[str, ToolAction] = {}
+        self._open: dict[str, ToolAction] = BoundedDict(MAX_OPEN_CALLS)
         self._followed: UnfinishedBackgroundCalls[ToolAction] = UnfinishedBackgroundCalls()
         self._count = 0
 
@@ -412,8 +407,6 @@ class TaskLogBuilder:
         self._last_reply = text[-MAX_REPLY_CHARACTERS:]
         self.reply_lines.pop(self.current_task.last_turn, None)
         self.reply_lines[self.current_task.last_turn] = line
-        if len(self.reply_lines) > MAX_REPLY_LINES:
-            del self.reply_lines[next(iter(self.reply_lines))]
 
     def _on_tool_call(self, call: ToolUse) -> None:
         self.agent_acted = True
@@ -421,8 +414,6 @@ class TaskLogBuilder:
         task.calls += 1
         self._followed.on_tool_call(call)
         self._open[call.id] = parse_tool_action(call)
-        if len(self._open) > MAX_OPEN_CALLS:
-            del self._open[next(iter(self._open))]
 
     def _on_tool_result(self, result: ToolResult, message: Message) -> None:
         answered = self._open.pop(result.tool_use_id, None)
@@ -475,9 +466,8 @@ class TaskLogBuilder:
             return
         run = task.runs.get(action.short_command)
         if run is None:
-            if len(task.runs) >= MAX_LOGGED_COMMANDS:
-                del task.runs[next(iter(task.runs))]
-            run = task.runs[action.short_command] = CommandRuns(action.kind)
+            run = CommandRecord(action.short_command, action.kind, self.order)
+            task.runs[action.short_command] = run
         run.runs += 1
         run.failures += outcome.ok is False
         run.order, run.line, run.last = self.order, line, outcome

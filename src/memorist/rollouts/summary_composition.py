@@ -79,6 +79,11 @@ class MemorySummary(Struct, frozen=True, kw_only=True):
     left_out: int = 0
     """Entries left out for lack of space."""
 
+    @property
+    def entry_count(self) -> int:
+        """Number of entries of topics, tips and preferences."""
+        return len(self.topics) + sum(len(part.entries) for part in (*self.tips, *self.preferences))
+
 
 def find_summary_problem(text: str) -> str:
     """Return why a text is not a valid summary, in one sentence; empty if it is."""
@@ -247,7 +252,7 @@ def drop_summary_entries_to_fit(
     """
     if size(render_memory_summary(summary)) <= limit:
         return summary
-    total = _count_entries(summary)
+    total = summary.entry_count
     low, high = 0, total
     while low < high:
         middle = (low + high) // 2
@@ -259,12 +264,6 @@ def drop_summary_entries_to_fit(
     if size(render_memory_summary(found)) <= limit:
         return found
     return replace(found, preamble="", profile="", other=())
-
-
-def _count_entries(summary: MemorySummary) -> int:
-    return len(summary.topics) + sum(
-        len(part.entries) for part in (*summary.tips, *summary.preferences)
-    )
 
 
 def _drop_entries(summary: MemorySummary, number: int) -> MemorySummary:

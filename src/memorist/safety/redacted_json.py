@@ -44,15 +44,12 @@ def encode_redacted(value: object) -> bytes:
     return msgspec.json.encode(value if clean is plain else clean)
 
 
-def redact_json(value: JsonT, *, named: bool = False) -> JsonT:
-    """The value with a mark for each secret in its strings; the same object where there is none.
-
-    `named` says that the keys of its objects are names of settings or arguments.
-    """
-    return cast("JsonT", _redact_value(value, named=named))
+def redact_json(value: JsonT) -> JsonT:
+    """The value with a mark for each secret in its strings; the same object where there is none."""
+    return cast("JsonT", _redact_value(value))
 
 
-def _redact_value(value: object, *, named: bool, level: int = 0) -> object:
+def _redact_value(value: object, *, named: bool = False, level: int = 0) -> object:
     if isinstance(value, str):
         return redact(value).text
     if level > _MAX_LEVELS and isinstance(value, dict | list | tuple):

@@ -32,16 +32,14 @@ def extract_text_without_injections(message: Message) -> str:
     )
 
 
-def render_conversation_brief(
-    derived: Mapping[str, str], newest: list[tuple[str, str]], tokens: int = BRIEF_TOKENS
-) -> str:
+def render_conversation_brief(derived: Mapping[str, str], newest: list[tuple[str, str]]) -> str:
     """Render a brief of the conversation: what is derived from its structure, then its newest
     messages as (speaker, text), oldest first.
     """
     parts = [BRIEF_HEAD]
     parts += [f"## {title}\n{body}" for title, body in derived.items() if body.strip()]
     parts.append(NEWEST_HEAD)
-    room = tokens
+    room = BRIEF_TOKENS
     chosen: list[str] = []
     for speaker, text in reversed(newest):
         piece = f"[{speaker}]\n{truncate_middle(text, BRIEF_MESSAGE_TOKENS)}"
@@ -50,4 +48,4 @@ def render_conversation_brief(
             break
         chosen.append(piece)
     parts += reversed(chosen)
-    return truncate_end("\n\n".join(parts), tokens * 3)
+    return truncate_end("\n\n".join(parts), BRIEF_TOKENS * 3)

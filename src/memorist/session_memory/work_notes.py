@@ -13,7 +13,7 @@ from memorist.transcript_analysis.command_lines import (
     truncate_command,
 )
 from memorist.transcript_analysis.command_log import CommandRecord, RecordedFailure
-from memorist.transcript_analysis.display_paths import make_display_path
+from memorist.transcript_analysis.display_paths import join_display_paths, make_display_path
 from memorist.transcript_analysis.note_line_selection import NoteLine, build_note_line
 from memorist.transcript_analysis.session_dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript_analysis.session_file_log import FileRecord, render_line_replacement
@@ -76,7 +76,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
             build_note_line(
                 FILES_SECTION,
                 f"In the working tree by `git status`, though no call here edited them: "
-                f"{_join_paths(theirs, root, 8)}",
+                f"{join_display_paths(theirs, root, 8)}",
                 (3, 0),
                 1.4,
             )
@@ -86,7 +86,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
         lines.append(
             build_note_line(
                 FILES_SECTION,
-                f"Changed, then taken back: {_join_paths(back, root, 8)}",
+                f"Changed, then taken back: {join_display_paths(back, root, 8)}",
                 (1, 1),
                 2.0,
                 must=True,
@@ -100,7 +100,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
         lines.append(
             build_note_line(
                 FILES_SECTION,
-                f"Read only: {_join_paths([each.path for each in seen], root, 10)}",
+                f"Read only: {join_display_paths([each.path for each in seen], root, 10)}",
                 (2, 0),
                 2.0,
                 must=True,
@@ -125,7 +125,7 @@ def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]
         lines.append(
             build_note_line(
                 FILES_SECTION,
-                f"Deleted: {_join_paths([each.path for each in deleted], root, 12)}",
+                f"Deleted: {join_display_paths([each.path for each in deleted], root, 12)}",
                 (1, 0),
                 2.0,
                 must=True,
@@ -162,11 +162,6 @@ def _find_foreign_changes(ledger: TranscriptLedger, changed: list[str]) -> list[
         )
         and path.rstrip("/").rsplit("/", 1)[-1] not in actions
     ]
-
-
-def _join_paths(paths: list[str], root: str, limit: int) -> str:
-    more = f" and {len(paths) - limit} more" if len(paths) > limit else ""
-    return ", ".join(f"`{make_display_path(path, root)}`" for path in paths[:limit]) + more
 
 
 def _build_changed_line(note: FileRecord, path: str, at: int) -> NoteLine:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -21,12 +22,15 @@ from memorist.core.text_analysis import NOTES_STOP_WORDS, parse_word_list
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_middle
 from memorist.core.yaml_text import dump_yaml
+from memorist.errors import InputError, StoreError
+from memorist.ports import FileSystem
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_command_state
-from memorist.skills.skill_file import MAX_NAME_CHARS, SkillPrompts
+from memorist.skills.skill_file import MAX_NAME_CHARS, SKILL_FILE, SkillPrompts
+from memorist.skills.skill_roots import SkillBaseFolders
 from memorist.transcript_analysis.command_lines import CHECK_KINDS
 from memorist.transcript_analysis.display_paths import find_display_root, make_display_path
 from memorist.transcript_analysis.tool_actions import MAX_SHORT_COMMAND_CHARACTERS
@@ -328,3 +332,30 @@ def _sanitise_material(text: str) -> str:
             strip_hidden_characters(text), ("session_notes", "user_messages", "skeleton")
         )
     ).text
+
+
+def save_skill_draft(draft: SkillDraft, folder: Path, files: FileSystem) -> Path:
+    """Write a draft to `FOLDER/NAME/SKILL.md`, which must not exist; returns the path.
+
+    Raises InputError when the file exists or the name is not a plain one, and StoreError.
+    """
+    if not is_skill_name(draft.name):
+        raise InputError(
+            f"{draft.name!r} cannot be a skill's name: lowercase letters, digits and hyphens "
+            f"make one, at most 64"
+        )
+    path = folder / draft.name / SKILL_FILE
+    try:
+        created = files.create(path, draft.text.encode("utf-8", "replace"))
+    except StoreError as error:
+        raise StoreError(f"{error} The draft was not saved.") from error
+    if not created:
+        raise InputError(f"{path} exists and stays as it is; give the skill another --name")
+    return path
+
+
+def find_drafts_folder(locations: SkillBaseFolders, scope: str) -> Path:
+    """Return the folder for drafts: the project's or user's `.agents/skills`, which both families
+    can read.
+    """
+    return Path(locations.project if scope == "project" else locations.home) / ".agents" / "skills"

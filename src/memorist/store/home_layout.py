@@ -80,6 +80,11 @@ class Layout:
     def __init__(self, home: Path) -> None:
         self.home = home
 
+    @classmethod
+    def from_setting(cls, home: str) -> Layout:
+        """The paths below the folder that the setting `home` names."""
+        return cls(Path(home).expanduser().absolute())
+
     @property
     def database(self) -> Path:
         """Sessions and receipts; can be deleted without losing notes or transcripts."""

@@ -8,17 +8,12 @@ import os
 import sqlite3
 from pathlib import Path
 
-from memorist.errors import StoreError
 from memorist.store.sqlite_database import (
     UnsavedDatabaseConnection,
     begin_write_ahead_log,
     connect_database,
     create_private_file,
-    explain_database_error,
-    is_database_damage,
-    is_database_locked,
-    is_unwritable_error,
-    move_damaged_database_aside,
+    open_or_replace_file,
     open_unsaved_copy,
     transaction,
 )
@@ -65,21 +60,7 @@ def open_or_replace_index(path: Path) -> sqlite3.Connection:
 
     Raises StoreError when the disk refuses.
     """
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            return _connect_index(path)
-        except sqlite3.DatabaseError as error:
-            if not is_database_damage(error):
-                raise
-            move_damaged_database_aside(path)
-            return _connect_index(path)
-    except (sqlite3.Error, OSError) as error:
-        if is_unwritable_error(error, path) or is_database_locked(error):
-            return open_unsaved_index(path, error)
-        raise StoreError(
-            f"the index {path} cannot be opened: {explain_database_error(path, error)}"
-        ) from error
+    return open_or_replace_file(path, lambda: _connect_index(path), _prepare_index, what="index")
 
 
 def open_unsaved_index(path: Path, error: Exception) -> UnsavedDatabaseConnection:

@@ -148,7 +148,7 @@ class SharedSessions:
                     (f"{socket.gethostname()}, process {os.getpid()}", name),
                 )
                 _restore(connection, row, folder)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: others wait for the session
             with contextlib.suppress(StoreError):
                 self.release(name)
             raise

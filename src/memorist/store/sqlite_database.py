@@ -184,20 +184,38 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
     to date, a copy in memory is given (`UnsavedDatabaseConnection`), so that all that reads goes
     on.
     """
+    return open_or_replace_file(
+        path,
+        lambda: _connect_database(path, waits_once=waits_once),
+        _prepare_database,
+        what="database",
+    )
+
+
+def open_or_replace_file(
+    path: Path,
+    connect: Callable[[], sqlite3.Connection],
+    prepare: Callable[[sqlite3.Connection], object],
+    *,
+    what: str,
+) -> sqlite3.Connection:
+    """Connect to a database's file; a damaged one is moved aside first, and where it cannot be
+    written or stays locked a copy in memory is given. Raises StoreError when the disk refuses.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            return _connect_database(path, waits_once=waits_once)
+            return connect()
         except sqlite3.DatabaseError as error:
             if not is_database_damage(error):
                 raise
             move_damaged_database_aside(path)
-            return _connect_database(path, waits_once=waits_once)
+            return connect()
     except (sqlite3.Error, OSError) as error:
         if is_unwritable_error(error, path) or is_database_locked(error):
-            return open_unsaved_copy(path, error, _prepare_database)
+            return open_unsaved_copy(path, error, prepare)
         raise StoreError(
-            f"the database {path} cannot be opened: {explain_database_error(path, error)}"
+            f"the {what} {path} cannot be opened: {explain_database_error(path, error)}"
         ) from error
 
 

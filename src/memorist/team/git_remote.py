@@ -18,6 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.memory_manifest import is_index_file
+from memorist.core.plural import join_first
 from memorist.errors import (
     RemoteChanged,
     RemoteError,
@@ -322,10 +323,7 @@ class GitRemote:
     def _import_stream(self, changes: Mapping[str, RemoteChange]) -> bytes:
         """Build the commit as input of `git fast-import`."""
         changed = sorted(changes)
-        what = ", ".join(changed[:3]) + (
-            f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-        )
-        message = f"Team memory: {what}\n".encode()
+        message = f"Team memory: {join_first(changed, 3)}\n".encode()
         folder = () if self._branch.project is None else ("-C", str(self._branch.project))
         found = self._run((*folder, "var", "GIT_COMMITTER_IDENT"), inside=not folder)
         who = (

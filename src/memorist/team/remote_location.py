@@ -15,6 +15,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.team_memory import MAX_TEAM_LOCATION_BYTES
 from memorist.errors import SettingsError
+from memorist.platforms.regular_files import is_open_to_other_users, read_regular_text_file
 from memorist.platforms.user_home import expand_user
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
@@ -24,7 +25,6 @@ from memorist.team.git_remote import GitRemote, TeamBranch, find_project_remote
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import derive_space_name_from_remote
 from memorist.team.team_remote import TeamRemote
-from memorist.team.team_token import read_team_token
 
 _GIT_PREFIX = "git:"
 _ONLY_GIT = re.compile(
@@ -119,3 +119,27 @@ def _project_space(root: Path) -> str:
         raise SettingsError(
             f"{error} to name its team by; name it: memorist team init --space NAME"
         ) from error
+
+
+AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
+
+
+def read_team_token(settings: TeamSettings, environment: Mapping[str, str]) -> str:
+    """The token; empty where none is set. Raises SettingsError for one that cannot be used."""
+    if given := environment.get(AUTH_VARIABLE, "").strip():
+        return _clean_token(given)
+    if not settings.token_file:
+        return ""
+    path = Path(expand_user(settings.token_file))
+    try:
+        if is_open_to_other_users(path):
+            raise SettingsError(f"others can read the token in {path}; forbid it: chmod 600 {path}")
+        return _clean_token(read_regular_text_file(path).strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the token file {path} cannot be read ({error})") from error
+
+
+def _clean_token(token: str) -> str:
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise SettingsError("the token of the team server holds signs that no token has")
+    return token

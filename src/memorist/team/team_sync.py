@@ -21,6 +21,7 @@ from memorist.auto_memory.removed_memories import find_deliberately_deleted_path
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
+from memorist.core.plural import join_first
 from memorist.errors import (
     InputError,
     RemoteChanged,
@@ -123,18 +124,15 @@ class TeamSync:
         """Return what is not sent, and why."""
         return self._local.read_texts().unshareable
 
-    def pull(
-        self, *, deletions: bool = False, from_scratch: bool = False, wait_seconds: float = 10.0
-    ) -> TeamSyncReport:
+    def pull(self, *, deletions: bool = False, from_scratch: bool = False) -> TeamSyncReport:
         """Take what others changed. Raises RemoteError, StoreError.
 
         Args:
             deletions: delete even if it is many at once.
             from_scratch: trust the remote though it is older than before: both sides are compared
                 as if for the first time, and nothing is deleted.
-            wait_seconds: longest wait for another process that does the same.
         """
-        with hold_lock(self._layout.lock, wait_seconds=wait_seconds):
+        with hold_lock(self._layout.lock):
             return self._pull(deletions=deletions, from_scratch=from_scratch)
 
     def pull_and_push(
@@ -343,9 +341,7 @@ class TeamSync:
         texts = {change.path: change.after for change in changes if change not in real}
         if not real:
             return WriteResult(), _name_shared_texts(texts)
-        what = ", ".join(change.path.removeprefix(TEAM_PREFIX) for change in real[:3]) + (
-            f" and {len(real) - 3} more" if len(real) > 3 else ""
-        )
+        what = join_first([change.path.removeprefix(TEAM_PREFIX) for change in real], 3)
         why = ChangeReason(actor="team", what=render_change_headline("team", what))
         try:
             parts = [self._memory.write(real, why)]

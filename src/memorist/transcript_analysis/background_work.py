@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
+from memorist.core.bounded_collections import BoundedDict
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolResult, ToolUse
 
@@ -64,7 +65,7 @@ class UnfinishedBackgroundWork:
     __slots__ = ("_asked", "running")
 
     def __init__(self) -> None:
-        self.running: dict[str, str] = {}
+        self.running: dict[str, str] = BoundedDict(MAX_FOLLOWED_WORK)
         """What each piece of work is, oldest first."""
         self._asked: dict[str, str] = {}
         """Ids of the work that open calls ask about, by call."""
@@ -85,8 +86,6 @@ class UnfinishedBackgroundWork:
         started = _STARTED.search(head)
         if started is not None:
             self.running[started[1]] = started_by[:MAX_DESCRIPTION_CHARACTERS]
-            if len(self.running) > MAX_FOLLOWED_WORK:
-                del self.running[next(iter(self.running))]
 
     def on_host_text(self, text: str) -> None:
         """A host tells of the end of work."""
@@ -104,7 +103,7 @@ class UnfinishedBackgroundCalls(Generic[CallT]):
     __slots__ = ("_asked", "_started")
 
     def __init__(self) -> None:
-        self._started: dict[str, CallT] = {}
+        self._started: dict[str, CallT] = BoundedDict(MAX_FOLLOWED_WORK)
         self._asked: dict[str, str] = {}
 
     def on_tool_call(self, call: ToolUse) -> None:
@@ -125,8 +124,6 @@ class UnfinishedBackgroundCalls(Generic[CallT]):
         started = _STARTED.search(result.text[:_HEAD])
         if started is not None:
             self._started[started[1]] = first or call
-            if len(self._started) > MAX_FOLLOWED_WORK:
-                del self._started[next(iter(self._started))]
             return call
         if first is not None and _STILL_RUNNING.search(result.text[:_HEAD]):
             self._started[asked] = first

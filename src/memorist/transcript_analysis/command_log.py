@@ -36,7 +36,9 @@ MAX_COMMAND_FAILURES = 40
 
 
 class CommandRecord(Struct):
-    """One command as typed: how often it ran and failed, and its last outcome."""
+    """One command as typed: how often it ran and failed, its last outcome, and the line of the
+    session's file with it, 0 where that is not asked for.
+    """
 
     text: str
     kind: str
@@ -44,6 +46,7 @@ class CommandRecord(Struct):
     runs: int = 0
     failures: int = 0
     last: CallOutcome | None = None
+    line: int = 0
 
 
 class RecordedFailure(Struct):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from posixpath import commonpath
+
+from memorist.core.plural import join_first
 
 LONG_PATH_CHARACTERS = 64
 """Characters above which a path outside the session's folder is abbreviated to its end."""
@@ -23,6 +25,11 @@ def find_display_root(cwd: str, paths: Iterable[str]) -> str:
         return ""
     common = commonpath(absolute)
     return common if common.count("/") >= 2 else ""
+
+
+def join_display_paths(paths: Sequence[str], root: str, limit: int) -> str:
+    """The first paths, as code, and how many there are besides."""
+    return join_first([f"`{make_display_path(path, root)}`" for path in paths], limit)
 
 
 def make_display_path(path: str, root: str) -> str:

@@ -7,6 +7,7 @@ import re
 from msgspec import Struct, field, structs
 
 from memorist.core.apply_patch import FileEdit
+from memorist.core.bounded_collections import BoundedDict
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
@@ -80,7 +81,7 @@ class SessionFileLog:
 
     def __init__(self) -> None:
         self.files: dict[str, FileRecord] = {}
-        self._before: dict[str, FileRecord] = {}
+        self._before: dict[str, FileRecord] = BoundedDict(MAX_LOGGED_FILES)
         """File records as of the last commit, for the files changed since."""
         self._order = 0
 
@@ -143,8 +144,6 @@ class SessionFileLog:
         """Save a record as it is before the first change since the last commit."""
         if note.path not in self._before:
             self._before[note.path] = _copy_record(note)
-            if len(self._before) > MAX_LOGGED_FILES:
-                del self._before[next(iter(self._before))]
 
     def on_commit(self) -> None:
         """After a commit, earlier changes can no longer be undone by restoring a file."""

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from memorist.core.apply_patch import FileEdit
+from memorist.core.bounded_collections import BoundedDict
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.core.sentences import keep_start_and_end, shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
@@ -105,7 +106,7 @@ class SessionActions:
         self.files = SessionFileLog()
         self.tasks: dict[str, TaskItem] = {}
         self.tools: dict[str, int] = {}
-        self.searches: dict[str, None] = {}
+        self.searches: dict[str, None] = BoundedDict(MAX_SEARCHES)
         self.dirty: tuple[str, ...] = ()
         """The files in the last `git status`."""
         self.plan = ""
@@ -118,7 +119,7 @@ class SessionActions:
         that only a summary tells of, may have changed files.
         """
         self._followed: UnfinishedBackgroundCalls[ToolAction] = UnfinishedBackgroundCalls()
-        self.calls: dict[str, ToolAction] = {}
+        self.calls: dict[str, ToolAction] = BoundedDict(MAX_OPEN_CALLS)
 
     @property
     def user_words(self) -> str:
@@ -146,8 +147,6 @@ class SessionActions:
             case _:
                 pass
         self.calls[call.id] = action
-        if len(self.calls) > MAX_OPEN_CALLS:
-            del self.calls[next(iter(self.calls))]
 
     def on_tool_result(self, result: ToolResult) -> None:
         """A call's result arrived; a result of an unknown call is ignored."""
@@ -190,8 +189,6 @@ class SessionActions:
         self._talk.pool.add_name_weight(find_identifiers(what), _SEARCH_WEIGHT)
         self.searches.pop(what, None)
         self.searches[what] = None
-        if len(self.searches) > MAX_SEARCHES:
-            del self.searches[next(iter(self.searches))]
 
     def _update_tasks(self, action: TaskListAction | TaskUpdateAction) -> None:
         if isinstance(action, TaskListAction):

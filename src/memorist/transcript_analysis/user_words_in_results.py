@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from memorist.core.bounded_collections import BoundedDict
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.transcript_analysis.call_outcome import parse_codex_answers
@@ -95,7 +96,7 @@ class UserWordsInResultsReader:
     """Follows the messages of a session and reads the replies in them."""
 
     def __init__(self) -> None:
-        self._open: dict[str, ToolAction] = {}
+        self._open: dict[str, ToolAction] = BoundedDict(MAX_OPEN_CALLS)
 
     def read_replies_in_message(self, message: Message) -> Message | None:
         """Take in one message; the replies in it as a message of the user with the same id."""
@@ -120,8 +121,6 @@ class UserWordsInResultsReader:
 
     def _open_call(self, use: ToolUse) -> None:
         self._open[use.id] = parse_tool_action_unless_mcp(use)
-        if len(self._open) > MAX_OPEN_CALLS:
-            del self._open[next(iter(self._open))]
 
 
 def insert_user_words_from_results(messages: Iterable[Message]) -> Iterator[Message]:

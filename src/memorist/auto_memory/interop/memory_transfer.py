@@ -8,18 +8,22 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.interop.claude_code_memory import CLAUDE_CODE
+from memorist.auto_memory.interop.codex_memory import CODEX
 from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
     IgnoredImportEntry,
     MemoryDialect,
 )
-from memorist.auto_memory.interop.dialect_registry import DIALECTS, recognise_memory_dialect
+from memorist.auto_memory.interop.gemini_memory import GEMINI
+from memorist.auto_memory.interop.hermes_memory import HERMES
 from memorist.auto_memory.interop.import_plan import ImportPlan, ImportTargetState, plan_import
-from memorist.auto_memory.interop.instruction_files import INSTRUCTION_FILE_ENDINGS
+from memorist.auto_memory.interop.instruction_files import INSTRUCTION_FILE_ENDINGS, INSTRUCTIONS
 from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_file import MemoryFile, MemoryKind, parse_memory_file
 from memorist.auto_memory.write_result import WriteResult
+from memorist.core.plural import join_first
 from memorist.core.text_analysis import (
     count_undecoded_bytes,
     decode_file_text,
@@ -337,11 +341,9 @@ def write_export(files: FileSystem, plan: ExportPlan, *, force: bool = False) ->
     Raises WriteConflict when one exists with other bytes, unless forced; StoreError.
     """
     if plan.existing and not force:
-        named = ", ".join(sorted(plan.existing)[:3])
-        more = f" and {len(plan.existing) - 3} more" if len(plan.existing) > 3 else ""
         raise WriteConflict(
-            f"{named}{more} in {plan.folder} would be changed; say --force to do it, or name "
-            f"another folder."
+            f"{join_first(sorted(plan.existing), 3)} in {plan.folder} would be changed; say "
+            "--force to do it, or name another folder."
         )
     for path, data in plan.files.items():
         target = plan.folder / path
@@ -349,3 +351,18 @@ def write_export(files: FileSystem, plan: ExportPlan, *, force: bool = False) ->
             files.write(target, data, expect=plan.existing[path])
         elif not files.create(target, data):
             raise WriteConflict(f"{target} was made by somebody else meanwhile; repeat the export.")
+
+
+DIALECTS: dict[str, MemoryDialect] = {
+    each.name: each for each in (CODEX, HERMES, GEMINI, CLAUDE_CODE, INSTRUCTIONS)
+}
+"""Most specific first: a version line or a section sign is unique, while an instruction file may
+lie beside anything.
+"""
+
+
+def recognise_memory_dialect(files: Mapping[str, bytes]) -> str | None:
+    """Return the name of the first dialect that recognises these files (by relative path), or
+    None.
+    """
+    return next((name for name, dialect in DIALECTS.items() if dialect.recognise(files)), None)

@@ -126,7 +126,7 @@ def run_doctor_checks(
             "settings",
         )
         return
-    layout = Layout(Path(resolved.settings.home).expanduser().absolute())
+    layout = Layout.from_setting(resolved.settings.home)
     context = DoctorContext(
         resolved=resolved, layout=layout, now=time.time(), may_repair=fix, may_use_network=reach
     )

@@ -26,10 +26,10 @@ from memorist.store.home_layout import MemoryLayout, TeamStateLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team import remote_location
 from memorist.team.git_remote import GitRemote
+from memorist.team.remote_location import AUTH_VARIABLE
 from memorist.team.team_client import ServerRemote
 from memorist.team.team_remote import TeamRemote
 from memorist.team.team_sync_plan import TeamSyncState
-from memorist.team.team_token import AUTH_VARIABLE
 
 ANSWER_TIMEOUT_SECONDS = 5.0
 """Longest wait for an answer, because the user is waiting. Our choice."""

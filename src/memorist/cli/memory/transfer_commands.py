@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from memorist.auto_memory.interop.dialect import ExportLoss
-from memorist.auto_memory.interop.dialect_registry import DIALECTS
 from memorist.auto_memory.interop.import_plan import ImportPlan, PlannedMemoryImport
 from memorist.auto_memory.interop.memory_transfer import (
+    DIALECTS,
     ExportPlan,
     apply_import,
     plan_export,

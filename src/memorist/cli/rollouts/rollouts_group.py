@@ -290,7 +290,7 @@ def rollouts_note_command(text: str, here: bool) -> None:
     if not text:
         raise click.UsageError("the note is empty; say what is to be noted")
     applies = find_repository_root_or_folder(str(Path.cwd())) if here else EVERYWHERE
-    folder = Layout(Path(load_rollout_settings().home).expanduser().absolute()).rollouts
+    folder = Layout.from_setting(load_rollout_settings().home).rollouts
     now = format_utc_timestamp(SystemClock().now())
     click.echo(
         f"noted in {write_user_note(DiskFiles(), folder, text, now=now, group_title=applies)}"

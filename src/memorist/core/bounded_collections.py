@@ -1,7 +1,8 @@
-"""A least-recently-used cache."""
+"""A dict of bounded size, and a least-recently-used cache."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -11,7 +12,25 @@ few days.
 """
 
 
+Key = TypeVar("Key")
 Value = TypeVar("Value")
+
+
+class BoundedDict(dict[Key, Value]):
+    """A dict that drops its oldest entry when one more than `max_size` is set. An entry that is set
+    again keeps its age, unless it was popped before.
+    """
+
+    max_size = sys.maxsize
+
+    def __init__(self, max_size: int) -> None:
+        super().__init__()
+        self.max_size = max_size
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self.max_size:
+            del self[next(iter(self))]
 
 
 class LruCache(Generic[Value]):
