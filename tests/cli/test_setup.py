@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from shutil import which
 
@@ -72,6 +74,24 @@ def test_one_command_joins_proves_and_shows_something_true(project: Path) -> Non
         end(home / ".memorist")
         run("uninstall", "claude-code")
         run("uninstall", "codex")
+
+
+@pytest.mark.parametrize("answer", ["n", "1-2", "²", "0", "claude-code"])
+def test_an_answer_that_is_no_number_of_the_list_joins_nothing(project: Path, answer: str) -> None:
+    """Whoever means to leave one out is not joined with all: each word is one of the numbers."""
+    terminal, there = os.openpty()
+    try:
+        os.write(terminal, f"{answer}\n".encode())
+        done = subprocess.run(
+            [sys.executable, "-m", "memorist", "setup", "--no-past"],
+            stdin=there, capture_output=True, text=True, check=False, timeout=60, cwd=project,
+        )  # fmt: skip
+    finally:
+        os.close(terminal)
+        os.close(there)
+    assert done.returncode == 2
+    assert f"{answer!r} is none of the numbers 1 to 2; nothing was joined" in done.stderr
+    assert not (Path(os.environ["HOME"]) / ".claude" / "settings.json").exists()
 
 
 def test_a_project_of_which_nothing_is_known_is_told_so(

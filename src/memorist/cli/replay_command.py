@@ -23,7 +23,6 @@ from memorist.cli.command_environment import (
 from memorist.core.plural import pluralize
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
-from memorist.platforms.user_home import expand_user
 from memorist.replay.replay import (
     ReplayOptions,
     ReplayResult,
@@ -31,8 +30,14 @@ from memorist.replay.replay import (
     replay_files_to_report,
 )
 from memorist.replay.replay_results import NotesUpdateRecord, ReplayedSessionRecord
-from memorist.store.home_layout import REPLAY_FOLDER
+from memorist.rollouts.session_sources import list_agent_session_folders
+from memorist.store.home_layout import REPLAY_FOLDER, Layout
 
+_SESSION_FILES = {
+    "claude-code": ("*/*.jsonl",),
+    "codex": ("**/rollout-*.jsonl", "**/rollout-*.jsonl.zst"),
+}
+"""Patterns of the files that may be demonstrated, by client."""
 MAX_PREFIX_BREAKS = 3
 """Prefix breaks that a session's line names; `--json` has all."""
 
@@ -102,8 +107,8 @@ def demo_command(samples: Path | None, out: Path) -> None:
 
     Example: memorist demo --out replayed
     """
-    own = find_all_client_sessions(Path(expand_user()), read_environment())
-    files = own[:1] or _find_samples(samples or Path("examples/sessions"))
+    own = _find_newest_client_session(load_home_layout(), read_environment())
+    files = [own] if own else _find_samples(samples or Path("examples/sessions"))
     if not files:
         raise UnreadableSession(
             "there is no session of Claude Code or Codex in your home folder, and no sample; "
@@ -127,19 +132,19 @@ def _find_samples(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.jsonl")) or sorted(Path(replay.__file__).parent.glob("*.jsonl"))
 
 
-def find_all_client_sessions(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """The user's recorded sessions where the clients store them, newest first, without
-    side chains.
+def _find_newest_client_session(layout: Layout, environment: Mapping[str, str]) -> Path | None:
+    """The session of Claude Code or Codex that was written last, without side chains; None where
+    neither has one.
     """
-    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
-    codex = Path(environment.get("CODEX_HOME") or home / ".codex") / "sessions"
-    found = [path for path in claude.glob("*/*.jsonl") if not path.name.startswith("agent-")]
-    found += [*codex.rglob("rollout-*.jsonl"), *codex.rglob("rollout-*.jsonl.zst")]
-    return sorted(
-        (path for path in found if path.stat().st_size),
-        key=lambda path: path.stat().st_mtime,
-        reverse=True,
-    )
+    found: list[tuple[float, Path]] = []
+    for client, patterns in _SESSION_FILES.items():
+        for source in list_agent_session_folders(client, layout, environment):
+            for path in (path for pattern in patterns for path in source.folder.glob(pattern)):
+                with contextlib.suppress(OSError):  # it went meanwhile, or is a link to nothing
+                    facts = path.stat()
+                    if facts.st_size and not path.name.startswith("agent-"):
+                        found.append((facts.st_mtime, path))
+    return max(found)[1] if found else None
 
 
 def _find_files(names: tuple[str, ...]) -> list[Path]:

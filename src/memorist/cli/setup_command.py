@@ -30,7 +30,7 @@ from memorist.cli.rollouts.rollouts_sync_command import (
     run_with_rollout_pipeline,
     sync_with_progress,
 )
-from memorist.config import load_settings
+from memorist.config import build_user_settings_path, load_settings
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline
 from memorist.errors import MemoristError, NothingToDo, SettingsError, UsageError
 from memorist.hooks.agent_programs import (
@@ -178,8 +178,22 @@ def _ask_which(plans: list[AgentJoinPlan]) -> list[AgentJoinPlan]:
     said = click.prompt(
         "Enter joins them all; numbers leave those out", default="", show_default=False
     )
-    left_out = {int(word) for word in said.replace(",", " ").split() if word.isdigit()}
+    left_out = _parse_numbers(said, len(plans))
     return [plan for number, plan in enumerate(plans, 1) if number not in left_out]
+
+
+def _parse_numbers(said: str, most: int) -> frozenset[int]:
+    """The numbers from 1 to `most` in an answer. Raises UsageError for anything else in it: joining
+    an agent that was to be left out would write into its settings.
+    """
+    words = said.replace(",", " ").split()
+    known = {str(number): number for number in range(1, most + 1)}
+    if unknown := [word for word in words if word not in known]:
+        raise UsageError(
+            f"{unknown[0]!r} is none of the numbers 1 to {most}; nothing was joined. Say the "
+            "numbers of those to leave out, or name those to join: memorist setup --only AGENT"
+        )
+    return frozenset(known[word] for word in words)
 
 
 def _describe_plan(plan: AgentJoinPlan) -> str:
@@ -272,7 +286,7 @@ def _enable_past_sessions() -> None:
     if "long_term" in resolved.sources or resolved.settings.uses_rollouts:
         return
     files = DiskFiles()
-    path = Path(resolved.settings.home).expanduser().absolute() / "config.toml"
+    path = build_user_settings_path(resolved.settings.home)
     try:
         before = files.read(path)
     except FileNotFoundError:

@@ -109,6 +109,7 @@ class OpenedPullRequestOrIssue(Struct):
     line: int
     address: str = ""
 
+
 MAX_LOGGED_COMMANDS = 60
 """Distinct commands held per task."""
 
@@ -160,8 +161,6 @@ MAX_LOGGED_TASKS = 40
 
 MAX_LOGGED_FILES = 60
 """Changed files held per task."""
-
-
 
 
 MAX_REQUEST_CHARACTERS = 600
