@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import shutil
 from collections.abc import Sequence
@@ -444,3 +445,24 @@ def test_forgetting_for_good_judges_no_other_file_again(
     folder.purge(["m-1.md"])
 
     assert [head.path for head in folder.headers()] == ["m-0.md", "m-2.md"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full disk")
+def test_a_full_disk_is_one_error_and_leaves_no_lock(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of the Git library wrote on when they were collected: a traceback was printed below
+    the message, and a lock stayed.
+    """
+    put(folder, "a.md", memory("a"))
+    printed: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", printed.append)
+    with monkeypatch.context() as full:
+        full.setattr("dulwich.file.os.fdopen", lambda _, *given: Path("/dev/full").open(*given))
+        with pytest.raises(StoreError, match="full"):
+            folder.history.record_change({"b.md": b"b"}, ChangeReason(actor="user", what="b"), 1.0)
+    gc.collect()
+    assert not printed
+    assert not [*folder.history.path.rglob("*.lock")]
+    put(folder, "c.md", memory("c"))
+    assert folder.history.read_file("c.md", folder.history.find_newest_change_id())

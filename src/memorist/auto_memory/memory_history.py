@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, cast
 
 from memorist.auto_memory.git_objects import (
@@ -88,6 +89,17 @@ def _damage_errors() -> tuple[type[Exception], ...]:
     return (AssertionError, KeyError, ValueError, zlib.error, *theirs)
 
 
+def _abort_library_files(error: OSError) -> None:
+    """Remove what the Git library began to write when the disk refused: it would try to write the
+    rest when the file is collected, and print that it cannot.
+    """
+    for frame, _ in walk_tb(error.__traceback__):
+        for value in [*frame.f_locals.values()]:
+            for _ in range(2 if type(value).__module__ == "dulwich.file" else 0):
+                with contextlib.suppress(OSError):  # the first attempt writes what is left
+                    value.abort()
+
+
 class FolderHistory:
     """The history at one path. Callers hold the folder's lock while they write.
 
@@ -153,6 +165,7 @@ class FolderHistory:
         try:
             yield
         except OSError as error:
+            _abort_library_files(error)
             raise convert_os_error_to_store_error(verb, self.path, error) from error
         except _damage_errors() as error:
             raise self._damage_error(error) from error
