@@ -209,17 +209,22 @@ class HistoryMatcher(Generic[Key]):
 
     def remember(self, key: Key, known: KnownHistory) -> None:
         """Note the history of a conversation, which is the newest one now."""
-        self._forget(key)
+        former = self._known.pop(key, None)
+        steps = {*known.steps} - {_START}
+        if former is not None:
+            self._drop_steps(key, {*former.steps} - {_START} - steps)
         self._known[key] = known
-        for step in {*known.steps} - {_START}:
-            self._keys[step] = (*self._keys.get(step, ()), key)
+        for step in steps:
+            others = self._keys.get(step, ())
+            if others[-1:] != (key,):
+                self._keys[step] = (*(each for each in others if each != key), key)
         if len(self._known) > self._max_conversations:
-            self._forget(next(iter(self._known)))
+            oldest = next(iter(self._known))
+            self._drop_steps(oldest, {*self._known.pop(oldest).steps} - {_START})
 
-    def _forget(self, key: Key) -> None:
-        known = self._known.pop(key, None)
-        for step in {*known.steps} - {_START} if known is not None else ():
-            others = tuple(each for each in self._keys[step] if each is not key and each != key)
+    def _drop_steps(self, key: Key, steps: Iterable[bytes]) -> None:
+        for step in steps:
+            others = tuple(each for each in self._keys[step] if each != key)
             if others:
                 self._keys[step] = others
             else:
