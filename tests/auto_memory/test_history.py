@@ -458,7 +458,11 @@ def test_a_full_disk_is_one_error_and_leaves_no_lock(
     printed: list[object] = []
     monkeypatch.setattr("sys.unraisablehook", printed.append)
     with monkeypatch.context() as full:
-        full.setattr("dulwich.file.os.fdopen", lambda _, *given: Path("/dev/full").open(*given))
+        flags = os.O_WRONLY
+        fdopen = os.fdopen
+        full.setattr(
+            "dulwich.file.os.fdopen", lambda _, *given: fdopen(os.open("/dev/full", flags), *given)
+        )
         with pytest.raises(StoreError, match="full"):
             folder.history.record_change({"b.md": b"b"}, ChangeReason(actor="user", what="b"), 1.0)
     gc.collect()

@@ -86,7 +86,7 @@ def test_another_project_takes_no_half_of_a_move_back(home: HomeCommands) -> Non
 
 
 @pytest.mark.parametrize("stride", sampled([1, 7], {7}))
-@pytest.mark.parametrize("command", ["move", "undo"])
+@pytest.mark.parametrize("command", ["move", "move back", "undo"])
 def test_a_killed_move_or_undo_leaves_the_memory_and_is_finished_by_the_same_command(
     home: HomeCommands, command: str, stride: int
 ) -> None:
@@ -95,9 +95,10 @@ def test_a_killed_move_or_undo_leaves_the_memory_and_is_finished_by_the_same_com
     """
     home.must("memory", "add", WORDS)
     wish, end = ["memory", "move", NAME, "--everywhere"], ["everywhere"]
-    if command == "undo":
+    if command != "move":
         home.must(*wish)
-        wish, end = ["memory", "undo", "--yes"], ["here"]
+        back = ["move", NAME, "--here"] if command == "move back" else ["undo", "--yes"]
+        wish, end = ["memory", *back], ["here"]
     start = home.top / "start"
     shutil.copytree(home.home, start)
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
+from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.memory_name_lookup import find_memory_folder_and_path
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
@@ -24,10 +25,6 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
     source, path = find_memory_folder_and_path(memory, name)
     target = memory.everywhere if everywhere else memory
     topic = source.folder.read_memory_file(path)
-    if source is target:
-        raise InputError(
-            f"{path} already holds {'in every project' if everywhere else 'here alone'}"
-        )
     if is_team_path(path):
         raise InputError(f"{path} is the team's; only what is yours alone can be moved")
     reason = ChangeReason(
@@ -35,6 +32,9 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
         what=render_change_headline("move", topic.description or path),
         move=uuid4().hex,
     )
+    if source is target:
+        left = memory if everywhere else memory.everywhere
+        return _finish_interrupted_move(left, target, topic, reason)
     free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
     text = encode_file_text_as_utf8(topic.text())
     written = target.write([MemoryChange(path=free, before=None, after=text)], reason)
@@ -43,3 +43,20 @@ def change_memory_scope(memory: AutoMemory, name: str, *, everywhere: bool) -> W
     if everywhere:
         return merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
     return written
+
+
+def _finish_interrupted_move(
+    source: AutoMemory, target: AutoMemory, topic: MemoryFile, reason: ChangeReason
+) -> WriteResult:
+    """Take a memory out of the folder in which a move that was interrupted left it. Raises
+    InputError where it is not there.
+    """
+    path = topic.path
+    is_there = path in {head.path for head in source.headers()}
+    there = source.folder.read_memory_file(path) if is_there else None
+    if there is None or there.body.strip() != topic.body.strip():
+        where = "here alone" if source.everywhere is None else "in every project"
+        raise InputError(f"{path} already holds {where}")
+    begun = next((each.why for each in target.folder.history.iter_changes(path)), reason)
+    change = MemoryChange(path=path, before=encode_file_text_as_utf8(there.text()), after=None)
+    return source.write([change], begun if begun.move else reason)
