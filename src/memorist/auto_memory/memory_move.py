@@ -57,6 +57,6 @@ def _finish_interrupted_move(
     if there is None or there.body.strip() != topic.body.strip():
         where = "here alone" if source.everywhere is None else "in every project"
         raise InputError(f"{path} already holds {where}")
-    begun = next((each.why for each in target.folder.history.iter_changes(path)), reason)
+    former = next((each.why for each in target.folder.history.iter_changes(path)), reason)
     change = MemoryChange(path=path, before=encode_file_text_as_utf8(there.text()), after=None)
-    return source.write([change], begun if begun.move else reason)
+    return source.write([change], former if former.move else reason)
