@@ -18,7 +18,11 @@ from memorist.forks.fork_spec import ForkDenied, ForkLimits, ForkOutcome, ForkSp
 from memorist.ports import Request
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
-from memorist.rollouts.stage_two import ConsolidationResult, update_memory_folder_from_extracts
+from memorist.rollouts.stage_two import (
+    HEARTBEAT_SECONDS,
+    ConsolidationResult,
+    update_memory_folder_from_extracts,
+)
 from memorist.runtime import Runtime
 from memorist.settings import RolloutsSettings, Settings
 from memorist.store.disk_files import DiskFiles
@@ -426,6 +430,33 @@ async def test_a_beat_that_the_database_refuses_throws_no_answer_away(tmp_path: 
     wording = edit(tmp_path, "MEMORY.md", "- The API is at `api/`", "- At `api/` is the API")
     at = means(tmp_path, [wording], clock=FrozenClock(NOW))
     done = await update_memory_folder_from_extracts(at, ROWS, Held(then=refuse_first))
+
+    assert (done.outcome, done.way, done.why) == ("changed", "model", "")
+
+
+@pytest.mark.covers("RO-5")
+async def test_a_server_that_is_away_when_the_model_has_answered_throws_no_answer_away(
+    tmp_path: Path,
+) -> None:
+    """It has time to come back before the folder is written, as after a restart: the
+    consolidation was lost, and paid for again.
+    """
+
+    class WithoutBeats(FrozenClock):
+        """All waits end at once but that for the next heartbeat."""
+
+        async def sleep(self, seconds: float) -> None:
+            await (asyncio.Event().wait() if seconds == HEARTBEAT_SECONDS else super().sleep(0))
+
+    refusals = [StoreError("the server is away") for _ in range(4)]
+
+    def refuse() -> None:
+        if refusals:
+            raise refusals.pop()
+
+    wording = edit(tmp_path, "MEMORY.md", "- The API is at `api/`", "- At `api/` is the API")
+    at = means(tmp_path, [wording], clock=WithoutBeats(NOW))
+    done = await update_memory_folder_from_extracts(at, ROWS, Held(then=refuse))
 
     assert (done.outcome, done.way, done.why) == ("changed", "model", "")
 

@@ -255,8 +255,8 @@ async def run_extraction_job(
             else dependencies.stages.extract
         )
         extracted = await extract(thread)
-        return await _store_result(
-            dependencies,
+        return await retry_while_server_is_away(
+            dependencies.clock,
             lambda: finish_extraction(
                 dependencies.state, claim, extracted, dependencies.claim_policy
             ),
@@ -288,8 +288,8 @@ async def run_consolidation_job(
         used = await dependencies.stages.consolidate(
             lambda: renew_lease(dependencies.state, claim, dependencies.claim_policy)
         )
-        is_held = await _store_result(
-            dependencies, lambda: finish_consolidation(dependencies.state, claim, used)
+        is_held = await retry_while_server_is_away(
+            dependencies.clock, lambda: finish_consolidation(dependencies.state, claim, used)
         )
         return "consolidated" if is_held else "lost"
 
@@ -343,7 +343,7 @@ async def _run_job(
     return report("failed" if failed else "lost", reason)
 
 
-async def _store_result(dependencies: WorkerDependencies, store: Callable[[], T]) -> T:
+async def retry_while_server_is_away(clock: Clock, store: Callable[[], T]) -> T:
     """What `store` returns, once a server that refuses has had time to come back, as after a
     restart: a model was paid for the result. Raises StoreError.
     """
@@ -353,7 +353,7 @@ async def _store_result(dependencies: WorkerDependencies, store: Callable[[], T]
         except StoreError as error:
             if is_storage_failure(error):  # this machine's own disk, which is full or broken
                 raise
-        await dependencies.clock.sleep(seconds)
+        await clock.sleep(seconds)
     return store()
 
 

@@ -42,6 +42,7 @@ from memorist.rollouts.handbook_review import (
     find_growth_problem,
     review_model_handbook_edits,
 )
+from memorist.rollouts.job_worker import retry_while_server_is_away
 from memorist.rollouts.pending_folder_change import (
     PendingFolderChange,
     apply_recorded_folder_change,
@@ -242,7 +243,8 @@ class _ConsolidationRun:
         draft = drop_forgotten(draft)
         landed = False
         try:
-            if not self._renew_lease():
+            clock = self._runtime.clock
+            if not await retry_while_server_is_away(clock, self._renew_lease):
                 return ConsolidationResult(
                     outcome="lost",
                     why=_LOST,
