@@ -11,7 +11,7 @@ Three rules find it, all by marker:
 - an *opening* marks the whole text by its first words.
 
 Where all of a text is in tags, and one of them is known to hold what was typed (`<userRequest>`),
-the rest is host text.
+the rest is host text. So is what Cline puts around a reply to its agent's result or question.
 
 The label around an image (`<image name=…>`, `</image>`) is host text when it is all of a block.
 
@@ -134,6 +134,17 @@ _TYPED_TAG = lazy_pattern(
 )
 _REQUEST_TAG = lazy_pattern(r"<(userRequest|user_query|user_message)(?:\s[^<>]*)?>", re.IGNORECASE)
 """Tags in which VS Code's chat, Cursor and Cline put what was typed, beside others with context."""
+_TYPED_RESULT = lazy_pattern(
+    r"\s*\[(?:attempt_completion|ask_followup_question for '[^\n]*')\] Result:\s*"
+    r"(?:The user has provided feedback on the results\.[^\n<]*\s)?"
+    r"<(feedback|answer)>\n(?P<typed>.*?)\n</\1>\s*"
+    r"(?:<environment_details>.*</environment_details>\s*)?\Z",
+    re.DOTALL,
+)
+"""What Cline makes of a reply to its agent's result or question, of tools that return nothing from
+elsewhere.
+"""
+_TYPED_RESULT_TAG = lazy_pattern(r"</?(?:feedback|answer)>", re.IGNORECASE)
 _ANY_TAG = lazy_pattern(r"\s*<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>")
 _TYPED_SIGN = {"bash-input": "!", "user-memory-input": "#"}
 
@@ -177,6 +188,16 @@ def put_typed_text_before_pastes(text: str) -> str:
         return text
     typed, pasted = split_at_marked_pastes(text)
     return "\n\n".join(("\n\n".join(typed).strip(), *pasted)).strip()
+
+
+def find_reply_in_result(text: str) -> str:
+    """What the user typed in reply to a result or question of Cline's agent, in all of a message;
+    empty for any other text, and where more than one part of it claims to be that.
+    """
+    reply = _TYPED_RESULT.match(text)
+    if reply is None or text.count("<environment_details>") > 1:
+        return ""
+    return reply["typed"].strip() if len(_TYPED_RESULT_TAG.findall(text)) == 2 else ""
 
 
 def is_wrapped_in_program_tag(text: str) -> bool:
@@ -250,7 +271,8 @@ def is_interruption_notice(text: str) -> bool:
 def _strip_interruption(text: str) -> tuple[str, Origin]:
     notice = _INTERRUPTED.match(text)
     if notice is None:
-        return _split_tags(text)
+        reply = find_reply_in_result(text)
+        return (reply, Origin.USER) if reply else _split_tags(text)
     rest = text[notice.end() :].strip()
     return (rest, Origin.USER) if rest else ("", Origin.INJECTED)
 

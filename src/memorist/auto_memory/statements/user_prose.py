@@ -20,7 +20,7 @@ from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
 from memorist.core.text_analysis import WIDE_LETTERS
-from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.host_markup import find_reply_in_result, strip_host_markup
 from memorist.safety.secrets import redact
 
 MAX_SENTENCE_CHARS = 400
@@ -307,8 +307,9 @@ def extract_redacted_user_text(message: Message, picture: str = "") -> str:
     """
     if message.origin is not Origin.USER:
         return ""
-    parts = []
-    for block in message.blocks:
+    reply = find_reply_in_result(message.text)
+    parts = [reply] if reply else []
+    for block in () if reply else message.blocks:
         if isinstance(block, TextBlock) and block.origin in (None, Origin.USER):
             text = _PICTURE_MARKS.sub(lambda _: picture, strip_host_markup(block.text))
             parts.append(_PASTE_MARKS.sub("", text))
