@@ -386,3 +386,54 @@ def test_a_program_that_calls_tools_stands_as_it_was_written() -> None:
 
     assert program.splitlines()[1] in text
     assert program.splitlines()[2] in text
+
+
+def screens(times: int) -> Session:
+    """A conversation of pictures, each shown by the user and answered."""
+    session = Session()
+    for at in range(times):
+        session._add("user", Origin.USER, TextBlock(f"screen {at}"), ImageBlock({"data": f"{at}"}))
+        session.says(f"seen {at}")
+    return session
+
+
+def list_pictures(messages: Any) -> list[str]:
+    return [
+        block.source["data"]
+        for message in messages
+        for block in message.blocks
+        if isinstance(block, ImageBlock)
+    ]
+
+
+def test_the_room_that_extracts_leave_unused_holds_the_newest_pictures() -> None:
+    """A picture gives no extracts: of thirty screens not one was left at 8,000 tokens, when 'compare
+    the last two' came after them and 7,700 tokens were unused.
+    """
+    session = screens(30).user("compare the last two")
+    result = compact_messages_with_extracts(session.messages, 8_000)
+    assert list_pictures(result.messages) == ["27", "28", "29"]
+    assert result.tokens_after <= 8_000
+
+
+def test_pictures_sent_one_by_one_and_not_answered_yet_stay_together() -> None:
+    """Only the last of several messages that wait for an answer was the newest round, where the
+    others hold a picture and no text.
+    """
+    session = Session().user("fix the page").listing(10).says("done, show me")
+    for at in range(4):
+        session._add("user", Origin.USER, ImageBlock({"data": f"{at}"}))
+    result = compact_messages_with_extracts(session.messages, 16_000)
+    assert list_pictures(result.messages) == ["0", "1", "2", "3"]
+    assert result.tokens_after <= 16_000
+
+
+def test_requests_that_wait_for_an_answer_stay_together() -> None:
+    """A log and the question about it, sent as two messages: the log was cut to extracts."""
+    log = "\n".join(
+        f"{at:05} request {at * 7919 % 10007} took {at * 31 % 977} ms" for at in range(300)
+    )
+    session = long_session().says("ready").user(log).user("which of these was the slowest?")
+    result = compact_messages_with_extracts(session.messages, 10_000)
+    assert log in text_of(result.messages[-2:])
+    assert result.tokens_after <= 10_000

@@ -40,6 +40,7 @@ from memorist.compaction.measured_conversation import MeasuredConversation, meas
 from memorist.compaction.newest_messages import (
     KeptMessages,
     choose_messages_to_keep_verbatim,
+    holds_media,
     is_user_request,
     list_removed_or_shortened_messages,
 )
@@ -268,6 +269,11 @@ NAMES_SHARE = 0.27
 MAX_NAMES_TOKENS = 3_000
 """Upper bound of the tokens of identifiers: almost every one that is used again is among those."""
 
+MAX_UNUSED_SHARE = 0.1
+"""Share of the budget that may stay unused in a conversation with pictures or documents, which give
+no extracts: where more is left, more of the newest messages stay.
+"""
+
 _HEADING_TOKENS = 24
 """Tokens of the last two headings, and of roundings."""
 
@@ -320,14 +326,14 @@ def compact_conversation_with_extracts(
             strategy="structural", messages=messages, tokens_before=before, tokens_after=before
         )
     kept = choose_messages_to_keep_verbatim(messages, shown.sizes, budget, factor)
-    material = _gather_material(whole or messages, kept, shown.user_texts, cwd)
-    text = _render_summary(material, int((budget - kept.tokens) / factor) - 1, shown.transcript)
-    summary = (
-        Message(
-            id=EXTRACTIVE_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
-        ),
-        *kept.messages,
-    )
+    summary = _precede_by_summary(shown, kept, budget, whole, cwd)
+    unused = budget - estimate_messages_tokens(summary, factor)
+    if unused > budget * MAX_UNUSED_SHARE and any(map(holds_media, messages)):
+        longer = choose_messages_to_keep_verbatim(
+            messages, shown.sizes, budget, factor, tail=kept.tokens + unused
+        )
+        if longer.tokens > kept.tokens:
+            kept, summary = longer, _precede_by_summary(shown, longer, budget, whole, cwd)
     return CompactedHistory(
         strategy="structural",
         messages=summary,
@@ -337,6 +343,19 @@ def compact_conversation_with_extracts(
             shown, kept.messages, "only extracts of it are in the digest"
         ),
     )
+
+
+def _precede_by_summary(
+    shown: MeasuredConversation, kept: KeptMessages, budget: int, whole: Sequence[Message], cwd: str
+) -> tuple[Message, ...]:
+    """The messages that stay, after a summary of the others in the room that they leave."""
+    material = _gather_material(whole or shown.messages, kept, shown.user_texts, cwd)
+    room = int((budget - kept.tokens) / shown.token_factor) - 1
+    text = _render_summary(material, room, shown.transcript)
+    summary = Message(
+        id=EXTRACTIVE_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
+    )
+    return (summary, *kept.messages)
 
 
 def is_instruction_message(message: Message) -> bool:

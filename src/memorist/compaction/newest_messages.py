@@ -77,15 +77,16 @@ class KeptMessages(Struct, frozen=True):
 
 
 def choose_messages_to_keep_verbatim(
-    messages: Sequence[Message], sizes: Sequence[int], budget: int, factor: float
+    messages: Sequence[Message], sizes: Sequence[int], budget: int, factor: float, *, tail: int = 0
 ) -> KeptMessages:
-    """The messages that stay within the budget: the last request and the newest round whole, if the
-    budget allows it, whatever that leaves for the rest. Only calls that wait for their results can
-    be larger than it.
+    """The messages that stay within the budget: the last request and what is not answered yet
+    whole, if the budget allows it, whatever that leaves for the rest. Only calls that wait for
+    their results can be larger than it. The messages before stay within `tail` tokens, at least
+    within their share.
     """
     starts = find_cut_points(messages)
-    first = find_newest_round(messages)
-    older = find_start_of_fitting_tail(sizes, starts, int(budget * TAIL_SHARE))
+    first = min(find_newest_round(messages), find_unanswered_start(messages))
+    older = find_start_of_fitting_tail(sizes, starts, max(tail, int(budget * TAIL_SHARE)))
     whole = convert_unpaired_calls_to_text(_precede_by_request(messages, min(first, older)))
     if estimate_messages_tokens(whole, factor) > budget - compute_tokens_left_for_older_messages(
         budget
@@ -165,7 +166,7 @@ def find_unanswered_start(messages: Sequence[Message]) -> int:
         return move_back_to_cut_point(messages, end)
     start = find_newest_round(messages)
     typed = end
-    while typed and is_user_request(messages[typed - 1]):
+    while typed and (is_user_request(messages[typed - 1]) or _is_attachment(messages[typed - 1])):
         typed -= 1
     return move_back_to_cut_point(messages, min(start, typed))
 
@@ -209,6 +210,16 @@ def is_user_request(message: Message) -> bool:
         and (block.origin or message.origin) is Origin.USER
         and bool(strip_host_markup(block.text).strip())
         for block in message.blocks
+    )
+
+
+def _is_attachment(message: Message) -> bool:
+    """Whether the user sent pictures or documents in this message."""
+    return (
+        message.role == "user"
+        and message.origin is Origin.USER
+        and not message.tool_results
+        and holds_media(message)
     )
 
 
@@ -350,6 +361,11 @@ def _cut_text(text: str, most: int, id: str) -> str:
     if room < _MIN_TEXT_TOKENS:
         return truncate_middle(text, max(1, most - CUT_MARK_TOKENS))
     return truncate_middle(text, room) + way_back
+
+
+def holds_media(message: Message) -> bool:
+    """Whether a message or a result in it holds pictures or documents."""
+    return replace_media_by_placeholders(message) is not message
 
 
 def replace_media_by_placeholders(message: Message) -> Message:
