@@ -160,3 +160,27 @@ def test_only_a_count_that_stops_growing_is_a_cut(
     observer = ContextWindowObserver()
 
     assert [observer.on_reply(*each) for each in counts][-1] == window
+
+
+@pytest.mark.covers("CP-2")
+async def test_a_request_of_too_many_bytes_teaches_no_window(tmp_path: Path) -> None:
+    """Anthropic refuses more than 32 MB: with 25 screenshots of 1.5 MB, which are 45,000 tokens, a
+    model's window of 200,000 was taken for 43,000 from then on, in all sessions of the engine. The
+    request that is sent instead is far smaller all the same.
+    """
+    picture = {"type": "base64", "media_type": "image/png", "data": "iVBORw0K" * 180_000}
+    history: list[dict[str, object]] = []
+    for at in range(25):
+        content = [{"type": "text", "text": f"screen {at}"}, {"type": "image", "source": picture}]
+        history.append({"role": "user", "content": content})
+        history.append({"role": "assistant", "content": f"seen {at}"})
+    history.append({"role": "user", "content": "compare the last two"})
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 1_000, "messages": history}
+    events: list[Event] = []
+    async with Memorist(settings=Settings(home=str(tmp_path))) as engine:
+        session = await engine.open("a", listener=events.append)
+        await session.prepare(body)
+        smaller = await session.shrink_refused_request()
+    assert smaller is not None
+    assert len(str(smaller)) < 15_000_000
+    assert not [event for event in events if isinstance(event, WindowLearned)]

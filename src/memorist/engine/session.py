@@ -49,7 +49,7 @@ from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import INSTRUCTION_AND_TOOL_KEYS, OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
 from memorist.models.context_window import resolve_context_window
-from memorist.models.context_window_observer import ContextWindowObserver
+from memorist.models.context_window_observer import ContextWindowObserver, is_too_large_in_bytes
 from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.platforms.background_thread import PROMPT_IN_PROGRESS
 from memorist.ports import Request
@@ -574,9 +574,14 @@ class Session(ProcessBound):
             self._log.runtime.settings.models,
             self._find_learned_window(self._request),
         )
-        self._learn_window(
-            self._window_observer.infer_window_from_refusal(self.tracker.tokens, assumed), "refused"
-        )
+        window = self._window_observer.infer_window_from_refusal(self.tracker.tokens, assumed)
+        if is_too_large_in_bytes(self._last_sent):
+            self._limits = compute_request_thresholds(
+                self._request, self._log.runtime.settings, window or assumed
+            )
+            self._limits_key = ()  # these limits are for this one request
+        else:
+            self._learn_window(window, "refused")
         done = await self._compact(forced=True)
         if done is None or done.result is None:
             return None

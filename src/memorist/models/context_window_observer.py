@@ -4,6 +4,8 @@ counts less than it was sent. Pure.
 
 from __future__ import annotations
 
+from memorist.core.media_size import iterate_media
+
 REFUSED_SHARE = 0.95
 """Share of the tokens of a refused request that is taken for the window: sizes here are estimates
 within some 5 % of the provider's count.
@@ -18,6 +20,17 @@ stayed within 2 %. Our choice: the count of a longer request never stands still 
 
 MIN_COUNTED_TOKENS = 1_000
 """Tokens below which a count says nothing about a window."""
+
+
+MAX_MEDIA_CHARACTERS = 15_000_000
+"""Characters of pictures and documents beyond which a refused request may have been too large in
+bytes, of which Bedrock takes 20 MB and Anthropic 32 MB: that says nothing about a window.
+"""
+
+
+def is_too_large_in_bytes(request: object) -> bool:
+    """Whether a request that was refused as too long may have been refused for its bytes."""
+    return sum(len(data) for data, _ in iterate_media(request)) > MAX_MEDIA_CHARACTERS
 
 
 class ContextWindowObserver:
