@@ -113,7 +113,7 @@ Wir hosten alles bei Hetzner, bitte pass die URL an|Wir hosten alles bei Hetzner
 _NO_FACT_IN_FRONT = """
 The build is broken, fix it.|I have a bug in the header, can you look?|this is slow, make it faster|We have an error on line 20, please check
 I added a file, please review it|Our login test fails, find out why|this is a bug, please fix it|I'm in a rebase, can you continue it?
-I don't know why it fails, check the log|this is a mess of a project, clean it up|Der Test ist rot, bitte schau mal
+I don't know why it fails, check the log|this is a mess of a project, clean it up|Der Test ist rot, bitte schau mal|my deadline is 9 hours
 """
 
 

@@ -27,6 +27,7 @@ REPROACHES = """
     kannst du bitte aufhören, alles umzubenennen?|wie oft muss ich noch sagen, dass wir Tabs nutzen?|tu peux arrêter de renommer mes variables ?|combien de fois dois-je dire qu'on utilise des tabulations ?
     ¿podrías dejar de renombrar mis variables?|¿cuántas veces tengo que decir que usamos tabs?|você pode parar de renomear minhas variáveis?|quantas vezes tenho que dizer que usamos tabs?
     сколько раз мне говорить, что у нас табы?|能不能不要再改我的变量名了|我不是说过用tab吗|変数名を勝手に変えるのをやめてくれますか|タブだって言ったよね
+    not with conda, this project uses poetry|not on staging, our QA runs on Jenkins there|nicht direkt deployen, immer über die Pipeline|pas de push direct, toujours une PR|for anything payment related ask me first|for any schema change, check with me|bei allem, was Geld kostet, frag mich vorher
     no sudo, this is a shared machine|no rebasing, others have it checked out|kein sudo, das ist ein gemeinsamer Server|pas de rebase, on travaille à plusieurs dessus|sin sudo, es una máquina compartida|без sudo, это общая машина
     надо было сначала спросить|почему ты опять пушишь без спроса?|это ты можешь запустить сам|кто тебя просил трогать конфиг
 """
@@ -35,6 +36,7 @@ REMARKS = """
     you are always welcome|there is a fix for this in main|run this yourself now|less padding please|names are in the header row|you have a point
     i don't want you to use it now|don't refactor the parser yet|no quiero que lo uses ahora|não quero que você faça isso agora|今はコミットしないで|现在不要改配置
     can you stop the server?|could you not find the file?|how many times does it retry?|which part of the code is slow?|didn't the build pass?|should you be able to log in?|can we stop here?
+    not in this file, the other one|not with that option, try again|for everything else see the docs|nicht so, versuch es nochmal|not now, I always test first
     no luck, it is still red|no wait, I found it|no tests, the build is broken|no errors, it works now|no idea, the log is empty|kein Problem, das geht schon|kannst du das Fenster schließen?|tu peux arrêter le serveur ?|¿puedes dejar el archivo abierto?|能不能快一点
     自分でやってみます|我自己来吧|怎么又没生效|为什么又报错了|테스트했어야 하는데 깜빡했어|누가 이 함수 만들었어?
     warum stürzt es schon wieder ab?|kannst du das selbst testen?|pourquoi ça plante encore ?|por qué falla otra vez?|почему опять падает тест?|я сказал нет

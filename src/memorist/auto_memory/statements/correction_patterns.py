@@ -104,6 +104,12 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"|сколько раз (?:мне|я|можно)|разве я не (?:говорил|просил|сказал)|(?:можешь|мог бы) (?:пожалуйста )?(?:больше не|перестать|всегда|никогда))\b.+"
         r"|(?:我)?(?:不是|难道没)(?:已经|都)?(?:说|告诉|讲|叫|让)(?:过|你).+|(?:能|可)不(?:能|可以)(?:别|不要)(?:再|总|老).+|.{2,40}(?:って)?(?:言ったよね|言いましたよね|言わなかった(?:っけ)?)[？?]?$|.{2,40}(?:のを|は)やめて(?:くれ|もらえ|いただけ).*)"
     ),
+    # What not, and what always: "nicht direkt auf main, immer über einen PR".
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:not|never|nicht|nie|pas|no|não|не) [^,?]{3,40}, (?:but |sondern |mais |sino |mas |а )?(?:always|only ever|immer|toujours|siempre|sempre|всегда) [^?]{4,}$"
+        r"|for (?:anything|everything|any) [\w/ -]{2,40}?,? (?:please )?(?:always )?(?:ask|check with|tell|ping) me\b[^?]*|bei allem,? was [^?]{4,60} frag\w* mich\b[^?]*|pour tout ce qui [^?]{4,60} demande\S* [^?]*|para (?:todo|tudo) lo? ?que [^?]{4,60} preg[uú]nt\w* [^?]*)",
+    ),
     # A ban with its reason: "no sudo, this is a shared machine".
     define_statement_pattern(
         "rule",

@@ -174,7 +174,11 @@ _LATIN_FORMS = tuple(
 _AT_HAND = OpeningPattern(_ENGLISH_DEFINITE)
 _CYRILLIC_FORMS = (OpeningPattern(_RUSSIAN), OpeningPattern(_RUSSIAN_CHANGE))
 _WIDE_FORMS = (OpeningPattern(_CHINESE), OpeningPattern(_JAPANESE), OpeningPattern(_KOREAN))
-_REFUSAL = lazy_pattern(r"(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+\s*", re.IGNORECASE)
+_REFUSAL = lazy_pattern(
+    r"(?:(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+\s*)?"
+    r"(?:(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+|(?:not|nicht|pas|no|não|не) (?:with|in|on|via|using|mit|auf|avec|sur|con|en|com|em|с|на) [\w./@-]+(?: [\w./@-]+)?\s*[,:–—])\s*",
+    re.IGNORECASE,
+)
 """Begins a correction."""
 _CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
 _TROUBLE = lazy_pattern(
@@ -182,7 +186,7 @@ _TROUBLE = lazy_pattern(
     r"leak\w*|hang(?:s|ing)?|dies?|dying|died|freezes?|froze\w*|stalls?|stalled|stops?(?: (?:working|responding))?(?=\W*$)|panics?|segfaults?|deadlocks?|spins?|goes (?:away|dead)|"
     r"gets? (?:killed|lost|stuck|dropped)|loops? (?:forever|endlessly)|never (?:returns|finishes|starts|ends|comes back)|out of memory|oom\w*|throw\w*|warn\w*|does ?n['’]?t|do ?n['’]?t|can ?n?['’]?t|cannot|is ?n['’]?t|are ?n['’]?t|won['’]?t|unable|trouble|problems?|issues?|vibration|"
     r"experiencing|complain\w*|conflict\w*|currently|since yesterday|yesterday|today|tonight|tomorrow|this (?:morning|week|time|pr|file|function|bug|error|test|page|branch|commit)|right now|"
-    r"just now|again|looks?|seems?|should|could|would|might|may be|maybe|perhaps|probably|i think|i guess|need to|have to|has to|let['’]?s|please|pls|if|whether|why|how|"
+    r"just now|deadline is (?:in )?\d+ ?(?:h|hrs?|hours?|min\w*|days?)|again|looks?|seems?|should|could|would|might|may be|maybe|perhaps|probably|i think|i guess|need to|have to|has to|let['’]?s|please|pls|if|whether|why|how|"
     r"so (?:we|you|i)|and (?:we|you|i|it) (?:need|should|can|want)|too (?!(?:strict|lax|high|low)\b)\w+|not sure|ready|done|fine|good|great|ok|merged|pushed|committed|fixed|added|updated|red|green|down|ahead|behind|off)\b"
     r"|\bit (?:is|was|does|did|has)\b|\btherefore\b|\bbut (?:it|we|the|i|this|that|now)\b|[?？:]\s*$"
     r"|\b(?:fehler\w*|kaputt|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*|(?:ist|sind|war) (?:rot|grün|leer|weg|falsch|tot|offline|da|neu|zu)(?=\W*$)|(?:est|sont) (?:rouges?|verte?s?|vides?|fausse?s?|morte?s?)(?=\W*$)|(?:está|están|estão) (?:roj[oa]s?|verdes?|vac[ií][oa]s?|vazi[oa]s?|mal|caíd[oa]s?|vermelh[oa]s?)(?=\W*$))\b"
