@@ -169,13 +169,32 @@ class MemoryFileScanner:
         )
 
     def _list_gated_paths(self) -> list[str]:
-        """Return, from the history, the paths that passed the gate at least once."""
-        return [
-            path
-            for recorded in self._history.list_changes()
-            if recorded.why.actor not in OUTSIDE_ACTORS
-            for path in recorded.paths
-        ]
+        """Return, from the history, the paths whose newest version passed the gate, or says only
+        what the newest one did that passed it.
+        """
+        overwritten: dict[str, str] = {}
+        gated: dict[str, bool] = {}
+        for recorded in self._history.list_changes():
+            for path in recorded.paths:
+                if path in gated:
+                    continue
+                if recorded.why.actor in OUTSIDE_ACTORS:
+                    overwritten.setdefault(path, recorded.id)
+                else:
+                    later = overwritten.get(path)
+                    gated[path] = later is None or self._says_the_same(path, later, recorded.id)
+        return [path for path, is_believed in gated.items() if is_believed]
+
+    def _says_the_same(self, path: str, later: str, earlier: str) -> bool:
+        """Whether a memory says after one change only what it said after an earlier one."""
+        present, former = (self._history.read_file(path, each) for each in (later, earlier))
+        return (
+            present is not None
+            and former is not None
+            and says_only_what_it_said(
+                parse_memory_file(path, present), parse_memory_file(path, former)
+            )
+        )
 
     def scan_file(self, path: str, *, is_foreign: bool = False) -> tuple[ScannedFile, bytes] | None:
         """A file as a scan has it, and its bytes; None where there is none."""
