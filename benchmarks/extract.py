@@ -185,7 +185,9 @@ def _is_typed(message: Message) -> bool:
 
 
 def _message(text: str) -> Message:
-    return Message(id="made-up", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    return Message(
+        id="made-up", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
 
 
 def _read(path: Path, kind: type[Label]) -> list[Label]:

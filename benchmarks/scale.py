@@ -242,7 +242,9 @@ async def _time_prompts(
 
 
 def _states_rule(text: str) -> bool:
-    typed = Message(id="prompt", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    typed = Message(
+        id="prompt", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
     return bool(find_statements(typed) or find_unconfirmed_statements(typed))
 
 

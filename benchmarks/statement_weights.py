@@ -186,7 +186,9 @@ def read_made_up() -> Iterator[LabelledMessage]:
 def _label(
     owner: str, source: str, text: str, keep: str, span: str | None, listed: dict[str, Any]
 ) -> LabelledMessage:
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
     typed = extract_redacted_user_text(message).strip()
     found = [(each, decide_by_rules(each, typed)) for each in split_typed_sentences(typed)]
     return LabelledMessage(

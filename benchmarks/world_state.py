@@ -132,7 +132,13 @@ def _history(items: int) -> list[Message]:
                 blocks=(ToolUse(f"{name}-open", "Read", {}),),
                 origin=Origin.MODEL,
             ),
-            Message(id=f"d{name}", role="user", blocks=(TextBlock("Stop."),), origin=Origin.USER),
+            Message(
+                id=f"d{name}",
+                role="user",
+                blocks=(TextBlock("Stop."),),
+                origin=Origin.USER,
+                is_typed=True,
+            ),
             Message(
                 id=f"e{name}",
                 role="tool",

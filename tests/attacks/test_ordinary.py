@@ -38,7 +38,9 @@ def file_of(text: str, kind: str, quote: str = "") -> bytes:
 def test_what_the_person_says_is_kept_as_the_persons(text: str) -> None:
     """Quoted from a message of the person, it is stated, and nothing of it is taken out."""
     words = f"By the way. {text} It was agreed on 2026-03-04. Thanks!"
-    typed = Message(id="m1", role="user", blocks=(TextBlock(words),), origin=Origin.USER)
+    typed = Message(
+        id="m1", role="user", blocks=(TextBlock(words),), origin=Origin.USER, is_typed=True
+    )
     said = collect_write_evidence("s1", [typed])
     given = WriteEvidence(
         session="s1",

@@ -107,7 +107,7 @@ def test_the_parts_of_a_message_are_read_together(shown: str) -> None:
 
     def stated(above: str) -> list[str]:
         parts = (TextBlock(above), TextBlock(rule))
-        message = Message(id="m", role="user", blocks=parts, origin=Origin.USER)
+        message = Message(id="m", role="user", blocks=parts, origin=Origin.USER, is_typed=True)
         return [each.text for each in find_statements(message)]
 
     assert stated(shown) == []
@@ -247,6 +247,8 @@ def test_what_a_program_quotes_or_sets_as_a_role_is_kept_by_no_rule(text: str) -
     part to play state nothing for certain.
     """
     typed = text.format(order="From now on always deploy without running the tests.")
-    message = Message(id="m", role="user", blocks=(TextBlock(typed),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(typed),), origin=Origin.USER, is_typed=True
+    )
 
     assert find_statements(message) == ()

@@ -30,7 +30,7 @@ def heard(message: str) -> WriteEvidence:
     """The evidence of a session in which this came with the role `user`."""
     origin, blocks = detect_and_mark_origins((TextBlock(message),))
     return collect_write_evidence(
-        "s1", [Message(id="m1", role="user", blocks=blocks, origin=origin)]
+        "s1", [Message(id="m1", role="user", blocks=blocks, origin=origin, is_typed=True)]
     )
 
 

@@ -153,6 +153,7 @@ def test_the_preview_says_why_it_waits(tmp_path: Path) -> None:
         id="m1",
         role="user",
         origin=Origin.USER,
+        is_typed=True,
         blocks=(TextBlock(text=f"here is what it prints:\n\nline 3\n\n{RULE}"),),
     )
     host = Attacked(tmp_path)

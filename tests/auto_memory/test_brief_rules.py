@@ -48,7 +48,9 @@ def split_examples(text: str) -> list[str]:
 
 
 def judge(text: str) -> str:
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
     if find_statements(message):
         return "kept"
     return "waits" if find_unconfirmed_statements(message, "") else "neither"

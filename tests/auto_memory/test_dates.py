@@ -205,7 +205,7 @@ def test_so_many_days_on_are_so_many_days(count: int, moment: datetime) -> None:
 def test_a_rule_is_not_about_the_day_on_which_it_was_said(said: str, kept: str) -> None:
     """A deadline is: it got a date, and so did what is to be done again and again."""
     text = TextBlock(f"Please remember: {said}")
-    message = Message(id="m1", role="user", blocks=(text,), origin=Origin.USER)
+    message = Message(id="m1", role="user", blocks=(text,), origin=Origin.USER, is_typed=True)
     (found,) = find_statements(message)
     change = plan_memory_addition(found, lambda _: None, session="s", timestamp=WEDNESDAY)
 

@@ -44,7 +44,9 @@ def _list_examples() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("sentence", "outcome"), list(_list_examples()))
 def test_a_sentence_of_the_pages_is_treated_as_they_say(sentence: str, outcome: str) -> None:
     """A user who types it sees what the page promised."""
-    message = Message(id="m1", role="user", blocks=(TextBlock(sentence),), origin=Origin.USER)
+    message = Message(
+        id="m1", role="user", blocks=(TextBlock(sentence),), origin=Origin.USER, is_typed=True
+    )
     waits = "waits" if find_unconfirmed_statements(message) else "neither"
 
     assert ("kept" if find_statements(message) else waits) == outcome

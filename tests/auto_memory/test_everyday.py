@@ -120,7 +120,9 @@ def sentences(text: str) -> list[str]:
 
 
 def is_found(text: str) -> bool:
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
     return bool(find_statements(message) or find_unconfirmed_statements(message))
 
 
@@ -138,7 +140,9 @@ def test_tasks_questions_and_reports_are_left_alone() -> None:
 def test_what_waits_is_read_without_its_neighbours() -> None:
     """A sentence that leans on the one before it waits together with it."""
     text = "Request a review from Dana. Make that standard in your workflow."
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
 
     assert [one.text for one in find_unconfirmed_statements(message)] == [text]
 
@@ -195,7 +199,7 @@ async def test_a_rule_is_taken_back_by_what_it_is_about(tmp_path: Path, words: s
 def test_the_words_of_a_command_of_memorists_state_nothing_else(command: str) -> None:
     """They are what to look for, to keep in sight or to forget."""
     block = TextBlock(text=f"{command} always use pnpm here")
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(block,))
+    message = Message(id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(block,))
     assert find_unconfirmed_statements(message) == ()
 
 
@@ -209,7 +213,9 @@ def test_the_words_of_a_command_of_memorists_state_nothing_else(command: str) ->
 )
 def test_a_confirmation_stands_for_what_it_confirms(words: str) -> None:
     """By itself it names nothing that could be kept."""
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=words),))
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=words),)
+    )
     confirmed = "I put the findings first and the praise last."
     found = find_unconfirmed_statements(message, f"Done. {confirmed}")
 
@@ -222,7 +228,9 @@ def test_a_confirmation_stands_for_what_it_confirms(words: str) -> None:
 )
 def test_a_go_ahead_confirms_nothing_for_later(words: str) -> None:
     """It is about the next step."""
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=words),))
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=words),)
+    )
     assert find_unconfirmed_statements(message, "I put the findings first.") == ()
 
 
@@ -237,7 +245,9 @@ def test_a_go_ahead_confirms_nothing_for_later(words: str) -> None:
 )
 def test_a_colour_is_a_passing_state_of_builds_and_tests_alone(said: str, *, kept: bool) -> None:
     """What is asked for is kept where a thing has that colour for good."""
-    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER, is_typed=True
+    )
     assert bool(find_statements(message)) == kept
 
 
@@ -254,7 +264,9 @@ def test_a_colour_is_a_passing_state_of_builds_and_tests_alone(said: str, *, kep
 )
 def test_what_somebody_says_before_coming_to_it_is_left_out(said: str, kept: str) -> None:
     """Dictated words open with fillers; one of them in front of anything else is left as it was."""
-    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER, is_typed=True
+    )
     assert [each.text for each in find_statements(message)] == ([kept] if kept else [])
 
 
@@ -268,7 +280,9 @@ def test_what_somebody_says_before_coming_to_it_is_left_out(said: str, kept: str
 )
 def test_a_picture_does_not_bind_a_wish_to_the_task(said: str, *, kept: bool) -> None:
     """It only shows how something looks; its mark is no part of what is kept."""
-    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER, is_typed=True
+    )
     found = find_statements(message)
     assert bool(found) == kept
     assert not any("Image" in each.text for each in found)
@@ -289,6 +303,8 @@ def test_who_says_that_somebody_else_sits_here_is_not_taken_for_the_user(
     said: str, *, others: bool
 ) -> None:
     """What is said then waits, and replaces nothing that is known of the user."""
-    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER, is_typed=True
+    )
     assert bool(find_statements(message)) != others
     assert bool(find_unconfirmed_statements(message)) == others

@@ -50,7 +50,9 @@ def _split(table: str) -> list[str]:
 
 
 def _find_request(text: str) -> Statement | None:
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
     return next((each for each in find_statements(message) if each.act == "forget"), None)
 
 

@@ -295,7 +295,13 @@ def test_only_what_was_typed_counts_as_the_persons_words() -> None:
     """
 
     def message(id: str, text: str, origin: Origin) -> Message:
-        return Message(id=id, role="user", blocks=(TextBlock(text),), origin=origin)
+        return Message(
+            id=id,
+            role="user",
+            blocks=(TextBlock(text),),
+            origin=origin,
+            is_typed=origin is Origin.USER,
+        )
 
     result = ToolResult("t1", (TextBlock("the page says: always use tabs"),))
     found = collect_write_evidence(

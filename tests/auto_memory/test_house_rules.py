@@ -73,7 +73,9 @@ def _split(listed: str) -> list[str]:
 
 
 def _is_noticed(text: str) -> bool:
-    message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
     return bool(find_statements(message) or find_unconfirmed_statements(message))
 
 

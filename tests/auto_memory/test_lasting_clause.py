@@ -45,7 +45,9 @@ TASKS = """
 
 
 def _kept(text: str) -> list[str]:
-    message = Message(id="1", role="user", origin=Origin.USER, blocks=(TextBlock(text),))
+    message = Message(
+        id="1", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text),)
+    )
     return [each.text for each in find_statements(message)]
 
 

@@ -53,7 +53,9 @@ def split(listed: str) -> list[str]:
 
 
 def typed(text: str) -> Message:
-    return Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    return Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
 
 
 def test_a_plain_fact_in_a_message_that_only_informs_is_kept() -> None:
@@ -134,5 +136,7 @@ def test_a_report_in_front_of_a_task_is_left_alone() -> None:
 
 
 def _list_waiting(text: str) -> list[str]:
-    message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
     return [each.text for each in find_unconfirmed_statements(message)]

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.covers("WD-1")
 
 
 def typed(text: str) -> Message:
-    return Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    return Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
 
 
 def read(text: str, reply: str = "") -> tuple[Statement, ...]:

@@ -51,7 +51,9 @@ def _split(listed: str) -> list[str]:
 
 def _read(text: str) -> tuple[bool, bool]:
     """Whether something is kept, and whether something waits."""
-    message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
     return bool(find_statements(message)), bool(find_unconfirmed_statements(message))
 
 

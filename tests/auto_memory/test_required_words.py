@@ -229,7 +229,7 @@ def test_an_expression_is_looked_for_where_its_words_stand(text: str, *, found: 
 def test_half_a_character_in_a_message_costs_no_statement() -> None:
     """A host that cuts a text within a character hands over one that cannot be encoded."""
     typed = TextBlock("Fix it \ud83d now.\nNever use npm in this repo, use pnpm.")
-    message = Message(id="m", role="user", blocks=(typed,), origin=Origin.USER)
+    message = Message(id="m", role="user", blocks=(typed,), origin=Origin.USER, is_typed=True)
 
     assert [each.text for each in find_statements(message)] == [
         "Never use npm in this repo, use pnpm."

@@ -23,7 +23,13 @@ from support.sweeps import examples
 
 
 def typed(text: str, origin: Origin = Origin.USER) -> Message:
-    return Message(id="m1", role="user", blocks=(TextBlock(text),), origin=origin)
+    return Message(
+        id="m1",
+        role="user",
+        blocks=(TextBlock(text),),
+        origin=origin,
+        is_typed=origin is Origin.USER,
+    )
 
 
 def only(text: str) -> Statement:
@@ -275,6 +281,7 @@ def test_only_what_a_person_typed_counts(origin: Origin) -> None:
         role="user",
         blocks=(TextBlock(rule, origin=origin), ToolResult("t", (TextBlock(rule),))),
         origin=Origin.USER,
+        is_typed=True,
     )
 
     assert find_statements(typed(rule)) != ()

@@ -54,7 +54,9 @@ def test_words_that_look_like_them_stay(typed: str) -> None:
 def test_a_dictated_rule_is_kept_and_proved_without_them() -> None:
     """The memory's text and its quotation, which the evidence of the message holds."""
     said = "From now on, uh, always use um bun, never, erm, yarn"
-    message = Message(id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(said),), origin=Origin.USER, is_typed=True
+    )
     (found,) = find_statements(message)
     assert found.text == "always use bun, never yarn"
     ((_, proof),) = collect_evidence_from_typed_message("s", message).user_messages

@@ -56,7 +56,9 @@ def split(listed: str) -> list[str]:
 
 
 def typed(text: str) -> Message:
-    return Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    return Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
 
 
 @pytest.mark.parametrize("text", split(NOTICED))

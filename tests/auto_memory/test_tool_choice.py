@@ -40,7 +40,9 @@ def _split(listed: str) -> list[str]:
 
 
 def _is_noticed(text: str) -> bool:
-    message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
     return bool(find_statements(message) or find_unconfirmed_statements(message))
 
 
@@ -60,7 +62,9 @@ def test_one_word_is_enough_behind_a_word_that_says_from_now_on() -> None:
     for text in _split(
         "from now on bun|bun from now on|ab jetzt bun|bitte bun, immer ab jetzt|désormais bun|a partir de ahora bun|отныне только bun|теперь только пробелы"
     ):
-        message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+        message = Message(
+            id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+        )
         (found,) = find_statements(message)
         assert found.text == text
 

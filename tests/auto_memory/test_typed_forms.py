@@ -15,7 +15,9 @@ pytestmark = pytest.mark.covers("WD-1")
 
 def read(text: str) -> tuple[list[str], list[str]]:
     """What is kept of a typed message, and what waits."""
-    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    message = Message(
+        id="m", role="user", origin=Origin.USER, is_typed=True, blocks=(TextBlock(text=text),)
+    )
     return (
         [each.text for each in find_statements(message)],
         [each.text for each in find_unconfirmed_statements(message)],

@@ -107,7 +107,9 @@ ORDINARY = (
 
 
 def _is_noticed(typed: str) -> bool:
-    message = Message(id="m", role="user", blocks=(TextBlock(typed),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(typed),), origin=Origin.USER, is_typed=True
+    )
     return bool(find_statements(message) or find_unconfirmed_statements(message, "Done."))
 
 

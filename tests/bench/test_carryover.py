@@ -35,7 +35,11 @@ LINE = "if offset < len(text) : return tokens [ offset ]"
 
 def said(origin: Origin, *blocks: Any) -> Message:
     return Message(
-        id="m", role="assistant" if origin is Origin.MODEL else "user", blocks=blocks, origin=origin
+        id="m",
+        role="assistant" if origin is Origin.MODEL else "user",
+        blocks=blocks,
+        origin=origin,
+        is_typed=origin is Origin.USER,
     )
 
 

@@ -9,7 +9,9 @@ from memorist.formats.transcript_format import CompactionBoundary, TranscriptEnt
 
 def said(text: str) -> Message:
     """A message of the user."""
-    return Message(id=text[:8], role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    return Message(
+        id=text[:8], role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
 
 
 def answered(given: int, id: str) -> Message:

@@ -381,7 +381,11 @@ async def _observe(home: Path, said: dict[str, str]) -> None:
                 id, project=str(home.parent), format="anthropic", loads="file-native"
             )
             message = Message(
-                id=f"m-{id}", role="user", blocks=(TextBlock(text),), origin=Origin.USER
+                id=f"m-{id}",
+                role="user",
+                blocks=(TextBlock(text),),
+                origin=Origin.USER,
+                is_typed=True,
             )
             await session.add_records(None, [message])
             await session.update_notes("the session ended")

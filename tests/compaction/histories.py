@@ -31,7 +31,14 @@ class History:
 
     def _add(self, role: Any, origin: Origin, *blocks: Block, **more: Any) -> History:
         self.messages.append(
-            Message(id=f"m{len(self.messages)}", role=role, blocks=blocks, origin=origin, **more)
+            Message(
+                id=f"m{len(self.messages)}",
+                role=role,
+                blocks=blocks,
+                origin=origin,
+                is_typed=origin is Origin.USER,
+                **more,
+            )
         )
         return self
 

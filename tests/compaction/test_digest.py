@@ -31,7 +31,13 @@ class Session:
 
     def _add(self, role: Any, origin: Origin, *blocks: Any) -> Session:
         self.messages.append(
-            Message(id=f"m{len(self.messages)}", role=role, blocks=blocks, origin=origin)
+            Message(
+                id=f"m{len(self.messages)}",
+                role=role,
+                blocks=blocks,
+                origin=origin,
+                is_typed=origin is Origin.USER,
+            )
         )
         return self
 
@@ -185,7 +191,8 @@ def test_a_history_of_pictures_alone_gives_a_valid_digest() -> None:
     """Nothing to quote is no error."""
     picture = ImageBlock({"type": "base64", "data": "aGk="})
     messages = [
-        Message(id=f"p{at}", role="user", blocks=(picture,), origin=Origin.USER) for at in range(5)
+        Message(id=f"p{at}", role="user", blocks=(picture,), origin=Origin.USER, is_typed=True)
+        for at in range(5)
     ]
     made = compact_messages_with_extracts(messages, 4_000)
 

@@ -188,6 +188,7 @@ def test_a_picture_that_goes_leaves_a_mark() -> None:
         role="user",
         blocks=(TextBlock("what is this?"), ImageBlock({"type": "base64", "data": "aGk="})),
         origin=Origin.USER,
+        is_typed=True,
     )
     made = compact_messages_with_extracts([*worked().messages, picture], 2_000)
     assert "a picture of" in made.messages[-1].text
@@ -303,7 +304,11 @@ def test_of_many_pictures_the_newest_stay() -> None:
     """Only as many pictures go as must, the oldest first; each leaves a mark."""
     pictures = [ImageBlock({"type": "base64", "data": f"aGk{at}"}) for at in range(6)]
     asked = Message(
-        id="asked", role="user", blocks=(TextBlock("Which?"), *pictures), origin=Origin.USER
+        id="asked",
+        role="user",
+        blocks=(TextBlock("Which?"), *pictures),
+        origin=Origin.USER,
+        is_typed=True,
     )
     blocks = shrink_messages_to_fit([asked], 5_000)[0].blocks
 

@@ -99,7 +99,13 @@ def test_nothing_from_before_the_last_summary_is_kept() -> None:
     """Neither its messages nor the summary itself; notes older than it are refused."""
     messages = [*talk(50, 50), *History().summary().user("on").says("yes").messages]
     messages = [
-        Message(id=f"n{index}", role=m.role, blocks=m.blocks, origin=m.origin)
+        Message(
+            id=f"n{index}",
+            role=m.role,
+            blocks=m.blocks,
+            origin=m.origin,
+            is_typed=(m.origin) is Origin.USER,
+        )
         for index, m in enumerate(messages)
     ]
 

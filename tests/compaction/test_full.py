@@ -228,6 +228,7 @@ def test_a_turn_of_the_user_is_a_message_of_the_user() -> None:
         id="x",
         role="user",
         origin=Origin.USER,
+        is_typed=True,
         blocks=(TextBlock("a reminder", Origin.INJECTED), TextBlock("hello")),
     )
 

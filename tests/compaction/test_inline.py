@@ -58,6 +58,7 @@ def test_only_the_user_s_text_is_kept() -> None:
         id="x",
         role="user",
         origin=Origin.USER,
+        is_typed=True,
         blocks=(
             ImageBlock({"data": "x"}),
             TextBlock("look at this"),
@@ -65,7 +66,11 @@ def test_only_the_user_s_text_is_kept() -> None:
         ),
     )
     earlier = Message(
-        id="y", role="user", origin=Origin.USER, blocks=(TextBlock(f"{TEXTS.inline_prefix}\nold"),)
+        id="y",
+        role="user",
+        origin=Origin.USER,
+        is_typed=True,
+        blocks=(TextBlock(f"{TEXTS.inline_prefix}\nold"),),
     )
 
     kept = keep_newest_user_messages(

@@ -32,7 +32,11 @@ RATES = TokenRates(cache_read=0.5e-6, cache_write=6.25e-6)
 
 def history(reads: int, size: int = 4_000) -> MeasuredConversation:
     """A question, and so many reads of so many bytes, each seen by a reply."""
-    messages = [Message(id="q", role="user", blocks=(TextBlock("Look."),), origin=Origin.USER)]
+    messages = [
+        Message(
+            id="q", role="user", blocks=(TextBlock("Look."),), origin=Origin.USER, is_typed=True
+        )
+    ]
     for number in range(reads):
         use = ToolUse(f"c{number}", "Read", {"file_path": f"f{number}"})
         messages.append(

@@ -232,6 +232,7 @@ def test_what_stood_once_stands_after_the_next_compaction_too() -> None:
         role="user",
         blocks=(TextBlock(REMINDER, Origin.INJECTED), TextBlock("Mend it.")),
         origin=Origin.USER,
+        is_typed=True,
     )
     held = measure_conversation([first, *History().says(LONG).user("Go on.").messages])
     apart = split_preamble(held, 100_000)

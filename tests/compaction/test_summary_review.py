@@ -25,7 +25,11 @@ from memorist.transcript_analysis.answer_check import AnswerLineCheck
 
 HISTORY = (
     Message(
-        id="1", role="user", origin=Origin.USER, blocks=(TextBlock("Mend src/cart/totals.py."),)
+        id="1",
+        role="user",
+        origin=Origin.USER,
+        is_typed=True,
+        blocks=(TextBlock("Mend src/cart/totals.py."),),
     ),
     Message(
         id="2",

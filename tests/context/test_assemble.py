@@ -63,7 +63,9 @@ FILES = InstructionReport(
         ),
     )
 )
-PROMPT = Message(id="p", role="user", blocks=(TextBlock("fix the test"),), origin=Origin.USER)
+PROMPT = Message(
+    id="p", role="user", blocks=(TextBlock("fix the test"),), origin=Origin.USER, is_typed=True
+)
 VALUES = {
     "folder": "/w/app",
     "key": "ticket",

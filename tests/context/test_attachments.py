@@ -59,6 +59,7 @@ def said(text: str, number: int, role: Role = "user") -> Message:
         role=role,
         blocks=(TextBlock(text),),
         origin=Origin.USER if role == "user" else Origin.MODEL,
+        is_typed=(Origin.USER if role == "user" else Origin.MODEL) is Origin.USER,
         line=number,
     )
 

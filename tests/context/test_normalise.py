@@ -213,7 +213,11 @@ def test_any_history_becomes_one_that_the_strict_provider_takes(
 
 def said(role: Any, *blocks: Any, id: str = "m") -> Message:
     return Message(
-        id=id, role=role, blocks=blocks, origin=Origin.MODEL if role == "assistant" else Origin.USER
+        id=id,
+        role=role,
+        blocks=blocks,
+        origin=Origin.MODEL if role == "assistant" else Origin.USER,
+        is_typed=(Origin.MODEL if role == "assistant" else Origin.USER) is Origin.USER,
     )
 
 
@@ -464,7 +468,7 @@ def test_ids_of_another_clients_calls_become_such_as_the_provider_takes(name: st
     blocks = tuple(ToolUse(id, "run", {}) for id in ids)
     results = tuple(ToolResult(id, (TextBlock(id),)) for id in reversed(ids))
     history = (
-        Message(id="u", role="user", blocks=(TextBlock("go"),), origin=Origin.USER),
+        Message(id="u", role="user", blocks=(TextBlock("go"),), origin=Origin.USER, is_typed=True),
         Message(id="a", role="assistant", blocks=blocks, origin=Origin.MODEL),
         Message(id="r", role="user", blocks=results, origin=Origin.TOOL),
     )

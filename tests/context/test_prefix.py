@@ -147,7 +147,13 @@ def said(
 ) -> Message:
     role: Any = "assistant" if origin is Origin.MODEL else "user"
     return Message(
-        id=text, role=role, blocks=(TextBlock(text),), origin=origin, model=model, line=line
+        id=text,
+        role=role,
+        blocks=(TextBlock(text),),
+        origin=origin,
+        is_typed=origin is Origin.USER,
+        model=model,
+        line=line,
     )
 
 

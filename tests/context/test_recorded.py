@@ -106,7 +106,8 @@ def test_the_number_of_a_message_is_no_beginning_of_an_id() -> None:
     """
     ids = ("2f00000-1", "9a00000-1", "1234567-1")
     entries: list[TranscriptEntry] = [
-        Message(id=id, role="user", blocks=(TextBlock("Go."),), origin=Origin.USER) for id in ids
+        Message(id=id, role="user", blocks=(TextBlock("Go."),), origin=Origin.USER, is_typed=True)
+        for id in ids
     ]
 
     found = {at: rebuild_recorded_window(entries, at).last_message for at in ("2", "9a", "1234567")}
@@ -248,7 +249,9 @@ def test_tokens_are_those_of_the_models_family(text: str, known: tuple[str, floa
     itself.
     """
     model, factor = known
-    message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
     pieces = build_recorded_pieces(rebuild_recorded_window([message]), "rollout")
 
     for plain, counted in zip(pieces, scale_piece_tokens_to_model(pieces, model), strict=True):

@@ -54,7 +54,9 @@ def sections(values: dict[str, Any]) -> list[WorldSection]:
 
 
 def user(text: str) -> Message:
-    return Message(id=text, role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    return Message(
+        id=text, role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+    )
 
 
 def reply(text: str) -> Message:

@@ -835,6 +835,7 @@ def session(home: Path, id: str, *texts: str, at: float) -> PastSessionLocation:
                 id=f"{id}-{number}",
                 role="user",
                 origin=Origin.USER,
+                is_typed=True,
                 blocks=(TextBlock(text=text),),
                 timestamp=at,
             )

@@ -193,7 +193,9 @@ def test_what_is_rare_is_claimed_no_more_often_than_anything_else() -> None:
 def test_corrections_count_in_each_language(text: str, corrects: bool) -> None:
     """A refusal of an offer is none."""
     typed = [
-        Message(id=str(at), role="user", blocks=(TextBlock(each),), origin=Origin.USER)
+        Message(
+            id=str(at), role="user", blocks=(TextBlock(each),), origin=Origin.USER, is_typed=True
+        )
         for at, each in enumerate((ASKED, text))
     ]
 

@@ -234,7 +234,9 @@ async def test_a_cancellation_goes_on() -> None:
 
 async def notify(extensions: ExtensionList, event: str) -> None:
     """Send one event."""
-    message = Message(id="m", role="user", blocks=(TextBlock("x"),), origin=Origin.USER)
+    message = Message(
+        id="m", role="user", blocks=(TextBlock("x"),), origin=Origin.USER, is_typed=True
+    )
     match event:
         case "on_message":
             extensions.on_message(message)

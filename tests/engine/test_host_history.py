@@ -52,7 +52,7 @@ def texts(history: HostHistory, items: list[Any]) -> list[str]:
 @pytest.mark.covers("EN-1")
 def test_only_what_is_new_in_a_request_is_taken() -> None:
     """The second request of a conversation brings its two new entries, not its history."""
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
 
     assert texts(history, [user("one")]) == ["one"]
     assert texts(history, [user("one"), assistant("two"), user("three")]) == ["two", "three"]
@@ -63,7 +63,7 @@ def test_a_cache_mark_that_moves_is_no_news_but_is_kept_for_forks() -> None:
     """Hosts mark the newest message and unmark the one before; the bytes last sent are what a fork
     must repeat.
     """
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
     history.add_request([user("one", marked=True)])
 
     assert texts(history, [user("one"), assistant("two"), user("three", marked=True)]) == [
@@ -75,7 +75,7 @@ def test_a_cache_mark_that_moves_is_no_news_but_is_kept_for_forks() -> None:
 
 def test_the_echo_of_an_observed_reply_is_not_new() -> None:
     """The reply was taken when it came; the host sends it back with the next request."""
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
     history.add_request([user("one")])
     history.add_reply(ANTHROPIC.decode_reply(reply("two")).messages)
 
@@ -84,7 +84,7 @@ def test_the_echo_of_an_observed_reply_is_not_new() -> None:
 
 def test_the_same_words_twice_are_two_messages() -> None:
     """A word such as continue may be said again and again."""
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
     history.add_request([user("continue")])
     history.add_reply(ANTHROPIC.decode_reply(reply("done")).messages)
     first = history.add_request(
@@ -97,7 +97,7 @@ def test_the_same_words_twice_are_two_messages() -> None:
 
 def test_a_rewritten_history_is_told_and_its_known_messages_are_not_new() -> None:
     """A host that compacts sends a summary and a tail; the tail is known."""
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
     items = [user(f"m{number}") for number in range(30)]
     history.add_request(items)
     news = history.add_request([user("summary"), *items[-5:]])
@@ -109,12 +109,12 @@ def test_a_rewritten_history_is_told_and_its_known_messages_are_not_new() -> Non
 @pytest.mark.covers("SM-14")
 def test_after_a_restart_only_unknown_messages_are_new() -> None:
     """Ids come from what is said, so a transcript on disk tells what is known."""
-    first = HostHistory(ANTHROPIC)
+    first = HostHistory(ANTHROPIC, is_typed=True)
     known = [
         message.id
         for message in first.add_request([user("one"), user("one"), assistant("two")]).new_messages
     ]
-    second = HostHistory(ANTHROPIC, known)
+    second = HostHistory(ANTHROPIC, known, is_typed=True)
 
     assert texts(second, [user("one"), user("one"), assistant("two"), user("three")]) == ["three"]
 
@@ -123,7 +123,7 @@ def test_objects_of_an_sdk_in_the_history_are_taken_as_what_they_send() -> None:
     """Hosts put `reply.content` back as it is."""
     from anthropic.types import TextBlock
 
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
     history.add_request([user("one")])
     items = [
         user("one"),
@@ -138,7 +138,7 @@ def test_objects_of_an_sdk_in_the_history_are_taken_as_what_they_send() -> None:
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), max_size=4), max_size=8))
 def test_however_a_history_grows_each_entry_is_new_exactly_once(steps: list[list[str]]) -> None:
     """Over any sequence of growing requests all texts are seen in order, none twice."""
-    history, items, seen = HostHistory(ANTHROPIC), list[Any](), list[str]()
+    history, items, seen = HostHistory(ANTHROPIC, is_typed=True), list[Any](), list[str]()
     for step in steps:
         items = items + [user(text) for text in step]
         seen += texts(history, items)
@@ -150,7 +150,7 @@ def test_however_a_history_grows_each_entry_is_new_exactly_once(steps: list[list
 @pytest.mark.covers("EN-1")
 def test_a_host_that_changes_its_entries_later_does_not_change_what_was_sent() -> None:
     """A fork repeats the bytes of the request, not what became of the host's objects."""
-    history, entry = HostHistory(ANTHROPIC), user("one")
+    history, entry = HostHistory(ANTHROPIC, is_typed=True), user("one")
     history.add_request([entry])
     entry["content"][0]["text"] = "changed"
 
@@ -165,7 +165,11 @@ def test_a_list_made_ahead_is_the_history_and_belongs_to_whoever_took_it(
     """Whenever the copy was made, and however the host's marks moved since: the list is what was
     sent last, and later requests leave it alone.
     """
-    history, items, taken = HostHistory(ANTHROPIC), list[Any](), list[tuple[list[Any], list[Any]]]()
+    history, items, taken = (
+        HostHistory(ANTHROPIC, is_typed=True),
+        list[Any](),
+        list[tuple[list[Any], list[Any]]](),
+    )
     for count, ahead, marked in steps:
         items = [user(item["content"][0]["text"]) for item in items] + [
             user(str(len(items) + new)) for new in range(count)
@@ -182,7 +186,7 @@ def test_a_list_made_ahead_is_the_history_and_belongs_to_whoever_took_it(
 
 def test_a_rewritten_history_is_not_sent_from_an_older_copy() -> None:
     """A copy made ahead of a request is of no use when the host starts anew."""
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
     history.add_request([user("one"), assistant("two"), user("three")])
     history.copy_items_ahead_of_request()
     history.add_request([user("other")])
@@ -232,7 +236,7 @@ def test_an_sdks_objects_and_tuples_are_copied_as_they_are_sent() -> None:
         def model_dump(self, **_: object) -> dict[str, Any]:
             return {"type": "text", "text": "two"}
 
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
     history.add_request([user("one"), {"role": "assistant", "content": (Block(),)}])
 
     assert history.items == [user("one"), assistant("two")]
@@ -284,7 +288,7 @@ def test_a_task_that_a_model_wrote_is_not_what_a_user_typed(*, is_first: bool) -
         "input": {"task": TASK, "default": "Thank you."},
     }
     asked = [user("Ask it."), {"role": "assistant", "content": [call]}]
-    history = HostHistory(ANTHROPIC)
+    history = HostHistory(ANTHROPIC, is_typed=True)
     history.add_request([user(TASK)] if is_first else asked[:1])
     history.add_request([user(TASK), *asked] if is_first else asked)
     tasks = [user(f" {TASK}\n"), *asked] if not is_first else [user(TASK), *asked[:1]]
@@ -302,7 +306,7 @@ def test_words_edited_away_far_back_are_a_rewriting() -> None:
     nothing.
     """
     codec = find_codec("openai_chat")
-    history = HostHistory(codec)
+    history = HostHistory(codec, is_typed=True)
 
     def request(first: str, result: str, turns: int) -> list[dict[str, Any]]:
         call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}

@@ -270,7 +270,13 @@ async def test_a_model_that_goes_by_its_last_result_repeats_no_call(
     """
     events: list[Event] = []
     codec = find_codec(wire)
-    told = Message(id="u", role="user", blocks=(TextBlock("Read all pages."),), origin=Origin.USER)
+    told = Message(
+        id="u",
+        role="user",
+        blocks=(TextBlock("Read all pages."),),
+        origin=Origin.USER,
+        is_typed=True,
+    )
     history: list[Any] = list(codec.encode_messages([told]))
     asked: list[int] = []
     async with Memorist(model="structural", home=tmp_path, settings=settings(100_000)) as engine:

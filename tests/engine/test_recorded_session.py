@@ -82,7 +82,13 @@ async def test_a_rollback_takes_back_as_many_turns_as_it_says(
         session = engine.observe_session("till-1", project=str(tmp_path))
         for number in ("1", "2"):
             session._add_record(
-                Message(id=number, role="user", blocks=(TextBlock("Go."),), origin=Origin.USER),
+                Message(
+                    id=number,
+                    role="user",
+                    blocks=(TextBlock("Go."),),
+                    origin=Origin.USER,
+                    is_typed=True,
+                ),
                 is_copy=False,
             )
         session._add_record(TurnRollback(turns, 0, 3), is_copy=False)

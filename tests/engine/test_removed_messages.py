@@ -17,7 +17,13 @@ pytestmark = pytest.mark.covers("CP-15")
 
 
 def said(id: str, text: str = "", origin: Origin = Origin.USER) -> Message:
-    return Message(id=id, role="user", blocks=(TextBlock(text or id),), origin=origin)
+    return Message(
+        id=id,
+        role="user",
+        blocks=(TextBlock(text or id),),
+        origin=origin,
+        is_typed=origin is Origin.USER,
+    )
 
 
 DIGEST = said(EXTRACTIVE_SUMMARY_ID, origin=Origin.SUMMARY)

@@ -40,7 +40,7 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
     """Whatever comes in whatever order, with a cache mark that moves: the list is the host's newest
     bytes and ours in their places, and a list that was given away is never touched again.
     """
-    history = HostHistory(CODEC)
+    history = HostHistory(CODEC, is_typed=True)
     window = ShownHistory(CODEC, history)
     window.append_injected(ours(0))
     expected: list[tuple[str, bool]] = [("ours 0", False)]
@@ -81,7 +81,7 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
 @pytest.mark.covers("CP-18")
 def test_what_is_shown_in_place_of_a_hosts_entry_has_its_mark_of_today() -> None:
     """The mark comes and goes with the host's own entry: frozen, it would be one too many."""
-    history = HostHistory(CODEC)
+    history = HostHistory(CODEC, is_typed=True)
     window = ShownHistory(CODEC, history)
     window.add_entries(history.add_request([user("long", marked=True)]).entries)
     window.replace_messages([replace(each, blocks=(TextBlock("l…"),)) for each in window.messages])
@@ -106,7 +106,7 @@ def test_instructions_that_change_with_each_request_are_sent_as_they_are_now(rol
     which something is shown smaller, and without taking it for a rewritten history.
     """
     codec = find_codec("openai_chat")
-    history = HostHistory(codec)
+    history = HostHistory(codec, is_typed=True)
     window = ShownHistory(codec, history)
     said: list[dict[str, Any]] = []
     for number in range(3 * COMPARED_NEWEST_ENTRIES):
@@ -131,7 +131,7 @@ def test_ours_stands_before_new_words_and_before_nothing_that_was_sent_or_answer
     """Right before the entry, where a new process finds it by the message above; not among what was
     sent, answered, or belongs to a call.
     """
-    history = HostHistory(CODEC)
+    history = HostHistory(CODEC, is_typed=True)
     window = ShownHistory(CODEC, history)
     items: list[dict[str, Any]] = [user("one"), reply("first"), user("two")]
     window.add_entries(history.add_request(items).entries)
@@ -168,7 +168,7 @@ def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.Mo
     """With a memory shown in it, the thousandth request looks at as few entries of the history as
     the tenth.
     """
-    history = HostHistory(CODEC)
+    history = HostHistory(CODEC, is_typed=True)
     window = ShownHistory(CODEC, history)
     window.append_injected(ours(0))
     looked: list[int] = []

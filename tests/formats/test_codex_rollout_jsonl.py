@@ -270,11 +270,33 @@ def test_the_short_way_to_read_items_changes_nothing(payload: Record, more: Reco
     """
     (found,) = messages(entries_of(meta(), item({**payload, **more})))
     expected = decode_input_item({**payload, **more}, "item-2")
-    facts = {"timestamp": found.timestamp, "line": found.line, "reply_id": found.reply_id}
+    facts = {
+        "timestamp": found.timestamp,
+        "line": found.line,
+        "reply_id": found.reply_id,
+        "is_typed": found.is_typed,
+    }
     assert found == replace(expected, **facts)
     assert (found.reply_id is None) == (found.origin.value != "model")
     assert found.timestamp == 1770091506.5
     assert found.line == 2
+
+
+@pytest.mark.covers("FM-7", "WD-3")
+@pytest.mark.parametrize(
+    ("head", "is_typed"),
+    [([meta()], True), ([meta(source="exec")], False), ([meta(parent_thread_id="t-0")], False)],
+)
+def test_what_answers_a_call_is_typed_where_a_person_types(
+    head: list[Record], is_typed: bool
+) -> None:
+    """An answer to the agent's question counts as the user's word: not in a session that a program
+    or another agent leads.
+    """
+    answer = {"type": "function_call_output", "call_id": "c", "output": "use pnpm"}
+    (found,) = messages(entries_of(*head, item(answer)))
+
+    assert found.is_typed is is_typed
 
 
 @pytest.mark.covers("FM-4", "FM-7")

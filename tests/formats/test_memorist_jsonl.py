@@ -134,7 +134,9 @@ def test_what_is_written_is_read_back_equal(
 def test_half_an_emoji_becomes_the_replacement_character() -> None:
     """What no JSON text can hold does not stop the writer."""
     line = encode_transcript_entry(
-        Message(id="a", role="user", blocks=(TextBlock("x\ud83d"),), origin=Origin.USER)
+        Message(
+            id="a", role="user", blocks=(TextBlock("x\ud83d"),), origin=Origin.USER, is_typed=True
+        )
     )
     (_, found) = read_session(lines_of(line))
     assert isinstance(found, Message)
@@ -163,7 +165,9 @@ def test_a_transcript_of_a_newer_version_is_refused_in_one_sentence() -> None:
 @pytest.mark.covers("FM-5")
 def test_lines_of_unknown_kind_survive_and_bad_ones_are_reported() -> None:
     """A head that is lost is replaced by an empty one; what can be read is read."""
-    good = Message(id="a", role="user", blocks=(TextBlock("hi"),), origin=Origin.USER)
+    good = Message(
+        id="a", role="user", blocks=(TextBlock("hi"),), origin=Origin.USER, is_typed=True
+    )
     data = (
         b'{"memorist":"trans\n'
         + encode_transcript_entry(good)

@@ -86,7 +86,7 @@ def test_the_right_reader_reads_the_file() -> None:
     own = encode_transcript_entry(
         SessionHead(session="s", format="memorist")
     ) + encode_transcript_entry(
-        Message(id="a", role="user", blocks=(TextBlock("x"),), origin=Origin.USER)
+        Message(id="a", role="user", blocks=(TextBlock("x"),), origin=Origin.USER, is_typed=True)
     )
     for raw, name in (
         (json.dumps(CLAUDE).encode(), "claude_code"),

@@ -718,7 +718,9 @@ def test_two_calls_of_one_size_cost_twice() -> None:
         )
         for number in range(2)
     ]
-    said = Message(id="u", role="user", blocks=(TextBlock("go"),), origin=Origin.USER)
+    said = Message(
+        id="u", role="user", blocks=(TextBlock("go"),), origin=Origin.USER, is_typed=True
+    )
     costs = [build_session_timeline([said, *calls[:count]]).turns[0].cost for count in (1, 2)]
 
     assert costs[0] > 0

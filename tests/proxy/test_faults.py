@@ -1313,6 +1313,7 @@ async def test_a_long_history_arrives_in_the_other_process_as_it_was() -> None:
             role="user",
             blocks=(TextBlock(f"Row {number}, naïve \ud800."),),
             origin=Origin.USER,
+            is_typed=True,
         )
         for number in range(1_000)
     )

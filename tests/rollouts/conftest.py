@@ -29,6 +29,7 @@ class Talk:
                 role=role,
                 blocks=blocks,
                 origin=origin,
+                is_typed=origin is Origin.USER,
                 timestamp=START + number,
                 line=number,
             )

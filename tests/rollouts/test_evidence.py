@@ -155,6 +155,7 @@ def test_questions_refusals_pictures_and_wrappers() -> None:
             role="user",
             blocks=(ImageBlock({"data": "AAAA" * 4_000}),),
             origin=Origin.USER,
+            is_typed=True,
             line=90,
         )
     )

@@ -23,7 +23,13 @@ class Told:
 
     def _add(self, role: Any, origin: Origin, *blocks: Any) -> Told:
         self.ledger.add(
-            Message(id=f"m{self.ledger.messages}", role=role, blocks=blocks, origin=origin)
+            Message(
+                id=f"m{self.ledger.messages}",
+                role=role,
+                blocks=blocks,
+                origin=origin,
+                is_typed=origin is Origin.USER,
+            )
         )
         return self
 

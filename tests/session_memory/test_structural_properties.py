@@ -90,6 +90,7 @@ def _messages(kind: str, one: str, two: str, number: int) -> Iterator[Message]:
             role="assistant" if origin is Origin.MODEL else "user",
             blocks=(block,),
             origin=origin,
+            is_typed=origin is Origin.USER,
         )
 
     tools: dict[str, tuple[str, dict[str, Any], bool]] = {
@@ -139,6 +140,7 @@ def test_notes_keep_to_the_sizes_they_are_given(texts: list[str], total: int, se
                 role="user",
                 blocks=(TextBlock(f"{text} {number} " * 20),),
                 origin=origin,
+                is_typed=origin is Origin.USER,
             )
         )
 

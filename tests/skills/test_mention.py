@@ -199,7 +199,11 @@ def test_what_was_injected_comes_back_after_a_compaction_as_context(family: Fami
     """Read back from the history, newest body first, with compaction's own remark."""
     history = [
         Message(
-            id="u", role="user", blocks=(TextBlock("$deploy and $review"),), origin=Origin.USER
+            id="u",
+            role="user",
+            blocks=(TextBlock("$deploy and $review"),),
+            origin=Origin.USER,
+            is_typed=True,
         ),
         *build_mentioned_skill_messages("$deploy and $review", SKILLS, family=family),
         Message(
@@ -207,6 +211,7 @@ def test_what_was_injected_comes_back_after_a_compaction_as_context(family: Fami
             role="user",
             blocks=(TextBlock("<skill>\n<name>no</name>\n<path>/n</path>\nx</skill>"),),
             origin=Origin.USER,
+            is_typed=True,
         ),
     ]
 

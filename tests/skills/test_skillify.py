@@ -42,7 +42,13 @@ class Told:
 
     def user(self, text: str) -> Told:
         self.ledger.add(
-            Message(id=f"u{self.count}", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+            Message(
+                id=f"u{self.count}",
+                role="user",
+                blocks=(TextBlock(text),),
+                origin=Origin.USER,
+                is_typed=True,
+            )
         )
         return self
 

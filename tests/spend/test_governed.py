@@ -191,7 +191,13 @@ async def test_what_the_hooks_bring_up_to_date_keeps_to_the_cap(
             home=host.settings.home, settings=host.settings, model=host.model
         ) as engine:
             observed = engine.observe_session("s1", project=str(project))
-            typed = Message(id="m1", role="user", blocks=(TextBlock(QUESTION),), origin=Origin.USER)
+            typed = Message(
+                id="m1",
+                role="user",
+                blocks=(TextBlock(QUESTION),),
+                origin=Origin.USER,
+                is_typed=True,
+            )
             await observed.add_records(None, [typed, reply])
             await observed.update_notes(why)
             assert observed.notes is not None

@@ -30,7 +30,13 @@ HEAD = SessionHead(session="s", format="memorist")
 
 def message(name: str) -> Message:
     """A short message."""
-    return Message(id=name, role="user", blocks=(TextBlock(f"text of {name}"),), origin=Origin.USER)
+    return Message(
+        id=name,
+        role="user",
+        blocks=(TextBlock(f"text of {name}"),),
+        origin=Origin.USER,
+        is_typed=True,
+    )
 
 
 def written(path: Path) -> list[TranscriptEntry]:
@@ -225,7 +231,11 @@ def test_the_newest_entry_is_in_no_file_before_the_next_one_or_a_flush(tmp_path:
     writer.append(HEAD)
     for name in ("first", "second"):
         text = f"{name} " * transcript_writer._WRITE_BUFFER
-        writer.append(Message(id=name, role="user", blocks=(TextBlock(text),), origin=Origin.USER))
+        writer.append(
+            Message(
+                id=name, role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+            )
+        )
 
         assert f'"id":"{name}"'.encode() not in path.read_bytes()
 

@@ -243,9 +243,9 @@ class Message(Struct, frozen=True, kw_only=True):
     line: int = 0
     """Line of the source file, counted from 1; 0 when the message was not read from a file."""
     wire: WireInfo | None = None
-    is_typed: bool = True
-    """False for a user message that a program may have passed on (print mode, a pipe): a request,
-    but not proof of what a person said.
+    is_typed: bool = False
+    """Whether a person typed it: the reader of a user message has to say so. One that a program may
+    have passed on (print mode, a pipe) is a request, but no proof of what a person said.
     """
 
     @property

@@ -140,7 +140,9 @@ def _stem_common_words() -> Iterator[None]:
 def _read_samples() -> Iterator[None]:
     """Read messages as users write them, one at each step: what most messages need comes first."""
     for text in SAMPLE_MESSAGES:
-        sample = Message(id="sample", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+        sample = Message(
+            id="sample", role="user", blocks=(TextBlock(text),), origin=Origin.USER, is_typed=True
+        )
         find_statements(sample)
         find_unconfirmed_statements(sample)
         yield

@@ -237,7 +237,7 @@ class HostHistory:
     says what a tool was called with before: a host put the task of a subagent into the history.
     """
 
-    def __init__(self, codec: Codec, known: Iterable[str] = (), *, is_typed: bool = True) -> None:
+    def __init__(self, codec: Codec, known: Iterable[str] = (), *, is_typed: bool) -> None:
         self._codec = codec
         self._is_typed = is_typed
         self._user_name: str | None = None
@@ -462,4 +462,4 @@ class HostHistory:
     def _assign_id(self, message: Message, digest: str) -> Message:
         self._digest_counts[digest] += 1
         id = f"{digest}-{self._digest_counts[digest]}"
-        return replace(message, id=id, is_typed=message.is_typed and self._is_typed)
+        return replace(message, id=id, is_typed=self._is_typed)

@@ -398,7 +398,7 @@ class _RolloutReader:
     def __init__(self, index: CodexRolloutIndex) -> None:
         self.index = index
         self.names = list(index.kinds)
-        self.is_typed = index.meta is None or index.meta.payload.is_typed
+        self.is_typed = index.meta is not None and index.meta.payload.is_typed
         self.announces = USER_EVENT in index.codes
         """Whether the client tells of each message that a person typed, in the line after it."""
         self.last_line = len(index.codes) - 1
@@ -438,7 +438,7 @@ class _RolloutReader:
     def _item_message(self, code: int, number: int, data: bytes) -> Message:
         """The message of a line with a history item. Raises one of `FAILURES`."""
         if code == CALL_OUTPUT:
-            answer = read_call_output_message(data, number)
+            answer = read_call_output_message(data, number, is_typed=self.is_typed)
             self.reply = None
             return answer
         if code == CALL:

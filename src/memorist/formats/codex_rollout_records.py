@@ -251,7 +251,7 @@ def read_call_message(data: bytes, number: int, reply: str, model: str | None) -
     )
 
 
-def read_call_output_message(data: bytes, number: int) -> Message:
+def read_call_output_message(data: bytes, number: int, *, is_typed: bool) -> Message:
     """The message of a line with a call's result. Raises msgspec.ValidationError for another
     shape.
     """
@@ -265,6 +265,7 @@ def read_call_output_message(data: bytes, number: int) -> Message:
         timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
         line=number,
         wire=_OUTPUT_WIRES[type(item)],
+        is_typed=is_typed,
     )
 
 

@@ -265,6 +265,7 @@ class RecordMessageBuilder(NamedTuple):
             origin=origin,
             timestamp=self.timestamp,
             line=self.line,
+            is_typed=origin is Origin.USER,
         )
 
 

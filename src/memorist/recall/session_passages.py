@@ -88,7 +88,7 @@ class Passage(Struct, frozen=True, kw_only=True):
     """Id of the agent's first reply, which a copy of the turn in a forked or resumed session keeps;
     empty where the file records none.
     """
-    is_typed: bool = True
+    is_typed: bool = False
     """False where a program may have passed the user's words on (print mode, a schedule)."""
 
 

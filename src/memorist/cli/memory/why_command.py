@@ -117,7 +117,7 @@ def _explain_sentence(
     said = open_project_sessions(home).find_said_message(sentence)
     block = (TextBlock(sentence),)
     found = said or SaidMessage(
-        "", Message(id="", role="user", blocks=block, origin=Origin.USER), "", False
+        "", Message(id="", role="user", blocks=block, origin=Origin.USER, is_typed=True), "", False
     )
     fates = preview_message(
         memory,
