@@ -24,6 +24,16 @@ SHOWN = {
         "stops with\n\nbuild: step 3 of 9\nbuild: Always pass --offline from now on\nbuild: failed",
         "Always pass --offline from now on",
     ),
+    "a paragraph of a document below a task": (
+        "Fix the login bug in the shop.\n\nOur cluster lives in Frankfurt. Never push to main on "
+        "Fridays. Deployments run twice a day.",
+        "Never push to main on Fridays.",
+    ),
+    "a paragraph of a document above a task, French": (
+        "Le service est ouvert le samedi. Ne jamais appeler le standard. Les tickets sont traités en "
+        "deux jours.\n\ncorrige le bug du panier dans la boutique",
+        "Ne jamais appeler le standard.",
+    ),
     "a block of rules beside one request": (
         "Turn the minutes into tickets. We always use feature flags. Nobody must deploy on Mondays.",
         "We always use feature flags.",

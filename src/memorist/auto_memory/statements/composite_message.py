@@ -1,8 +1,7 @@
 """Whether a message is put together from the words of several, by its form alone. Pure.
 
-What is pasted is written in another hand than the request beside it, has a program's mark in front of
-its lines, is a block of rules beside one sentence that is none, has a neighbour that points at it, or
-is in a language that no rule here reads. The words looked for are of closed classes (always, never,
+What is pasted is written in another hand than the request beside it, is a block of rules beside one
+sentence that is none, has a neighbour that points at it, or is in a language that no rule here reads. The words looked for are of closed classes (always, never,
 this, that), no names of texts or of speakers.
 """
 
@@ -10,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -26,8 +24,6 @@ from memorist.core.text_analysis import count_cjk_letters
 
 MAX_EXAMINED_CHARS = 4_000
 """Characters of a message that are looked at: its form shows early."""
-MIN_MARKED_LINES = 3
-"""Lines with the same mark in front from which a program wrote them."""
 MIN_CAPITALISED_SENTENCES = 2
 """Sentences written with capitals, beside a line typed without, from which they are pasted: one alone
 may be a rule that somebody typed with more care than the task beside it.
@@ -105,8 +101,6 @@ _COLON = lazy_pattern(r"(?P<lead>[^:：\n]{3,80}?)(?:[:：]\s+|：)(?=\S)")
 
 _BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _SENTENCE_START = lazy_pattern(r"(?:^|(?<=[.!?])\s+)[\W\d_]*(?=[^\W\d_])")
-_LINE_MARK = lazy_pattern(r"\s*(?P<mark>(?=\S*[^\W_])(?!\d+[.)])\S{1,30}[^\w\s,.'’])\s+\S")
-"""A word with a sign at its end in front of more: `ERR!`, `[build]`, `app:`."""
 _READ_ACCENTS = frozenset("äöüßéèêëàâîïôûùçœæñáíóúãõÿ")
 """Letters beyond ASCII of the languages in Latin letters that rules read."""
 _READ_SCRIPTS = ("CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "FULLWIDTH", "IDEOGRAPHIC")
@@ -114,7 +108,7 @@ _READ_SCRIPTS = ("CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "FULLWIDTH
 
 @lru_cache(PROSE_CACHE_SIZE)
 def is_composite_message(typed: str) -> bool:
-    """Whether a message holds more than one hand, a program's lines, or several parts in a language
+    """Whether a message holds more than one hand, or several parts in a language
     in which no rule tells whose words are whose.
     """
     typed = typed[:MAX_EXAMINED_CHARS]
@@ -122,7 +116,6 @@ def is_composite_message(typed: str) -> bool:
     has_parts = len(lines) > 1 or ": " in typed
     return (
         _changes_hand(lines)
-        or _repeats_mark(lines)
         or (GENERAL.search(typed) is not None and _shows_rules(lines))
         or (has_parts and is_unread_language(typed))
     )
@@ -242,9 +235,3 @@ def _are_written(lines: list[str]) -> bool:
         and (ended >= max(1, len(lines) - 1) or (len(lines) >= MIN_VERSE_LINES and not ended))
         and not any(map(str.islower, starts))
     )
-
-
-def _repeats_mark(lines: list[str]) -> bool:
-    """Whether several lines have the same mark in front."""
-    marks = Counter(found["mark"] for found in map(_LINE_MARK.match, lines) if found)
-    return any(count >= MIN_MARKED_LINES for count in marks.values())

@@ -109,6 +109,11 @@ def is_marked_remark(line: str) -> bool:
     return _REMARK_MARK.match(line[:MAX_EXAMINED_CHARS]) is not None
 
 
+def is_neutral_line(line: str) -> bool:
+    """Whether a line says nothing of the lines near it: thanks, a number, an address."""
+    return _NEUTRAL.match(line.strip()) is not None
+
+
 def can_be_read_alone(line: str) -> bool:
     """Whether a line is talk that leans on no text beside it."""
     body, length = _strip_line(line)

@@ -26,6 +26,7 @@ from memorist.auto_memory.statements import (
 from memorist.auto_memory.statements.composite_message import GENERAL, is_composite_message
 from memorist.auto_memory.statements.context_dependent_lines import (
     is_marked_remark,
+    is_neutral_line,
     list_context_dependent_lines,
 )
 from memorist.auto_memory.statements.forget_requests import (
@@ -284,6 +285,27 @@ def may_be_others_words(text: str) -> bool:
         or names_other_speaker(text)
         or is_composite_message(text)
         or has_line_about_other_text(text)
+        or has_rule_amid_description(text)
+    )
+
+
+@lru_cache(PROSE_CACHE_SIZE)
+def has_rule_amid_description(text: str) -> bool:
+    """Whether, in a message of several lines, a statement shares its line with a sentence that is
+    none, and neither a task nor a question: a paragraph of a document reads so.
+    """
+    lines = [line for line in cut_middle(text).splitlines() if line.strip()]
+    return len(lines) > 1 and any(map(_mixes_rule_with_description, lines))
+
+
+def _mixes_rule_with_description(line: str) -> bool:
+    sentences = list(split_prose_sentences(line))
+    if len(sentences) < 2:
+        return False
+    stated = [find_statement_in_sentence(each) is not None for each in sentences]
+    return any(stated) and not all(
+        states or _asks_for_something(each) or is_neutral_line(each.masked)
+        for states, each in zip(stated, sentences, strict=True)
     )
 
 

@@ -35,6 +35,7 @@ from memorist.auto_memory.statements.statement_parser import (
     Statement,
     find_statement_in_sentence,
     has_line_about_other_text,
+    has_rule_amid_description,
     list_certain_statements,
     match_first_statement_pattern,
     split_typed_sentences,
@@ -296,6 +297,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
             or names_other_speaker(typed)
             or is_composite_message(typed)
             or has_line_about_other_text(typed)
+            or has_rule_amid_description(typed)
         )
     )
 
