@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -299,3 +300,19 @@ def test_what_is_asked_for_before_it_is_built_is_built_at_once(
         assert search.find_related_memories("Push to main.") == ("never-push-to-main.md",)
         assert [*steps] == [None]  # what the history knows
         assert memory.known_memories.get_search() is search
+
+
+def test_the_first_memory_that_is_shown_waits_for_no_module() -> None:
+    """The parser of its header is loaded with the patterns, not while a prompt is answered."""
+    code = (
+        "import sys\n"
+        "from itertools import islice\n"
+        "from memorist.engine.background_loading import _load_patterns\n"
+        "print('yaml' in sys.modules)\n"
+        "list(islice(_load_patterns(), 10))\n"
+        "print('yaml' in sys.modules)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True
+    )
+    assert ended.stdout.split() == ["False", "True"]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, combinations
 from weakref import WeakSet
 
+from memorist.auto_memory.memory_file import parse_memory_file
 from memorist.auto_memory.statement_comparison import compare_statements
 from memorist.auto_memory.statements.pattern_alternatives import compile_opening_patterns_stepwise
 from memorist.auto_memory.statements.statement_parser import (
@@ -118,6 +119,7 @@ def _load_patterns() -> Iterator[None]:
     return chain(
         _stem_common_words(),
         _read_samples(),
+        _read_sample_memory(),
         _compare_samples(),
         compile_statement_patterns_stepwise(),
         compile_unconfirmed_patterns_stepwise(),
@@ -146,6 +148,12 @@ def _read_samples() -> Iterator[None]:
         find_statements(sample)
         find_unconfirmed_statements(sample)
         yield
+
+
+def _read_sample_memory() -> Iterator[None]:
+    """Load what a memory's header is parsed with: the first that is shown waited for it."""
+    parse_memory_file("sample.md", b"---\nname: sample\n---\nText.\n")
+    yield
 
 
 def _compare_samples() -> Iterator[None]:
