@@ -1323,3 +1323,16 @@ async def test_a_long_history_arrives_in_the_other_process_as_it_was() -> None:
         assert await heavy.run(tuple, messages) == messages
 
     assert found == {1: messages, "short": ("a",), "long": messages}
+
+
+def test_a_client_that_wants_a_websocket_is_told_to_use_http(proxied: Proxied) -> None:
+    """By the status by which Codex turns to HTTP at once: it was passed on without the wish, and
+    Codex tried for seven seconds before each turn.
+    """
+    with ScriptedServer([]) as server:
+        proxy = proxied(server)
+        wish = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+        answer = proxy.ask("/v1/responses", method="GET", headers=wish)
+    assert answer.status == 426
+    assert "over HTTP" in answer.body["error"]["message"]
+    assert not server.received

@@ -110,8 +110,10 @@ class Proxy:
             if own is not None:
                 return own
         tenant = find_tenant(headers, self._tenancy)
-        refused = refused or find_token_or_tenant_refusal(
-            headers, self._token, tenant, self._tenancy
+        refused = (
+            refused
+            or find_token_or_tenant_refusal(headers, self._token, tenant, self._tenancy)
+            or _find_upgrade_refusal(headers)
         )
         if refused is not None:
             return _error_response(*refused)
@@ -177,6 +179,15 @@ class Proxy:
             len(self.pipeline.pool), self.pipeline.cached_bytes
         )
         return web.Response(body=text, headers={"content-type": CONTENT_TYPE})
+
+
+def _find_upgrade_refusal(headers: Mapping[str, str]) -> tuple[int, str] | None:
+    """The answer to a client that asks for a websocket: Codex then sends the same over HTTP at
+    once, and tries for seven seconds after any other answer.
+    """
+    if headers.get("upgrade", "").lower() != "websocket":
+        return None
+    return 426, "memorist's proxy has no websockets; send the request over HTTP"
 
 
 def _request_target(request: web.BaseRequest) -> str:
