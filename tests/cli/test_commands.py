@@ -285,6 +285,7 @@ def test_any_number_of_changes_may_be_asked_for(tmp_path: Path) -> None:
         (b"Gr\xfc\xdfe", "memorist: the text is not in UTF-8; convert it, as with `iconv -f"),
         ("Grüße\r\nan alle".encode("utf-16"), "remembered: grüsse-an-alle.md"),
         ("Grüße an alle".encode(), "remembered: grüsse-an-alle.md"),
+        (b"word " * 200_001, "memorist: the text has more than 1,000,000 bytes; split it"),
     ],
 )
 def test_a_text_is_remembered_in_its_letters_or_not_at_all(
@@ -292,7 +293,8 @@ def test_a_text_is_remembered_in_its_letters_or_not_at_all(
 ) -> None:
     """What is piped in Latin-1 was kept with a question mark for each letter that it has of its
     own; in UTF-16, as PowerShell pipes, it is read. A note of past sessions and a line of the log
-    can be piped as well: a dash was kept.
+    can be piped as well: a dash was kept. More than a memory may have is refused before it is read:
+    30 MB took two minutes and a gigabyte, and were kept whole as a note.
     """
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped), "utf-8"))
     done = run("memory", "add", "-", cwd=tmp_path)

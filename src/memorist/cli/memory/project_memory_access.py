@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.home_memories import HomeMemories
 from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.agent_shell import require_person
@@ -94,11 +95,14 @@ def edit_text(before: str) -> str | None:
 
 def read_given_text(text: str) -> str:
     """The text of an argument, or for `-` that of standard input. Raises UsageError as
-    `check_encoding` does.
+    `check_encoding` does, and for more than a memory may have.
     """
     given = text
     if text == "-":
-        given = decode_file_text(sys.stdin.buffer.read()).replace("\r\n", "\n")
+        data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise UsageError(f"the text has more than {MAX_FILE_BYTES:,} bytes; split it")
+        given = decode_file_text(data).replace("\r\n", "\n")
     check_encoding(given)
     return given
 
