@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory import statement_comparison
+from memorist.auto_memory import related_statement_search, statement_comparison
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import (
@@ -19,9 +19,9 @@ from memorist.auto_memory.memory_file import (
     create_memory_file,
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
+from memorist.auto_memory.related_statement_search import RelatedStatementSearch
 from memorist.auto_memory.removed_memories import find_removed_memory_by_name
 from memorist.auto_memory.statement_comparison import (
-    RelatedStatementSearch,
     StatementRelation,
     compare_statements,
     remove_contradicted_clauses,
@@ -386,7 +386,7 @@ def test_what_has_to_do_with_a_statement_is_found_among_many(said: str, known: s
 @given(
     CLAUSES,
     st.lists(st.sets(CLAUSES.filter(str.strip), max_size=14), max_size=4),
-    st.sampled_from([statement_comparison.MAX_REMOVED_SHARE, 99]),
+    st.sampled_from([related_statement_search.MAX_REMOVED_SHARE, 99]),
 )
 def test_a_search_that_follows_changes_finds_what_comparing_all_memories_finds(
     said: str, states: list[set[str]], share: float
@@ -401,8 +401,8 @@ def test_a_search_that_follows_changes_finds_what_comparing_all_memories_finds(
     search = RelatedStatementSearch([])
     for state in states:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(statement_comparison, "MAX_REMOVED_SHARE", share)
-            patch.setattr(statement_comparison, "MEMORIES_PER_STEP", 2)
+            patch.setattr(related_statement_search, "MAX_REMOVED_SHARE", share)
+            patch.setattr(related_statement_search, "MEMORIES_PER_STEP", 2)
             search.set_memories([heads[text] for text in sorted(state)])
 
         assert set(search.find_related_memories(said)) == {
@@ -926,7 +926,7 @@ def test_only_a_clause_that_has_what_is_ruled_out_is_compared(
         compared.append(known)
         return compare_statements(new, known)
 
-    monkeypatch.setattr(statement_comparison, "compare_statements", count)
+    monkeypatch.setattr(related_statement_search, "compare_statements", count)
     texts = {
         "apart.md": "To add a page, ask Ann. The git log is short.",
         "before.md": "We throw nothing away.",

@@ -12,11 +12,8 @@ from memorist.auto_memory.memory_file import (
     create_memory_file,
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
-from memorist.auto_memory.statement_comparison import (
-    RelatedStatementSearch,
-    StatementRelation,
-    compare_statements,
-)
+from memorist.auto_memory.related_statement_search import RelatedStatementSearch
+from memorist.auto_memory.statement_comparison import StatementRelation, compare_statements
 
 
 def find_near(said: str, known: str) -> bool:

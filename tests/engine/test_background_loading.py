@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from memorist import Memorist, SessionExtension
-from memorist.auto_memory import known_memories, memory_history, statement_comparison
+from memorist.auto_memory import known_memories, memory_history, related_statement_search
 from memorist.auto_memory.git_objects import map_tree_paths_to_blob_ids
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.auto_memory.statement_comparison import RelatedStatementSearch
+from memorist.auto_memory.related_statement_search import RelatedStatementSearch
 from memorist.core.messages import JsonObject, Message
 from memorist.engine import background_loading
 from memorist.engine.background_loading import BackgroundSteps
@@ -293,7 +293,7 @@ def test_what_is_asked_for_before_it_is_built_is_built_at_once(
             memory.add(text)
     with Memorist(home=tmp_path / "home") as engine:
         memory = engine.memory(str(tmp_path))
-        monkeypatch.setattr(statement_comparison, "MEMORIES_PER_STEP", 1)
+        monkeypatch.setattr(related_statement_search, "MEMORIES_PER_STEP", 1)
         steps = memory.prepare_first_write()
         next(steps)
         search = memory.known_memories.get_search()

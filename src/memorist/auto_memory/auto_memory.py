@@ -47,17 +47,17 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader
-from memorist.auto_memory.memory_undo import find_newest_change_to_undo, undo_recorded_change
-from memorist.auto_memory.project_anchors import ProjectAnchorChecker
-from memorist.auto_memory.purge_journal import PurgeJournal
-from memorist.auto_memory.reconciled_changes import reconcile_accepted_changes
-from memorist.auto_memory.statement_changes import find_free_name
-from memorist.auto_memory.statement_comparison import (
-    RelatedStatementSearch,
+from memorist.auto_memory.memory_reconciliation import (
     find_corrected_memories,
     prefix_statement_with_its_refusal,
     reconcile_new_memory,
 )
+from memorist.auto_memory.memory_undo import find_newest_change_to_undo, undo_recorded_change
+from memorist.auto_memory.project_anchors import ProjectAnchorChecker
+from memorist.auto_memory.purge_journal import PurgeJournal
+from memorist.auto_memory.reconciled_changes import reconcile_accepted_changes
+from memorist.auto_memory.related_statement_search import RelatedStatementSearch
+from memorist.auto_memory.statement_changes import find_free_name
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.team_memory import (

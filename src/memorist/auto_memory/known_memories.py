@@ -11,10 +11,8 @@ from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryFile
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.auto_memory.statement_comparison import (
-    RelatedStatementSearch,
-    find_memory_saying_the_same,
-)
+from memorist.auto_memory.memory_reconciliation import find_memory_saying_the_same
+from memorist.auto_memory.related_statement_search import RelatedStatementSearch
 from memorist.errors import InputError
 
 

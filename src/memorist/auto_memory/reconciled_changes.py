@@ -12,7 +12,7 @@ from memorist.auto_memory.known_memories import KnownMemories
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_memory_file, with_provenance
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.auto_memory.statement_comparison import (
+from memorist.auto_memory.memory_reconciliation import (
     Reconciliation,
     prefix_statement_with_its_refusal,
     reconcile_new_memory,

@@ -22,8 +22,8 @@ from memorist.auto_memory.memory_file import (
     create_memory_file,
     make_file_name,
 )
+from memorist.auto_memory.memory_reconciliation import strip_former_text_from_description
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.statement_comparison import strip_former_text_from_description
 from memorist.auto_memory.statements.forget_request_patterns import ABOUT_USER, EVERYTHING
 from memorist.auto_memory.statements.memory_name_and_description import (
     derive_memory_name_and_description,

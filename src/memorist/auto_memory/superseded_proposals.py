@@ -11,12 +11,9 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import MemoryFile, parse_memory_file
 from memorist.auto_memory.memory_manifest import build_memory_header
-from memorist.auto_memory.statement_comparison import (
-    OPPOSED,
-    RelatedStatementSearch,
-    compare_statements,
-    prefix_statement_with_its_refusal,
-)
+from memorist.auto_memory.memory_reconciliation import prefix_statement_with_its_refusal
+from memorist.auto_memory.related_statement_search import RelatedStatementSearch
+from memorist.auto_memory.statement_comparison import OPPOSED, compare_statements
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import encode_file_text_as_utf8

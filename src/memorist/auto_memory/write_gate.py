@@ -38,7 +38,7 @@ from memorist.auto_memory.quotation_proof import (
     restrict_memory_to_quotation,
     split_sentences_by_line,
 )
-from memorist.auto_memory.statement_comparison import RelatedStatementSearch
+from memorist.auto_memory.related_statement_search import RelatedStatementSearch
 from memorist.auto_memory.statements.task_requests import repeats_only_task_requests
 from memorist.auto_memory.team_memory import (
     TeamMemoryBody,
