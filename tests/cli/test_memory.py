@@ -22,6 +22,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.extraction import UNCERTAIN
 from memorist.auto_memory.memory_changes import NOT_TYPED, Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_history import FolderHistory
+from memorist.cli import recall_command
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
@@ -839,6 +840,23 @@ def test_the_inbox_says_that_you_said_it_only_of_what_you_typed(shell: Shell) ->
     assert f"passed on by a program: “1 {quote}”" in listed
     assert f"from agent, which quotes you with “2 {quote}”" in listed
     assert listed.count("you said") == 1
+
+
+def test_recall_that_finds_nothing_says_that_it_went_by_words_alone(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an installation without the extra `embed` the README's own question finds nothing, and
+    said no more than that.
+    """
+    shell.add("Use pnpm, never npm, in this repository")
+    asked = ("recall", "how do we install dependencies", "--why")
+    monkeypatch.setattr(recall_command, "is_embedder_installed", lambda: False)
+    bare = shell(*asked, "--json").stdout, shell(*asked).stdout
+    monkeypatch.setattr(recall_command, "is_embedder_installed", lambda: True)
+
+    assert json.loads(bare[0])["results"] == []
+    assert "by words alone; with the extra `embed`" in bare[1]
+    assert "by words alone" not in shell("recall", "weather on the moon").stdout
 
 
 @pytest.mark.covers("AM-12")

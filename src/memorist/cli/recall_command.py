@@ -11,11 +11,15 @@ from memorist.cli import output
 from memorist.cli.command_group import words_argument
 from memorist.cli.memory.project_memory_access import open_project_memory
 from memorist.engine.past_session_passages import find_past_session_passages
+from memorist.models.embedder import is_embedder_installed
 from memorist.recall.recall_explanation import RecallExplanation, explain_recall
 from memorist.recall.session_passages import describe_passage_outcome, render_user_quote
 
 MAX_NEAREST_MEMORIES = 2
 """Memories named where none would be shown: whoever types the command asks on purpose."""
+WORDS_ALONE = (
+    "this went by words alone; with the extra `embed` what other words say is found as well"
+)
 
 
 @click.command()
@@ -98,9 +102,15 @@ def recall_command(
         for path, reason in found.left_out:
             click.echo(f"   not  {path}: {reason}")
     if not rows and not past:
-        click.echo("nothing would be recalled")
-        if not why:
-            _print_nearest(found, searchable=memory_dir is None)
+        _print_nothing_found(found, why=why, searchable=memory_dir is None)
+
+
+def _print_nothing_found(found: RecallExplanation, *, why: bool, searchable: bool) -> None:
+    click.echo("nothing would be recalled")
+    if not why:
+        _print_nearest(found, searchable=searchable)
+    if not is_embedder_installed():
+        click.echo(WORDS_ALONE)
 
 
 def _print_nearest(found: RecallExplanation, *, searchable: bool) -> None:
