@@ -400,3 +400,45 @@ def test_a_hand_over_keeps_its_budget_whatever_it_holds(
     assert estimate_text_tokens(text) <= budget
     assert "Asked last: Mend these: line 0" in text
     assert "- open: Part 0" in text
+
+
+def test_pictures_take_no_room_in_a_hand_over(tmp_path: Path, home: Path) -> None:
+    """Ten screenshots were counted as pictures and written as a line each: half of the budget was
+    unused, and the lines named the client for what the user sent.
+    """
+    session = ClaudeFile(cwd=str(tmp_path))
+    for number in range(60):
+        session.user(f"Look at part {number}.")
+        words = [f"part{number}_{each * 7919 % 10007}.py" for each in range(40)]
+        session.says(f"Part {number} needs {', '.join(words)}.")
+    picture = {"type": "base64", "media_type": "image/png", "data": "iVBORw0K" * 5_000}
+    shown: list[dict[str, Any]] = [{"type": "text", "text": "Which screen is wrong?"}]
+    shown += [{"type": "image", "source": picture}] * 10
+    session.add("user", message={"role": "user", "content": shown})
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(b"".join(session.lines))
+
+    text = run(path, "--to", "-", "--budget", 6_000).output
+
+    assert text.count("[user] [a picture of 30,000 bytes was here: ") == 10
+    assert 5_000 < estimate_text_tokens(text) <= 6_000
+
+
+def test_an_error_of_the_client_is_no_reply(tmp_path: Path, home: Path) -> None:
+    """A session that ended at its usage limit, the reason to hand it over, was said to have ended
+    with a reply: what was asked last looked done.
+    """
+    session = ClaudeFile(cwd=str(tmp_path))
+    session.user(ASKED)
+    session.says("They are skipped.")
+    session.user(LAST)
+    failed = [{"type": "text", "text": "Claude AI usage limit reached"}]
+    message = {"id": "e", "role": "assistant", "model": "<synthetic>", "content": failed}
+    session.add("assistant", message=message, isApiErrorMessage=True)
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(b"".join(session.lines))
+
+    state = run(path, "--to", "-").output.split("## Where it stands")[1].split("##")[0]
+
+    assert f"Asked last: {LAST}" in state
+    assert "was still at work" in state

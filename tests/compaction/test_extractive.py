@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,11 @@ from memorist.compaction.extractive_summary import (
 )
 from memorist.compaction.identifier_ranking import IdentifierUsage, render_unknown_identifiers
 from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
-from memorist.compaction.newest_messages import find_per_item_limit_to_fit, shrink_messages_to_fit
+from memorist.compaction.newest_messages import (
+    find_per_item_limit_to_fit,
+    replace_media_by_placeholders,
+    shrink_messages_to_fit,
+)
 from memorist.compaction.user_words import (
     UtteranceOccurrences,
     fit_utterances,
@@ -314,6 +319,27 @@ def test_of_many_pictures_the_newest_stay() -> None:
 
     assert [block for block in blocks if isinstance(block, ImageBlock)] == pictures[-2:]
     assert sum(isinstance(block, TextBlock) and "asked]" in block.text for block in blocks) == 4
+
+
+@pytest.mark.parametrize(
+    ("source", "mark"),
+    [
+        ({"type": "base64", "data": "aGk=" * 100}, "[a picture of 300 bytes was here: m]"),
+        (
+            {"image_url": "data:image/png;base64," + "aGk=" * 100},
+            "[a picture of 300 bytes was here: m]",
+        ),
+        (
+            {"image_url": {"url": "data:image/png;base64," + "aGk=" * 100}},
+            "[a picture of 300 bytes was here: m]",
+        ),
+        ({"type": "url", "url": "https://example.org/a.png"}, "[a picture was here: m]"),
+    ],
+)
+def test_the_mark_of_a_picture_names_its_size(source: dict[str, Any], mark: str) -> None:
+    """Of Codex and Chat Completions it said 0 bytes, and of an address the length of that."""
+    asked = Message(id="m", role="user", blocks=(ImageBlock(source),), origin=Origin.USER)
+    assert replace_media_by_placeholders(asked).blocks == (TextBlock(mark, Origin.INJECTED),)
 
 
 def test_a_call_larger_than_the_budget_still_shows_that_it_was_made() -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.compaction.extractive_summary import (
     DONE_STATUSES,
@@ -21,7 +22,10 @@ from memorist.compaction.extractive_summary import (
     render_summary_section,
 )
 from memorist.compaction.measured_conversation import get_typed_text
-from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_placeholders
+from memorist.compaction.newest_messages import (
+    find_unanswered_start,
+    replace_media_part_by_placeholder,
+)
 from memorist.compaction.user_words import (
     ASKED_LABEL,
     REPLIED,
@@ -30,7 +34,16 @@ from memorist.compaction.user_words import (
 )
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.messages import (
+    Block,
+    ContentPart,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    map_block_content,
+)
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
@@ -146,7 +159,11 @@ def _render_talk(source: HandoffSource, budget: int) -> str:
     """What was said and done, and the newest messages as text."""
     recorded = source.recorded
     digest = compact_messages_with_extracts(
-        [message for message in recorded.all_messages if not is_instruction_message(message)],
+        [
+            _replace_media_by_text(message)
+            for message in recorded.all_messages
+            if not is_instruction_message(message)
+        ],
         budget,
         transcript=source.transcript,
         cwd=recorded.head.cwd if recorded.head else "",
@@ -160,13 +177,23 @@ def _render_talk(source: HandoffSource, budget: int) -> str:
     return summary + render_summary_section("The newest messages", _render_messages(newest))
 
 
+def _replace_media_by_text(message: Message) -> Message:
+    """The message as a hand-over shows it: a picture is a mark in the text of who sent it, and
+    takes no more room than that.
+    """
+
+    def mark(part: ContentPart, id: str) -> ContentPart:
+        marked = replace_media_part_by_placeholder(part, id)
+        if part is marked or not isinstance(marked, TextBlock):
+            return part
+        return TextBlock(marked.text)
+
+    blocks = tuple(map_block_content(block, message.id, mark) for block in message.blocks)
+    return message if blocks == message.blocks else replace(message, blocks=blocks, wire=None)
+
+
 def _render_messages(messages: Sequence[Message]) -> str:
-    return "\n".join(
-        line
-        for each in messages
-        for line in _iterate_lines(replace_media_by_placeholders(each))
-        if line
-    )
+    return "\n".join(line for each in messages for line in _iterate_lines(each) if line)
 
 
 def _iterate_lines(message: Message) -> Iterator[str]:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
 from memorist.compaction.measured_conversation import CUT_MARK_TOKENS, MeasuredConversation
 from memorist.compaction.window_at_message import render_call, render_call_input
+from memorist.core.media_size import iterate_media
 from memorist.core.messages import (
     MISSING_OUTPUT,
     Block,
@@ -162,9 +163,11 @@ def find_unanswered_start(messages: Sequence[Message]) -> int:
     a reply with the results of its calls; the number of messages where the last reply is final.
     """
     end = len(messages)
-    if not end or (messages[-1].role == "assistant" and not messages[-1].tool_uses):
-        return move_back_to_cut_point(messages, end)
-    start = find_newest_round(messages)
+    while end and _is_client_notice(messages[end - 1]):
+        end -= 1
+    if not end or (messages[end - 1].role == "assistant" and not messages[end - 1].tool_uses):
+        return move_back_to_cut_point(messages, len(messages))
+    start = find_newest_round(messages[:end])
     typed = end
     while typed and (is_user_request(messages[typed - 1]) or _is_attachment(messages[typed - 1])):
         typed -= 1
@@ -211,6 +214,11 @@ def is_user_request(message: Message) -> bool:
         and bool(strip_host_markup(block.text).strip())
         for block in message.blocks
     )
+
+
+def _is_client_notice(message: Message) -> bool:
+    """Whether the client wrote this in the model's place, as after a failed call."""
+    return message.role == "assistant" and message.origin is Origin.INJECTED
 
 
 def _is_attachment(message: Message) -> bool:
@@ -395,10 +403,11 @@ def describe_media(message: Message) -> str:
 
 
 def _describe_size(part: ImageBlock | DocumentBlock) -> str:
-    what = "picture" if isinstance(part, ImageBlock) else "document"
-    data = part.source.get("data") or part.source.get("url") or ""
-    size = len(data) * 3 // 4 if isinstance(data, str) else 0
-    return f"a {what} of {size:,} bytes"
+    what = "a picture" if isinstance(part, ImageBlock) else "a document"
+    data = part.source.get("data")
+    found = [data] if isinstance(data, str) else [each for each, _ in iterate_media(part.source)]
+    size = sum(len(each) - each.find(",") - 1 for each in found) * 3 // 4
+    return f"{what} of {size:,} bytes" if size else what
 
 
 def convert_unpaired_calls_to_text(kept: Sequence[Message]) -> tuple[Message, ...]:
