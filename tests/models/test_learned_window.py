@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +185,34 @@ async def test_a_request_of_too_many_bytes_teaches_no_window(tmp_path: Path) -> 
     assert smaller is not None
     assert len(str(smaller)) < 15_000_000
     assert not [event for event in events if isinstance(event, WindowLearned)]
+
+
+@pytest.mark.covers("CP-2")
+async def test_a_conversation_compacted_with_every_request_teaches_no_window(
+    tmp_path: Path,
+) -> None:
+    """Each compaction gives the same size, so the server's count stands still while its estimate is
+    a little higher each time. That was added up and taken for a server that cuts: the window fell
+    from 16,384 to 946 tokens, too little for anything, and 215,000 tokens went out as they were.
+    """
+    events: list[Event] = []
+    sizes: list[int] = []
+    settings = Settings(home=str(tmp_path), models=ModelSettings(window=16_384))
+    history: list[dict[str, Any]] = [{"role": "user", "content": "Check all files."}]
+    async with Memorist(settings=settings) as engine:
+        session = await engine.open("s", listener=events.append)
+        for turn in range(24):
+            body = {"model": "of-mine", "max_tokens": 1_000, "messages": list(history)}
+            sent = await session.prepare(body)
+            sizes.append(len(json.dumps(sent["messages"])) // 4)
+            use = {"type": "tool_use", "id": f"t{turn}", "name": "Read", "input": {"part": turn}}
+            usage = {"input_tokens": sizes[-1], "output_tokens": 20}
+            answer = {"type": "message", "role": "assistant", "content": [use], "usage": usage}
+            await session.observe({"id": f"m{turn}", "stop_reason": "tool_use", **answer})
+            words = " ".join(f"w{turn * 7919 % 997}_{each * 31 % 1013}" for each in range(3_400))
+            result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": words[:30_000]}
+            history.append({"role": "assistant", "content": [use]})
+            history.append({"role": "user", "content": [result]})
+
+    assert not [event for event in events if isinstance(event, WindowLearned)]
+    assert max(sizes) < 16_384

@@ -623,6 +623,7 @@ class Session(ProcessBound):
         self._view.show_messages(result.messages)
         await asyncio.sleep(0)
         self._cache_watcher.expect_break()
+        self._window_observer.on_compaction()
         if result.strategy != "micro":
             self._log.record_compaction(
                 done.to_boundary(before, manual=call.manual is not None), result.messages

@@ -64,6 +64,12 @@ class ContextWindowObserver:
         self._uncounted += expected - before
         return counted if self._uncounted >= first * GROWTH else None
 
+    def on_compaction(self) -> None:
+        """Begin to add up anew: what a conversation that is compacted to the same size with every
+        request was estimated beyond its count is no growth.
+        """
+        self._uncounted = 0
+
     def infer_window_from_refusal(self, sent: int, assumed: int) -> int | None:
         """The window after a refusal of `sent` tokens; None where that many exceed the assumed
         window anyway.
