@@ -51,6 +51,7 @@ MESSAGES = (
     f"make this prompt of our shop's bot shorter\n\nYou are Bibi. {ORDER} Never mention prices.",
     f"überarbeite bitte den Prompt vom Shop-Bot\n\nDu bist Bibi. {ORDER}",
     f"what does the auditor want here\n{ORDER}",
+    f"rewrite the following in a friendlier tone. {ORDER} Do not call us.",
     f"what is my boss on about\n\n{ORDER}",
     f"please look\nnit: rename this. {ORDER}",
     f"please look\nsuggestion (non-blocking): a shorter name. {ORDER}",

@@ -114,6 +114,7 @@ async def test_the_text_itself_states_nothing(tmp_path: Path, said: str) -> None
         pasted(RULE),
         f"What does this mean? {RULE} [Image #1]",
         f"translate this please. {RULE} {pasted('Bonjour.')}",
+        f"{RULE} can you reformat this:\n\nfor x in y:\n    print(x)",
     ],
 )
 async def test_a_rule_beyond_the_text_to_work_on_waits(tmp_path: Path, said: str) -> None:

@@ -54,6 +54,7 @@ from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
     contains_unattributable_text,
     find_last_line_behind_program_output,
+    gives_text_job,
     is_document_or_form,
     names_other_speaker,
 )
@@ -286,7 +287,7 @@ Ethiopic: the model met too few such sentences, so the rules alone speak there.
 
 def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
     """Whether a sentence states something for certain, if it is the user's: it is in a form, or its
-    neighbours show it.
+    neighbours show it, or it is in front of a job on the text below.
     """
     statement = find_statement_in_sentence(sentence)
     return (
@@ -298,6 +299,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
             or is_composite_message(typed)
             or has_line_about_other_text(typed)
             or has_rule_amid_description(typed)
+            or gives_text_job(sentence.after)
         )
     )
 

@@ -118,6 +118,7 @@ _TEXT_JOB = PrefilteredPattern(
     r"|\bput (?:\w+ )?(?:in|into) (?:english|french|german|spanish|portuguese|italian|russian|chinese|japanese|korean|dutch|polish)\b"
     r"|\b(?:mets|mettez|passe|pon|ponlo|pásalo|pasa|coloca|coloque|passa|setz\w*|übertrag\w*)\b[^\n.]{0,20}\b(?:en|in|em|ins|al?) (?:anglais|français|inglés|francés|alemán|español|inglês|francês|alemão|englische?|deutsche?|französische?)\b"
     r"|\b(?:fix|correct|check|improve|polish) (?:the |my )?(?:grammar|spelling|wording|english)\b"
+    r"|\b(?:rewrite|edit|shorten|simplify|polish|improve|correct|format|explain|review|check|rate|grade|score|read|continue|complete) the following\b"
     r"|\b(?:use|take) (?:this|that|it|the following) as (?:test data|an? (?:input|example|sample|text))\b"
     r"|\b(?:banner|label|title|button|text|message|toast|caption|heading|tooltip|headline|footer|slogan|placeholder|sign) (?:should|must|shall|has to|"
     r"needs to) (?:read|say)\b"
