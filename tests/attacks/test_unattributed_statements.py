@@ -115,6 +115,8 @@ async def test_the_text_itself_states_nothing(tmp_path: Path, said: str) -> None
         f"What does this mean? {RULE} [Image #1]",
         f"translate this please. {RULE} {pasted('Bonjour.')}",
         f"{RULE} can you reformat this:\n\nfor x in y:\n    print(x)",
+        f"docker compose logs:\nweb_1 | ready\ndb_1 | ready\n\n{RULE}",
+        f"Here is the failing test output:\n\nFAILED tests/test_a.py\n\n{RULE}",
     ],
 )
 async def test_a_rule_beyond_the_text_to_work_on_waits(tmp_path: Path, said: str) -> None:

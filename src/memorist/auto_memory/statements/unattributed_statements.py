@@ -29,6 +29,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
 )
 from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
+    announces_paste,
     gives_text_job,
     is_letter,
     split_prose_sentences,
@@ -154,9 +155,11 @@ def _list_others(blocks: list[str], at: int) -> Iterator[int]:
     block = blocks[at]
     last = block.splitlines()[-1]
     begin = find_others_words_start(f"{block}\nx")
-    if begin > len(block) + 1 and not gives_text_job(block):
+    is_announced = any(map(announces_paste, block.splitlines()))
+    if begin > len(block) + 1 and not gives_text_job(block) and not is_announced:
         return
     yield at
-    ends_so = begin >= len(block) or gives_text_job(last)
+    shows = gives_text_job(last) or announces_paste(last)
+    ends_so = shows if is_announced else begin >= len(block) or shows
     if ends_so and _SHOWS_TEXT.search(block) and not _HOLDS_TEXT.search(last):
         yield at + 1 if at + 1 < len(blocks) else at - 1

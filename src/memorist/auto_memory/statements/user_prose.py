@@ -434,8 +434,13 @@ def extract_prose_lines(text: str) -> Iterator[str]:
         ):
             continue
         yield line
-        if _PASTE_ANNOUNCEMENT.is_in(line[-MAX_SENTENCE_CHARS:]):
+        if announces_paste(line):
             return
+
+
+def announces_paste(line: str) -> bool:
+    """Whether a line announces that what is below it was pasted."""
+    return _PASTE_ANNOUNCEMENT.is_in(line[-MAX_SENTENCE_CHARS:])
 
 
 def _sentences_of_line(line: str, *, listed: bool, lead: str) -> Iterator[ProseSentence]:
