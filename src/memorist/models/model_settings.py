@@ -33,9 +33,10 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_output: int | None = None
     """Most tokens of output that any request may ask for; None leaves each task its own limit."""
     window: int | None = None
-    """Context window, also of a host's model that no price table knows. None: what the server says
-    of itself (llama.cpp, vLLM, LM Studio, Ollama) or in a refusal, else the price table's number
-    for the model, else 128,000 (8,192 for the embedded model, 200,000 for a host's).
+    """Context window of memorist's own model, and of a host's that no price table knows (of others
+    `compaction.window` lowers it). None: what the server says of itself (llama.cpp, vLLM,
+    LM Studio, Ollama) or in a refusal, else the price table's number for the model, else 128,000
+    (8,192 for the embedded model, 200,000 for a host's).
     """
     temperature: float | None = 0.0
     """Sampling temperature of memorist's own requests to a compatible server (`openai-chat:…@URL`);
